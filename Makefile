@@ -1,0 +1,63 @@
+# All commands of this repository. `make` alone lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.penstock-setup
+# Further arguments for pytest or a benchmark: make test ARGS="-k timers -x"
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup java demo test test-long check format lock bench-process bench-state bench-latency clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make .venv and install the package with its tools
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || { echo "Penstock needs Python 3.11 or newer as '$(PYTHON)'. Install it, or run: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
+	@touch $@
+
+java:
+	@sh scripts/check_java.sh
+
+demo: setup java ## run the demo job on a local Spark
+	$(BIN)/penstock demo
+
+test: setup java ## run all tests except the long ones
+	$(BIN)/pytest -m "not long" $(ARGS)
+
+test-long: setup java ## run the long tests only
+	$(BIN)/pytest -m long $(ARGS)
+
+check: setup ## lint, format check, types, layers, links in the documents
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_docs.py
+
+format: setup ## format the code and mend what the linter can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: ## write constraints.txt anew, from a fresh environment
+	sh scripts/lock.sh
+
+bench-process: setup java ## keyed process function against transformWithState
+	$(BIN)/python bench/process.py $(ARGS)
+
+bench-state: setup java ## large state: up to 10 million keys
+	$(BIN)/python bench/state.py $(ARGS)
+
+bench-latency: setup java ## latency at 1,000 events/s
+	$(BIN)/python bench/latency.py $(ARGS)
+
+clean: ## remove .venv, caches and build output
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf spark-warehouse metastore_db derby.log
+	find src tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

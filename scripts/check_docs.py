@@ -1,0 +1,44 @@
+"""Checks that every relative link in the documents, and every path that ARCHITECTURE.md names, exists.
+
+Run by `make check`. Prints one line per broken reference and exits with 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
+NAMED_PATH = re.compile(r"`((?:src|tests|docs|scripts|bench)/[\w./-]+)`")
+
+
+def documents() -> Iterator[Path]:
+    yield from sorted(ROOT.glob("*.md"))
+    yield from sorted((ROOT / "docs").rglob("*.md"))
+
+
+def broken_references() -> Iterator[str]:
+    for document in documents():
+        name = document.relative_to(ROOT)
+        for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), start=1):
+            for target in LINK.findall(line):
+                if not (document.parent / target).exists():
+                    yield f"{name}:{number}: the link {target} leads nowhere"
+            if document.name == "ARCHITECTURE.md":
+                for target in NAMED_PATH.findall(line):
+                    if not (ROOT / target).exists():
+                        yield f"{name}:{number}: {target} does not exist"
+
+
+def main() -> int:
+    broken = list(broken_references())
+    for line in broken:
+        print(line, file=sys.stderr)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Says in one line what to install when Java is missing or older than Spark needs. Looks where Spark looks.
+need=17
+java=java
+[ -n "${JAVA_HOME:-}" ] && java="$JAVA_HOME/bin/java"
+
+fail() {
+    echo "Penstock needs Java $need or newer ($1). Install a JDK, for example 'apt-get install openjdk-17-jre-headless' or 'brew install openjdk@17', or set JAVA_HOME to one." >&2
+    exit 1
+}
+
+command -v "$java" >/dev/null 2>&1 || fail "'$java' was not found"
+# The version line is like: openjdk version "17.0.15" 2025-04-15, or java version "1.8.0_392".
+version=$("$java" -version 2>&1 | sed -n 's/.* version "\([^"]*\)".*/\1/p' | head -n 1)
+major=${version%%[!0-9]*}
+[ "$major" = 1 ] && major=$(echo "$version" | cut -d. -f2)
+[ -n "$major" ] || fail "'$java -version' did not answer"
+[ "$major" -ge "$need" ] || fail "'$java' is version $version"

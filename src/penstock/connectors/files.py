@@ -1,0 +1,196 @@
+"""Lines of text files, and their JSON: a directory or a list of files, with positions of our own."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from penstock.connectors.source import DEFAULT_BYTES_PER_BATCH, Chunk, Offset, Source
+from penstock.errors import ConfigError, UserFunctionError
+
+_LEAST_RANGE = 1 << 20
+_READ = 4 << 20
+
+Decoder = Callable[[list[bytes]], list[Any]]
+
+
+class FileSource(Source):
+    """The lines of files. Bounded: the files there are at the start. Else new files are found while the job runs.
+
+    A file's place in the list and a byte position are the offset; the list is kept with the checkpoint, so a restart reads
+    the same files in the same order.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        decode: Decoder | None = None,
+        *,
+        bounded: bool = True,
+        bytes_per_batch: int | None = None,
+        pattern: str = "*",
+    ) -> None:
+        self.bounded = bounded
+        self._path = os.fspath(path)
+        self._pattern = pattern
+        self._decode = decode or decode_text
+        self._limit = bytes_per_batch or DEFAULT_BYTES_PER_BATCH
+        self._list_file = ""
+        self._files: list[tuple[str, int]] = []
+
+    def attach(self, folder: str) -> None:
+        self._list_file = os.path.join(folder, "files.jsonl")
+        if os.path.exists(self._list_file):
+            with open(self._list_file, encoding="utf-8") as lines:
+                self._files = [tuple(json.loads(line)) for line in lines if line.endswith("\n")]
+            if self.bounded:
+                return
+        self._discover()
+
+    def _discover(self) -> None:
+        """Adds files that are not in the list yet, oldest first; a file's size is fixed when it is found."""
+        known = {name for name, _ in self._files}
+        root = Path(self._path)
+        if not root.exists():
+            raise ConfigError("FILE_NOT_FOUND", f"The file source's path {self._path} does not exist. Create it, or correct the path.")
+        found = [root] if root.is_file() else [p for p in root.rglob(self._pattern) if p.is_file()]
+        fresh = [p for p in found if str(p) not in known and not p.name.startswith((".", "_"))]
+        stats = sorted((p.stat().st_mtime_ns, str(p), p.stat().st_size) for p in fresh)
+        if not stats:
+            return
+        with open(self._list_file, "a", encoding="utf-8") as lines:
+            for _, name, size in stats:
+                lines.write(json.dumps([name, size]) + "\n")
+            lines.flush()
+            os.fsync(lines.fileno())
+        self._files += [(name, size) for _, name, size in stats]
+
+    def initial(self) -> Offset:
+        return {"file": 0, "byte": 0}
+
+    def latest(self, start: Offset) -> Offset:
+        if not self.bounded and start["file"] >= len(self._files):
+            self._discover()
+        file, byte, left = start["file"], start["byte"], self._limit
+        while file < len(self._files) and left > 0:
+            size = self._files[file][1]
+            if size - byte > left:
+                return {"file": file, "byte": byte + left}
+            left -= size - byte
+            file, byte = file + 1, 0
+        return {"file": file, "byte": byte}
+
+    def plan(self, start: Offset, end: Offset, parallelism: int) -> list[Any]:
+        tasks = []
+        for file in range(start["file"], min(end["file"] + 1, len(self._files))):
+            name, size = self._files[file]
+            low = start["byte"] if file == start["file"] else 0
+            high = end["byte"] if file == end["file"] else size
+            if high > low:
+                tasks.append((name, file, low, high))
+        return _cut(tasks, parallelism)
+
+    def read(self, task: Any) -> Iterator[Chunk]:
+        for name, number, low, high in task:
+            # One split per file; its number in the list first, so that splits sort as the files do.
+            split = f"{number:09d}:{name}"
+            for start, lines, positions in _lines(name, low, high):
+                try:
+                    values = self._decode(lines)
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise _bad_line(name, lines, positions, self._decode, error) from error
+                yield Chunk(split, start, values, positions=positions, transient=True)
+
+    def splits(self, offset: Offset) -> list[str]:
+        return ["*"]
+
+    def ended(self, offset: Offset) -> list[str]:
+        return ["*"] if self.bounded and offset["file"] >= len(self._files) else []
+
+    def waiting(self, end: Offset) -> list[str]:
+        return ["*"] if end["file"] < len(self._files) else []
+
+
+def json_lines(path: str | Path, type: Any = Any, **options: Any) -> FileSource:
+    """A source of JSON lines, decoded to plain values or to a type that msgspec understands."""
+    return FileSource(path, JsonLines(type), **options)
+
+
+def decode_text(lines: list[bytes]) -> list[Any]:
+    return [line.decode() for line in lines]
+
+
+class JsonLines:
+    """Decodes JSON lines in one call."""
+
+    def __init__(self, type: Any = Any) -> None:
+        self._type = type
+
+    def __call__(self, lines: list[bytes]) -> list[Any]:
+        return msgspec.json.Decoder(self._type).decode_lines(b"\n".join(lines))
+
+
+def _cut(tasks: list[tuple[str, int, int, int]], parts: int) -> list[Any]:
+    """Spreads byte ranges over tasks of about the same size; each task reads its ranges in order."""
+    total = sum(high - low for _, _, low, high in tasks)
+    share = max(_LEAST_RANGE, -(-total // max(1, parts)))
+    spread: list[list[tuple[str, int, int, int]]] = [[]]
+    left = share
+    for name, number, start, high in tasks:
+        low = start
+        while low < high:
+            take = min(high - low, left)
+            spread[-1].append((name, number, low, low + take))
+            low += take
+            left -= take
+            if left == 0:
+                spread.append([])
+                left = share
+    return [s for s in spread if s]
+
+
+def _lines(name: str, low: int, high: int) -> Iterator[tuple[int, list[bytes], list[int]]]:
+    """Lines that start in [low, high), some megabytes at a time, with the byte position of each."""
+    with open(name, "rb") as file:
+        if low:
+            file.seek(low - 1)
+            low = low - 1 + len(file.readline())
+        while low < high:
+            file.seek(low)
+            block = file.read(min(_READ, high - low))
+            if not block.endswith(b"\n"):
+                block += file.readline()
+            if not block:
+                return
+            lines = block.split(b"\n")
+            if not lines[-1]:
+                lines.pop()
+            positions = []
+            at = low
+            for line in lines:
+                positions.append(at)
+                at += len(line) + 1
+            if b"" in lines:
+                kept = [(p, line) for p, line in zip(positions, lines, strict=True) if line]
+                positions, lines = [p for p, _ in kept], [line for _, line in kept]
+            if lines:
+                yield low, lines, positions
+            low += len(block)
+
+
+def _bad_line(name: str, lines: list[bytes], positions: list[int], decode: Decoder, error: Exception) -> UserFunctionError:
+    for line, position in zip(lines, positions, strict=True):
+        try:
+            decode([line])
+        except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+            return UserFunctionError(
+                "BAD_RECORD",
+                f"The line at byte {position} of {name} cannot be decoded: {cause}. It starts with {line[:80]!r}. "
+                "Mend the file, or read it as text and decode it in a function of your own.",
+            )
+    return UserFunctionError("BAD_RECORD", f"{name} cannot be decoded: {error}.")

@@ -1,0 +1,50 @@
+"""The seam of sinks: written in tasks, prepared there, committed on the driver with the batch's number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.runtime.records import Tags
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTask:
+    """Who writes: a batch's number, a partition of it, and the attempt."""
+
+    batch: int
+    partition: int
+    attempt: str
+
+
+class SinkWriter:
+    """Writes the elements of one task; nothing is visible before the sink's commit."""
+
+    def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
+        raise NotImplementedError
+
+    def prepare(self) -> Any:
+        """Finishes writing; what it returns reaches `Sink.commit` (None: nothing was written)."""
+        return None
+
+    def abort(self) -> None:
+        """Removes what was written."""
+
+
+class Sink:
+    """Where elements go. Subclasses describe themselves by plain, picklable fields."""
+
+    wants_tags = False  # get each element's place in the order, to sort what is shown to people
+
+    def writer(self, task: WriteTask) -> SinkWriter:
+        raise NotImplementedError
+
+    def commit(self, batch: int, prepared: list[Any]) -> list[Any] | None:
+        """Makes a batch visible; called again with the same batch when it is not known whether the first call ended.
+
+        What it returns is handed to the program that runs the job (for collect and print).
+        """
+        return None
+
+    def abort(self, batch: int, prepared: list[Any]) -> None:
+        """Removes what was prepared."""

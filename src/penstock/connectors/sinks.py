@@ -1,0 +1,138 @@
+"""Sinks of this package's own: JSON-lines files, the screen, the program itself, a callable, nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from penstock.connectors.sink import Sink, SinkWriter, WriteTask
+from penstock.runtime.records import TAG_NAMES, Tags
+
+
+class JsonLinesSink(Sink):
+    """JSON lines in files of a folder, exactly once: a batch's files appear when it is committed.
+
+    Readers see `part-<batch>-<partition>.jsonl`; files being written start with a dot.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = os.fspath(folder)
+
+    def writer(self, task: WriteTask) -> SinkWriter:
+        return _JsonLinesWriter(self._folder, task)
+
+    def commit(self, batch: int, prepared: list[Any]) -> None:
+        for pending, final in prepared:
+            # A replayed batch finds its own names: the same content replaces itself.
+            if os.path.exists(pending):
+                os.replace(pending, final)
+
+    def abort(self, batch: int, prepared: list[Any]) -> None:
+        for pending, _ in prepared:
+            if os.path.exists(pending):
+                os.remove(pending)
+
+
+class _JsonLinesWriter(SinkWriter):
+    def __init__(self, folder: str, task: WriteTask) -> None:
+        os.makedirs(folder, exist_ok=True)
+        name = f"part-{task.batch:09d}-{task.partition:05d}"
+        self._final = os.path.join(folder, f"{name}.jsonl")
+        self._pending = os.path.join(folder, f".{name}.{task.attempt}.pending")
+        self._encoder = msgspec.json.Encoder()
+        self._file: Any = None
+
+    def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
+        if not values:
+            return
+        if self._file is None:
+            self._file = open(self._pending, "wb")  # noqa: SIM115 - closed by prepare or abort
+        self._file.write(self._encoder.encode_lines(values))
+
+    def prepare(self) -> Any:
+        if self._file is None:
+            return None
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        return self._pending, self._final
+
+    def abort(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            os.remove(self._pending)
+
+
+class CollectSink(Sink):
+    """Brings elements to the program, each batch in the order of time.md 1.6."""
+
+    wants_tags = True
+
+    def writer(self, task: WriteTask) -> SinkWriter:
+        return _CollectWriter()
+
+    def commit(self, batch: int, prepared: list[Any]) -> list[Any]:
+        return in_order([element for part in prepared for element in part])
+
+
+def in_order(elements: list[tuple[tuple[int, ...], Any]]) -> list[Any]:
+    """Elements with their tags, sorted by them."""
+    return [value for _, value in sorted(elements, key=lambda element: element[0])]
+
+
+class PrintSink(CollectSink):
+    """Prints elements to the program's standard output."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
+
+
+class _CollectWriter(SinkWriter):
+    def __init__(self) -> None:
+        self._kept: list[tuple[tuple[int, ...], Any]] = []
+
+    def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
+        if tags is None:
+            self._kept += [((), v) for v in values]
+            return
+        rows = np.stack([getattr(tags, name) for name in TAG_NAMES], axis=1).tolist()
+        self._kept += [(tuple(row), value) for row, value in zip(rows, values, strict=True)]
+
+    def prepare(self) -> Any:
+        return self._kept or None
+
+
+class CallableSink(Sink):
+    """Calls a function with each element where it was processed. At least once: a batch that runs again calls again."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def writer(self, task: WriteTask) -> SinkWriter:
+        return _CallableWriter(self._function)
+
+
+class _CallableWriter(SinkWriter):
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
+        for value in values:
+            self._function(value)
+
+
+class DiscardingSink(Sink):
+    """Takes everything and keeps nothing."""
+
+    def writer(self, task: WriteTask) -> SinkWriter:
+        return _DiscardingWriter()
+
+
+class _DiscardingWriter(SinkWriter):
+    def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
+        """Nothing is kept."""

@@ -1,0 +1,84 @@
+"""The seam of sources: splits, offsets, and chunks of elements.
+
+An offset is a JSON-able dict that says how far a source has been read. Its methods `latest` and `plan` run on the driver,
+`read` runs where the data is processed, with nothing but the task that `plan` made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+Offset = dict[str, Any]
+
+DEFAULT_RECORDS_PER_BATCH = 400_000
+DEFAULT_BYTES_PER_BATCH = 64 << 20
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Consecutive elements of one split.
+
+    `marks` are explicit watermarks: (index, watermark) comes before the element at that index. A transient split is read
+    whole within its batch and ends with it, like a file of a directory.
+    """
+
+    split: str
+    start: int
+    values: list[Any]
+    timestamps: list[int] | None = None
+    positions: list[int] | None = None  # None: start, start + 1, ...
+    marks: list[tuple[int, int]] = field(default_factory=list)
+    transient: bool = False
+
+
+class Source:
+    """A source of elements. Subclasses describe themselves by plain, picklable fields."""
+
+    bounded = True
+
+    def initial(self) -> Offset:
+        """The offset before the first element."""
+        raise NotImplementedError
+
+    def latest(self, start: Offset) -> Offset:
+        """How far the next batch may read: `start` when there is nothing new. Admits a bounded amount."""
+        raise NotImplementedError
+
+    def plan(self, start: Offset, end: Offset, parallelism: int) -> list[Any]:
+        """Picklable tasks that together read from start to end."""
+        raise NotImplementedError
+
+    def read(self, task: Any) -> Iterator[Chunk]:
+        """The elements of one task, in order."""
+        raise NotImplementedError
+
+    def splits(self, offset: Offset) -> list[str]:
+        """The splits known at an offset."""
+        return ["0"]
+
+    def ended(self, offset: Offset) -> list[str]:
+        """The splits that have nothing after an offset, for good."""
+        return []
+
+    def waiting(self, end: Offset) -> list[str]:
+        """The splits that have unread data after a batch's end offset: they are not idle."""
+        return []
+
+    def attach(self, folder: str) -> None:
+        """Called on the driver before the first offset is asked for, with a folder that lasts as long as the checkpoint."""
+
+
+def even_ranges(start: int, end: int, parts: int, least: int = 1000) -> list[tuple[int, int]]:
+    """Cuts [start, end) into at most so many ranges, none smaller than `least` unless it is the only one.
+
+    >>> even_ranges(0, 5000, 2)
+    [(0, 2500), (2500, 5000)]
+    """
+    size = end - start
+    if size <= 0:
+        return []
+    parts = max(1, min(parts, size // least))
+    cuts = [start + size * i // parts for i in range(parts + 1)]
+    return list(zip(cuts, cuts[1:], strict=False))

@@ -1,0 +1,1 @@
+"""A job as programs that run anywhere: what the harness and Spark share."""

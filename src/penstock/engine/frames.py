@@ -1,0 +1,181 @@
+"""What travels between stages: bundles of frames. A bundle goes to one slot of one level.
+
+Elements are columns beside one pickled body, so a few hundred blobs are shuffled instead of millions of rows.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from penstock.runtime.records import TAG_NAMES, Column, Records, Tags
+
+SINKS = 0  # the level of bundles for the sink router
+_BUNDLE = 4 << 20
+
+
+class Rows(msgspec.Struct, tag=0, array_like=True):
+    """Elements for one input of an operator. From a source: tags are (watermark, position) of one split."""
+
+    operator: int
+    input: int
+    stream: int  # of a source's elements, else -1
+    split: str  # "*" behind an operator: elements of the stream of marks whose number is in `start`
+    start: int  # of the chunk in its split
+    timestamps: bytes
+    tags: bytes
+    body: bytes
+
+
+class Marks(msgspec.Struct, tag=1, array_like=True):
+    """What a task says of one chunk of a split: its end mark, even when none of its elements came to this slot."""
+
+    stream: int
+    split: str
+    start: int
+    mark: int
+    count: int
+    explicit: list[int]
+    waiting: list[str]
+    transient: bool
+
+
+class Control(msgspec.Struct, tag=2, array_like=True):
+    """The control source's word: the run, a manual clock, and which splits are known and which have ended."""
+
+    run: str
+    clock: int | None
+    known: dict[int, list[str]]  # by source
+    ended: dict[int, list[str]]
+    end: bool
+
+
+class Relay(msgspec.Struct, tag=3, array_like=True):
+    """An upstream operator's word: its clocks after the batch."""
+
+    operator: int
+    batch: int
+    previous: int
+    now: int
+    watermark: int
+    idle: bool
+    ended: bool
+    run: str
+    marks: list[int]
+
+
+class Output(msgspec.Struct, tag=4, array_like=True):
+    """Elements for a sink."""
+
+    sink: int
+    subtask: int
+    count: int
+    timestamps: bytes
+    tags: bytes
+    body: bytes
+
+
+class Report(msgspec.Struct, tag=5, array_like=True):
+    """A slot's word to the driver, at the end of its batch."""
+
+    level: int
+    slot: int
+    batch: int
+    now: int
+    wake: int | None  # when the next batch is needed even without data
+    watermarks: dict[str, int]
+    records: dict[str, int]  # elements in, by operator
+    late: dict[str, int]
+    broadcast: dict[str, int]  # hashes of broadcast state, equal in all slots
+    ended: bool
+    state_bytes: int = 0
+    delta_bytes: int = 0
+
+
+class Counted(msgspec.Struct, tag=6, array_like=True):
+    """A source task's word to the driver: how many elements it read."""
+
+    source: int
+    count: int
+
+
+Frame = Rows | Marks | Control | Relay | Output | Report | Counted
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(list[Frame])
+
+
+def decode_bundle(blob: bytes) -> list[Frame]:
+    return _decoder.decode(blob)
+
+
+Bundle = tuple[int, int, bytes]  # slot, level, blob
+
+
+class Bundles:
+    """Collects frames by destination and hands them out as blobs of some megabytes."""
+
+    def __init__(self) -> None:
+        self._frames: dict[tuple[int, int], list[Frame]] = {}
+        self._sizes: dict[tuple[int, int], int] = {}
+        self._full: list[Bundle] = []
+
+    def add(self, level: int, slot: int, frame: Frame, size: int = 0) -> None:
+        to = (level, slot)
+        self._frames.setdefault(to, []).append(frame)
+        self._sizes[to] = self._sizes.get(to, 0) + size
+        if self._sizes[to] >= _BUNDLE:
+            self._close(to)
+
+    def _close(self, to: tuple[int, int]) -> None:
+        frames = self._frames.pop(to)
+        self._sizes.pop(to)
+        level, slot = to
+        self._full.append((slot, level, _encoder.encode(frames)))
+
+    def take_full(self) -> Iterator[Bundle]:
+        full, self._full = self._full, []
+        yield from full
+
+    def take_all(self) -> Iterator[Bundle]:
+        for to in list(self._frames):
+            self._close(to)
+        yield from self.take_full()
+
+
+def pack_tags(tags: Tags) -> bytes:
+    return np.concatenate([getattr(tags, name) for name in TAG_NAMES]).tobytes()
+
+
+def unpack_tags(data: bytes) -> Tags:
+    columns = np.frombuffer(data, np.int64).reshape(len(TAG_NAMES), -1)
+    return Tags(*columns)
+
+
+def unpack_column(data: bytes) -> Column:
+    return np.frombuffer(data, np.int64)
+
+
+def pack_body(keys: list[Any] | None, values: list[Any]) -> bytes:
+    # One pickle of both: a key that is part of its value is written once.
+    return pickle.dumps((keys, values), 5)
+
+
+def unpack_body(body: bytes) -> list[Any]:
+    """The elements of an output."""
+    values: list[Any] = pickle.loads(body)[1]
+    return values
+
+
+def unpack_rows(frame: Rows, origin: int, at_least: int) -> Records:
+    """The elements of a frame; those of a source get the watermark of their split where it is higher than the chunk's own."""
+    keys, values = pickle.loads(frame.body)
+    timestamps = unpack_column(frame.timestamps)
+    if frame.stream < 0:
+        return Records(values, keys, None, timestamps, unpack_tags(frame.tags))
+    watermark, position = np.frombuffer(frame.tags, np.int64).reshape(2, -1)
+    return Records(values, keys, None, timestamps, Tags.of_source(np.maximum(watermark, at_least), origin, position))

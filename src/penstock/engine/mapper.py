@@ -1,0 +1,99 @@
+"""The mapper of a source: reads a task's chunks, runs the chain on them, and packs bundles. Runs inside the source's reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock.connectors.source import Chunk
+from penstock.engine.chain import Base, ChainRunner, ChunkName, Flow, Place
+from penstock.engine.frames import SINKS, Bundle, Bundles, Counted, Marks
+from penstock.engine.marks import ChunkMarks, assigned_timestamps
+from penstock.engine.program import Program, SourceProgram
+from penstock.engine.steps import WatermarkStep
+from penstock.runtime.records import Column, Tags, column
+from penstock.time import NO_TIMESTAMP, WatermarkGenerator
+
+
+class Mapper:
+    """One source's mapper in one worker."""
+
+    def __init__(self, program: Program, source: SourceProgram, subtask: int) -> None:
+        self._program = program
+        self._source = source
+        place = Place(subtask % program.parallelism, program.parallelism, program.max_parallelism, program.parameters)
+        self._place = place
+        self._chain = ChainRunner(source.chain, place)
+        self._chain.watermark_hook = self._watermarks
+        self._chain.open()
+        self._marks: dict[tuple[int, str], ChunkMarks] = {}
+        self._generators: dict[tuple[int, str], WatermarkGenerator] = {}
+        self._starts: dict[str, int] = {}
+        self._split = ""
+
+    def close(self) -> None:
+        self._chain.close()
+
+    def run(self, task: Any, waiting: list[str]) -> Iterator[Bundle]:
+        """All bundles of one task: elements as they come, marks and counts at the end."""
+        self._marks.clear()
+        self._generators.clear()
+        self._starts.clear()
+        out = Bundles()
+        transient: set[str] = set()
+        count = 0
+        for chunk in self._source.source.read(task):
+            count += len(chunk.values)
+            if chunk.transient:
+                transient.add(chunk.split)
+            self._starts.setdefault(chunk.split, chunk.start)
+            self._run(chunk, out)
+            yield from out.take_full()
+        self._tell(waiting, transient, out)
+        out.add(SINKS, self._place.slot, Counted(self._source.number, count))
+        yield from out.take_all()
+
+    def _run(self, chunk: Chunk, out: Bundles) -> None:
+        n = len(chunk.values)
+        self._split = chunk.split
+        timestamps = np.full(n, NO_TIMESTAMP, np.int64) if chunk.timestamps is None else column(chunk.timestamps)
+        if chunk.positions is None:
+            positions = np.arange(chunk.start, chunk.start + n, dtype=np.int64)
+        else:
+            positions = column(chunk.positions)
+        watermarks = self._marks_of(self._source.stream).follow(n, chunk.marks)
+        base = Base(timestamps, lambda: Tags.of_source(watermarks, 0, positions))
+        self._chain.run(Flow(chunk.values, base), ChunkName(chunk.split, self._starts[chunk.split]), out)
+
+    def _marks_of(self, stream: int) -> ChunkMarks:
+        return self._marks.setdefault((stream, self._split), ChunkMarks())
+
+    def _watermarks(self, step: WatermarkStep, flow: Flow) -> Flow:
+        """Gives a flow the timestamps and watermarks of a strategy."""
+        strategy = step.strategy
+        timestamps = assigned_timestamps(step.name, strategy, flow.values, flow.timestamps())
+        marks = self._marks_of(step.stream)
+        watermarks: Column
+        if strategy.kind == "bounded":
+            watermarks = marks.bounded(timestamps, strategy.delay)
+        elif strategy.kind == "custom":
+            assert strategy.generator is not None
+            generator = self._generators.setdefault((step.stream, self._split), strategy.generator())
+            watermarks = marks.generated(generator, flow.values, timestamps)
+        else:
+            watermarks = marks.follow(len(flow.values), [])
+        positions = flow.tags().position
+        return Flow(flow.values, Base(timestamps, lambda: Tags.of_source(watermarks, 0, positions)))
+
+    def _tell(self, waiting: list[str], transient: set[str], out: Bundles) -> None:
+        """Every slot that listens to a stream hears of each chunk, also when none of its elements came there."""
+        streams = self._program.streams
+        for (number, split), marks in self._marks.items():
+            for level in streams[number].levels:
+                for slot in range(self._program.parallelism):
+                    frame = Marks(
+                        number, split, self._starts[split], marks.mark, marks.count, marks.explicit, waiting, split in transient
+                    )
+                    out.add(level, slot, frame)

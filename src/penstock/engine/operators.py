@@ -1,0 +1,68 @@
+"""Makes running operators from their specifications: a table from kind to factory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.engine.program import OperatorProgram
+from penstock.errors import PlanError
+from penstock.runtime.operator import Emitted, Operator, OperatorContext
+from penstock.runtime.process import BroadcastOperator, ProcessOperator
+from penstock.runtime.timers import Timer
+
+
+class ExchangeOperator:
+    """Passes its input on."""
+
+    keyed = False
+
+    def open(self, context: OperatorContext) -> None:
+        """Nothing to open."""
+
+    def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
+        return (_one,)
+
+    def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
+        return None
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def _one(value: Any, context: Any) -> Emitted:
+    return (value,)
+
+
+def _process(program: OperatorProgram, slot: int) -> Operator:
+    return ProcessOperator(program.spec.function, program.spec.keyed, program.spec.two_inputs)
+
+
+def _broadcast(program: OperatorProgram, slot: int) -> Operator:
+    # Key group 0 lives in slot 0: that slot keeps what the broadcast side emits.
+    return BroadcastOperator(program.spec.function, program.spec.keyed, program.spec.states, keeps_output=slot == 0)
+
+
+def _exchange(program: OperatorProgram, slot: int) -> Operator:
+    return ExchangeOperator()
+
+
+def _factory(program: OperatorProgram, slot: int) -> Operator:
+    made: Operator = program.spec.factory()
+    return made
+
+
+FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator]] = {
+    "process": _process,
+    "broadcast": _broadcast,
+    "exchange": _exchange,
+    "factory": _factory,
+}
+
+
+def make_operator(program: OperatorProgram, slot: int) -> Operator:
+    """The running operator of a slot."""
+    factory = FACTORIES.get(program.spec.kind)
+    if factory is None:
+        raise PlanError("UNKNOWN_OPERATOR", f"Operator '{program.name}' is of kind '{program.spec.kind}', which nothing runs.")
+    return factory(program, slot)

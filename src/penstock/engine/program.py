@@ -1,0 +1,234 @@
+"""A job graph turned into programs: one mapper per source, one host per level. Plain data, made once on the driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.engine.steps import SendStep, SinkStep, Step, TransformStep, WatermarkStep, all_steps
+from penstock.errors import PlanError
+from penstock.plan.graph import JobGraph
+from penstock.plan.levels import Levels, cut
+from penstock.plan.nodes import (
+    GeneratorSpec,
+    Node,
+    OperatorNode,
+    PartitionNode,
+    SideOutputNode,
+    SinkNode,
+    SourceNode,
+    TransformNode,
+    UnionNode,
+    WatermarkNode,
+)
+
+
+@dataclass(slots=True)
+class StreamProgram:
+    """One stream of marks: a source's own, or what a watermark step made of it (or of an operator's output)."""
+
+    uid: str
+    source: int  # -1: behind an operator
+    operator: int  # -1: behind a source
+    idle_timeout: int | None = None
+    levels: set[int] = field(default_factory=set)  # whose hosts listen to it
+
+
+@dataclass(slots=True)
+class SourceProgram:
+    """A source and the chain on it."""
+
+    number: int
+    uid: str
+    name: str
+    source: Any
+    stream: int
+    only_broadcast: bool = False
+    chain: list[Step] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class OperatorProgram:
+    """An operator, what it listens to, and the chain on it."""
+
+    number: int
+    uid: str
+    name: str
+    level: int
+    spec: Any
+    parallelism: int
+    streams: list[int] = field(default_factory=list)  # its channels: streams of marks,
+    edges: list[int] = field(default_factory=list)  # and operators
+    chain: list[Step] = field(default_factory=list)
+    side: dict[str, list[Step]] = field(default_factory=dict)
+    own_stream: int = -1  # of a watermark generator's host
+    relay_levels: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Program:
+    """A whole job, ready to run."""
+
+    name: str
+    parallelism: int
+    max_parallelism: int
+    parameters: dict[str, str]
+    sources: list[SourceProgram]
+    streams: list[StreamProgram]
+    operators: list[OperatorProgram]
+    sinks: list[Any]
+    sink_names: list[str]
+    depth: int
+
+    def operators_at(self, level: int) -> list[OperatorProgram]:
+        return [o for o in self.operators if o.level == level]
+
+    def control_levels(self) -> list[int]:
+        """The levels that a source feeds directly: the control source speaks to them, relays to the others."""
+        return sorted({level for s in self.streams if s.source >= 0 for level in s.levels})
+
+    def describe(self) -> list[dict[str, Any]]:
+        """What a checkpoint remembers of the job's operators."""
+        return [
+            {"uid": o.uid, "name": o.name, "kind": o.spec.kind, "keyed": o.spec.keyed, "level": o.level} for o in self.operators
+        ]
+
+
+def build(graph: JobGraph) -> Program:
+    """The program of a job."""
+    graph.validate()
+    return _Builder(cut(graph)).build()
+
+
+class _Builder:
+    def __init__(self, levels: Levels) -> None:
+        self._levels = levels
+        self._graph = levels.graph
+        self._streams: list[StreamProgram] = []
+        self._operators = {n.id: self._operator(i, n) for i, n in enumerate(self._graph.operators)}
+        self._sinks = {n.id: i for i, n in enumerate(self._graph.sinks)}
+
+    def build(self) -> Program:
+        graph = self._graph
+        sources = [self._source(i, n) for i, n in enumerate(graph.sources)]
+        for node in graph.operators:
+            program = self._operators[node.id]
+            if isinstance(node.spec, GeneratorSpec):
+                program.own_stream = self._generated_stream(node)
+            program.chain = self._behind(node, program.own_stream, program)
+            program.side = {t: self._behind(node, -1, program, t) for t in self._tags(node)}
+        self._listen(sources)
+        return Program(
+            graph.name,
+            graph.parallelism,
+            graph.max_parallelism,
+            dict(graph.parameters),
+            sources,
+            self._streams,
+            list(self._operators.values()),
+            [n.sink for n in graph.sinks],
+            [n.name for n in graph.sinks],
+            self._levels.depth,
+        )
+
+    def _operator(self, number: int, node: OperatorNode) -> OperatorProgram:
+        return OperatorProgram(
+            number, node.uid, node.name, self._levels.level_of[node.id], node.spec, node.parallelism or self._graph.parallelism
+        )
+
+    def _generated_stream(self, node: OperatorNode) -> int:
+        roots = [self._graph.by_id[r] for i in node.inputs for r in self._levels.roots_of(i)]
+        if len(roots) != 1 or not isinstance(roots[0], SourceNode):
+            raise PlanError(
+                "GENERATOR_PLACE",
+                f"'{node.name}' has a watermark generator of its own that keeps state, and does not stand directly behind one "
+                "source. Put it there, or set per_batch = True on the generator.",
+            )
+        source = self._graph.sources.index(roots[0])
+        self._streams.append(StreamProgram(node.uid, source, -1, node.spec.strategy.idle_timeout))
+        return len(self._streams) - 1
+
+    def _source(self, number: int, node: SourceNode) -> SourceProgram:
+        self._streams.append(StreamProgram(node.uid, number, -1))
+        program = SourceProgram(number, node.uid, node.name, node.source, len(self._streams) - 1)
+        program.chain = self._behind(node, program.stream, None)
+        sends = [s for s in all_steps(program.chain) if isinstance(s, SendStep)]
+        program.only_broadcast = bool(sends) and all(s.partition == "broadcast" for s in sends)
+        return program
+
+    def _behind(self, node: Node, stream: int, root: OperatorProgram | None, tag: str | None = None) -> list[Step]:
+        """The steps that read a node (its side output, given a tag)."""
+        steps: list[Step] = []
+        for consumer in self._graph.consumers.get(node.id, []):
+            if isinstance(consumer, SideOutputNode) != (tag is not None):
+                continue
+            if isinstance(consumer, SideOutputNode):
+                if consumer.tag == tag:
+                    steps += self._behind(consumer, stream, root)
+                continue
+            for number, upstream in enumerate(consumer.inputs):
+                if upstream == node.id:
+                    steps += self._step(consumer, number, stream, root)
+        return steps
+
+    def _step(self, node: Node, number: int, stream: int, root: OperatorProgram | None) -> list[Step]:
+        if isinstance(node, UnionNode):
+            return self._behind(node, stream, root)
+        if isinstance(node, TransformNode):
+            transform = TransformStep(node.uid, node.name, node.kind, node.function, number)
+            transform.next = self._behind(node, stream, root)
+            transform.side = {t: self._behind(node, stream, root, t) for t in self._tags(node)}
+            return [transform]
+        if isinstance(node, WatermarkNode):
+            return [self._watermarks(node, stream, root)]
+        if isinstance(node, PartitionNode):
+            return [self._send(node, consumer, stream) for consumer in self._readers(node)]
+        if isinstance(node, SinkNode):
+            return [SinkStep(node.name, self._sinks[node.id], bool(getattr(node.sink, "wants_tags", False)))]
+        raise PlanError("UNKNOWN_NODE", f"Node '{node.name}' of kind {type(node).__name__} cannot stand in a chain.")
+
+    def _watermarks(self, node: WatermarkNode, stream: int, root: OperatorProgram | None) -> WatermarkStep:
+        source = self._streams[stream].source if stream >= 0 else -1
+        operator = -1 if root is None else root.number
+        self._streams.append(StreamProgram(f"{node.uid}@{source}/{operator}", source, operator, node.strategy.idle_timeout))
+        step = WatermarkStep(node.name, len(self._streams) - 1, node.strategy)
+        step.next = self._behind(node, step.stream, root)
+        return step
+
+    def _tags(self, node: Node) -> list[str]:
+        return [c.tag for c in self._graph.consumers.get(node.id, []) if isinstance(c, SideOutputNode)]
+
+    def _readers(self, node: PartitionNode) -> list[tuple[OperatorNode, int]]:
+        return [
+            (consumer, number)
+            for consumer in self._graph.consumers.get(node.id, [])
+            if isinstance(consumer, OperatorNode)
+            for number, upstream in enumerate(consumer.inputs)
+            if upstream == node.id
+        ]
+
+    def _send(self, node: PartitionNode, reader: tuple[OperatorNode, int], stream: int) -> SendStep:
+        consumer, number = reader
+        target = self._operators[consumer.id]
+        return SendStep(
+            node.name, target.level, target.number, number, stream, node.kind, node.selector, node.partitioner, target.parallelism
+        )
+
+    def _listen(self, sources: list[SourceProgram]) -> None:
+        """Tells each operator its channels, each stream and operator the levels that must hear of it."""
+        operators = list(self._operators.values())
+        chains = [(-1, s.chain) for s in sources]
+        chains += [(o.number, chain) for o in operators for chain in (o.chain, *o.side.values())]
+        for root, chain in chains:
+            for step in all_steps(chain):
+                if not isinstance(step, SendStep):
+                    continue
+                reader = operators[step.operator]
+                if step.stream >= 0:
+                    if step.stream not in reader.streams:
+                        reader.streams.append(step.stream)
+                    self._streams[step.stream].levels.add(step.level)
+                elif root not in reader.edges:
+                    reader.edges.append(root)
+                if root >= 0:
+                    operators[root].relay_levels.add(step.level)

@@ -1,0 +1,70 @@
+"""Chains of stateless steps, as data: what hangs on a source or an operator until elements move or leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.time import WatermarkStrategy
+
+
+@dataclass(slots=True)
+class TransformStep:
+    """A stateless function of the user's."""
+
+    uid: str
+    name: str
+    kind: str
+    function: Any
+    input: int
+    next: list[Step] = field(default_factory=list)
+    side: dict[str, list[Step]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class WatermarkStep:
+    """Timestamps and watermarks; from here on elements belong to another stream of marks."""
+
+    name: str
+    stream: int
+    strategy: WatermarkStrategy
+    next: list[Step] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SendStep:
+    """The move to an operator of a higher level."""
+
+    name: str
+    level: int
+    operator: int
+    input: int
+    stream: int  # -1 behind an operator
+    partition: str
+    selector: Any
+    partitioner: Any
+    parallelism: int
+
+
+@dataclass(slots=True)
+class SinkStep:
+    """The way to a sink."""
+
+    name: str
+    sink: int
+    wants_tags: bool
+
+
+Step = TransformStep | WatermarkStep | SendStep | SinkStep
+
+
+def all_steps(steps: list[Step]) -> Iterator[Step]:
+    """Every step of a chain."""
+    for step in steps:
+        yield step
+        if isinstance(step, (TransformStep, WatermarkStep)):
+            yield from all_steps(step.next)
+        if isinstance(step, TransformStep):
+            for behind in step.side.values():
+                yield from all_steps(behind)

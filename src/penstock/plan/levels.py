@@ -1,0 +1,103 @@
+"""Cuts a job into levels. Level 0 is the sources; an operator stands one level above the highest of its inputs.
+
+Between two levels elements move to other subtasks; within a level stateless functions are chained, so a source is scanned
+once however many branches hang on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from penstock.plan.graph import JobGraph
+from penstock.plan.nodes import ExchangeSpec, GeneratorSpec, Node, OperatorNode, PartitionNode, SourceNode, WatermarkNode
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A normalised graph and the level of each of its roots (sources and operators)."""
+
+    graph: JobGraph
+    level_of: dict[int, int]  # of sources and operators, by id
+
+    @property
+    def depth(self) -> int:
+        return max(self.level_of.values(), default=0)
+
+    def operators_at(self, level: int) -> list[OperatorNode]:
+        return [n for n in self.graph.operators if self.level_of[n.id] == level]
+
+    def roots_of(self, node_id: int) -> set[int]:
+        """The sources and operators whose chains reach a node."""
+        node = self.graph.by_id[node_id]
+        if isinstance(node, (SourceNode, OperatorNode)):
+            return {node_id}
+        return set().union(*(self.roots_of(i) for i in node.inputs)) if node.inputs else set()
+
+
+def cut(graph: JobGraph) -> Levels:
+    """The levels of a job."""
+    graph = _with_explicit_exchanges(graph)
+    levels = Levels(graph, {})
+    for node in graph.nodes:  # made in an order in which inputs come first
+        if isinstance(node, SourceNode):
+            levels.level_of[node.id] = 0
+        elif isinstance(node, OperatorNode):
+            roots = set().union(*(levels.roots_of(i) for i in node.inputs))
+            levels.level_of[node.id] = 1 + max(levels.level_of[r] for r in roots)
+    return levels
+
+
+def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
+    """Gives a partitioning that no operator reads an operator of its own, and a generator with memory its split host.
+
+    ``rebalance().map(f)`` becomes ``rebalance() -> exchange operator -> map(f)``.
+    """
+    nodes: list[Node] = []
+    renamed: dict[int, int] = {}
+    fresh = max((n.id for n in graph.nodes), default=0)
+    for original in graph.nodes:
+        node = _rewired(original, renamed)
+        nodes.append(node)
+        if isinstance(node, WatermarkNode) and needs_split_host(node):
+            fresh += 2
+            by_split = PartitionNode(id=fresh - 1, name="by split", uid=f"{node.uid}#split", inputs=node.inputs, kind="split")
+            host = OperatorNode(
+                id=fresh, name=node.name, uid=f"{node.uid}#generator", inputs=(by_split.id,), spec=GeneratorSpec(node.strategy)
+            )
+            nodes[-1:] = [by_split, host]
+            renamed[node.id] = host.id
+        if isinstance(node, PartitionNode) and not all(
+            isinstance(c, OperatorNode) for c in graph.consumers.get(original.id, [])
+        ):
+            fresh += 1
+            operator = OperatorNode(
+                id=fresh,
+                name=node.name,
+                uid=f"{node.uid}#exchange",
+                inputs=(node.id,),
+                parallelism=_narrowest(graph, original),
+                spec=ExchangeSpec(),
+            )
+            nodes.append(operator)
+            renamed[node.id] = operator.id
+    return JobGraph(graph.name, tuple(nodes), graph.parallelism, graph.max_parallelism, graph.parameters)
+
+
+def needs_split_host(node: WatermarkNode) -> bool:
+    generator = node.strategy.generator
+    return node.strategy.kind == "custom" and generator is not None and not getattr(generator, "per_batch", False)
+
+
+def _narrowest(graph: JobGraph, partition: Node) -> int | None:
+    """An exchange runs with the parallelism of what reads it."""
+    wanted = [c.parallelism for c in graph.consumers.get(partition.id, []) if c.parallelism is not None]
+    return min(wanted) if wanted else partition.parallelism
+
+
+def _rewired(node: Node, renamed: dict[int, int]) -> Node:
+    if isinstance(node, OperatorNode) or not any(i in renamed for i in node.inputs):
+        return node
+    return replace(node, inputs=tuple(renamed.get(i, i) for i in node.inputs))
+
+
+

@@ -1,0 +1,143 @@
+"""What the user asked for, as frozen nodes. The fluent APIs write them; the level cutter, the engines and `explain` read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.time import WatermarkStrategy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A step of the job. `inputs` are ids of other nodes; `uid` names its state in checkpoints."""
+
+    id: int
+    name: str
+    uid: str
+    inputs: tuple[int, ...] = ()
+    parallelism: int | None = None
+    line: str = ""  # where in the user's program it was made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceNode(Node):
+    """Where elements come from."""
+
+    source: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatermarkNode(Node):
+    """Gives elements timestamps and a stream its watermarks."""
+
+    strategy: WatermarkStrategy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformNode(Node):
+    """A stateless function: kind is "map", "flat_map", "filter" or "process"; two inputs call the co-functions."""
+
+    kind: str
+    function: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionNode(Node):
+    """How elements are spread over subtasks: "key", "rebalance", "shuffle", "rescale", "forward", "broadcast", "global", "custom"."""
+
+    kind: str
+    selector: Any = None
+    partitioner: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorNode(Node):
+    """Running logic of one subtask per slot: `spec` describes it, the engine makes it."""
+
+    spec: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnionNode(Node):
+    """All inputs as one stream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideOutputNode(Node):
+    """What a function yielded with a tag."""
+
+    tag: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkNode(Node):
+    """Where elements go."""
+
+    sink: Any
+
+
+# -- specifications of operators: what runs is made from them by `engine/operators.py`
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """A process function of one or two inputs."""
+
+    function: Any
+    keyed: bool
+    two_inputs: bool = False
+    kind: str = "process"
+
+
+@dataclass(frozen=True, slots=True)
+class BroadcastSpec:
+    """A function beside a broadcast stream."""
+
+    function: Any
+    keyed: bool
+    states: tuple[Any, ...]
+    kind: str = "broadcast"
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeSpec:
+    """Nothing but the move to other subtasks."""
+
+    kind: str = "exchange"
+    keyed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSpec:
+    """A window operator; `window` holds what the fluent API collected."""
+
+    window: Any
+    kind: str = "window"
+    keyed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FactorySpec:
+    """An operator made by a picklable factory: for operators that no fluent API has yet, and for tests."""
+
+    factory: Any
+    keyed: bool = True
+    kind: str = "factory"
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorSpec:
+    """A custom watermark generator that keeps its state: it runs by split, before the keys are known (time.md 2.2)."""
+
+    strategy: WatermarkStrategy
+    kind: str = "generator"
+    keyed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MaterializeSpec:
+    """Stores its input with the batch, so that a re-run of later stages reads the same elements (time.md 8.3)."""
+
+    kind: str = "materialize"
+    keyed: bool = False

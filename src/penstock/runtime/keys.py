@@ -1,0 +1,192 @@
+"""Keys as bytes: a canonical encoding, a stable hash, and the key group that a key belongs to.
+
+Keys that are equal in Python have one encoding, so 1, 1.0 and True are the same key, as they are in a dict.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import math
+import pickle
+import uuid
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+import xxhash
+
+from penstock.errors import KeyError_
+
+_encode = msgspec.msgpack.encode
+_decode = msgspec.msgpack.decode
+_hash = xxhash.xxh3_64_intdigest
+
+_BIG_INT, _OBJECT, _SET = 1, 2, 3  # msgpack extension codes
+_HASH_MASK = (1 << 63) - 1  # hashes are columns of signed 64-bit numbers
+_CACHED_KEYS = 500_000
+
+
+class KeyIdentity(NamedTuple):
+    """All that is derived from a key."""
+
+    hash: int
+    group: int
+    encoded: bytes
+    plain: bool  # the key can be decoded from its encoding alone
+
+
+def encode_key(key: Any) -> tuple[bytes, bool]:
+    """The canonical bytes of a key, and whether they alone give the key back.
+
+    >>> encode_key(1.0) == encode_key(True)
+    True
+    """
+    kind = type(key)
+    if kind is str or kind is bytes:
+        return _encode(key), True
+    if kind is int and -(2**63) <= key < 2**63:
+        return _encode(key), True
+    canonical, plain = _canonical(key)
+    return _encode(canonical), plain
+
+
+def decode_key(data: bytes) -> Any:
+    """The key of an encoding that is plain.
+
+    >>> decode_key(encode_key(("a", 1))[0])
+    ('a', 1)
+    """
+    return _thaw(_decode(data, ext_hook=_from_extension))
+
+
+def key_hash(encoded: bytes) -> int:
+    """A stable hash of 63 bits."""
+    return _hash(encoded) & _HASH_MASK
+
+
+def key_group(hashed: int, max_parallelism: int) -> int:
+    """The key group of a hash: the unit of rescaling."""
+    return hashed % max_parallelism
+
+
+class KeyTable(dict[Any, KeyIdentity]):
+    """A bounded cache from keys to their identities."""
+
+    def __init__(self, max_parallelism: int) -> None:
+        super().__init__()
+        self._max_parallelism = max_parallelism
+        self.exotic: dict[bytes, Any] = {}  # keys that their bytes alone do not give back, met since last asked
+
+    def __missing__(self, key: Any) -> KeyIdentity:
+        if len(self) >= _CACHED_KEYS:
+            self.clear()
+        encoded, plain = encode_key(key)
+        if not plain:
+            self.exotic[encoded] = key
+        hashed = key_hash(encoded)
+        identity = self[key] = KeyIdentity(hashed, key_group(hashed, self._max_parallelism), encoded, plain)
+        return identity
+
+
+def _canonical(key: Any) -> tuple[Any, bool]:
+    """A value that msgpack encodes in one way only, and whether it decodes to an equal key."""
+    if key is None:
+        raise KeyError_("KEY_IS_NONE", "The key of an element is None. A key must be a value; filter such elements out first.")
+    if isinstance(key, enum.Enum) and not isinstance(key, (str, int)):
+        return _object(key, key.name)
+    if isinstance(key, str):
+        return str.__str__(key), type(key) is str
+    if isinstance(key, (int, float, decimal.Decimal)):
+        return _number(key)
+    if isinstance(key, (bytes, memoryview)):
+        return bytes(key), True
+    if isinstance(key, tuple):
+        parts = [_canonical(k) if k is not None else (None, True) for k in key]
+        return [p for p, _ in parts], type(key) is tuple and all(plain for _, plain in parts)
+    if isinstance(key, frozenset):
+        members = sorted(_encode(_canonical(k)[0]) for k in key)
+        return msgspec.msgpack.Ext(_SET, _encode(members)), False
+    if isinstance(key, datetime.datetime) and key.tzinfo is not None:
+        return _object(key, key.astimezone(datetime.UTC).isoformat())
+    if isinstance(key, (datetime.datetime, datetime.date, datetime.time)):
+        return _object(key, key.isoformat())
+    if isinstance(key, uuid.UUID):
+        return _object(key, key.hex)
+    if is_dataclass(key) and not isinstance(key, type):
+        return _object(key, [_canonical(getattr(key, f.name))[0] for f in fields(key)])
+    if isinstance(key, msgspec.Struct):
+        return _object(key, [_canonical(getattr(key, f))[0] for f in key.__struct_fields__])
+    raise KeyError_(
+        "KEY_TYPE",
+        f"{key!r} of type {type(key).__name__} cannot be a key: its bytes would not be the same on every machine. "
+        "Use a str, int, float, bytes, tuple, date, UUID, enum, or a frozen dataclass or Struct of these.",
+    )
+
+
+def _number(key: Any) -> tuple[Any, bool]:
+    if isinstance(key, float) and not math.isfinite(key):
+        return key, True
+    if key == (whole := int(key)):
+        if -(2**63) <= whole < 2**63:
+            return whole, True
+        return msgspec.msgpack.Ext(_BIG_INT, str(whole).encode()), True
+    if isinstance(key, float):
+        return key, type(key) is float
+    return _object(key, str(key.normalize()))
+
+
+def _object(key: Any, content: Any) -> tuple[Any, bool]:
+    return msgspec.msgpack.Ext(_OBJECT, _encode([type(key).__qualname__, content])), False
+
+
+def _from_extension(code: int, data: memoryview) -> Any:
+    if code == _BIG_INT:
+        return int(bytes(data))
+    raise KeyError_("KEY_NOT_PLAIN", f"A key with extension {code} is not decoded from its bytes; it is stored beside them.")
+
+
+def _thaw(key: Any) -> Any:
+    return tuple(_thaw(k) for k in key) if isinstance(key, list) else key
+
+
+def encoded_length(data: bytes, at: int) -> int:
+    """How many bytes the encoded key at a position takes.
+
+    >>> encoded_length(encode_key(("a", 1))[0] + b"rest", 0)
+    4
+    """
+    first = data[at]
+    if first < 0x80 or first >= 0xE0 or first in (0xC0, 0xC2, 0xC3):
+        return 1
+    if 0xA0 <= first < 0xC0:
+        return 1 + first - 0xA0
+    if 0x90 <= first < 0xA0 or first in (0xDC, 0xDD):
+        width = {0xDC: 2, 0xDD: 4}.get(first, 0)
+        count = int.from_bytes(data[at + 1 : at + 1 + width], "big") if width else first - 0x90
+        end = at + 1 + width
+        for _ in range(count):
+            end += encoded_length(data, end)
+        return end - at
+    if first in _FIXED:
+        return _FIXED[first]
+    width, extra = _COUNTED[first]
+    return 1 + width + extra + int.from_bytes(data[at + 1 : at + 1 + width], "big")
+
+
+# msgpack's codes: with a fixed length in all; with a count of so many bytes (and a type byte of extensions)
+_FIXED = {0xCA: 5, 0xCB: 9, 0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9, 0xD0: 2, 0xD1: 3, 0xD2: 5, 0xD3: 9}
+_FIXED |= {0xD4: 3, 0xD5: 4, 0xD6: 6, 0xD7: 10, 0xD8: 18}
+_COUNTED = {0xC4: (1, 0), 0xC5: (2, 0), 0xC6: (4, 0), 0xC7: (1, 1), 0xC8: (2, 1), 0xC9: (4, 1)}
+_COUNTED |= {0xD9: (1, 0), 0xDA: (2, 0), 0xDB: (4, 0)}
+
+
+def freeze_key(key: Any, identity: KeyIdentity) -> bytes:
+    """What must be kept beside the encoding so that the key can be given back: nothing, when it is plain."""
+    return b"" if identity.plain else pickle.dumps(key, 5)
+
+
+def thaw_key(encoded: bytes, frozen: bytes) -> Any:
+    """The key of an encoding and of what `freeze_key` kept beside it."""
+    return pickle.loads(frozen) if frozen else decode_key(encoded)

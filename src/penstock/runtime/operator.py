@@ -1,0 +1,198 @@
+"""The seam between the slot loop and what runs in it."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import xxhash
+
+from penstock.errors import StateError, TimeError
+from penstock.functions import OnTimerContext, OutputTag, RuntimeContext, TimerService
+from penstock.runtime.state.backend import StateBackend
+from penstock.runtime.timers import Timer, TimerQueue
+from penstock.state import StateDescriptor
+from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
+
+Emitted = Iterable[Any] | None
+
+
+class Operator(Protocol):
+    """Running logic of one operator in one slot."""
+
+    keyed: bool
+
+    def open(self, context: OperatorContext) -> None: ...
+
+    def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
+        """One function per input: (value, context) to what it emits."""
+        ...
+
+    def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted: ...
+
+    def close(self) -> None: ...
+
+
+class OperatorContext(OnTimerContext, TimerService):
+    """Everything an operator or a user's function sees of the loop: one object per operator and slot.
+
+    It is the ctx of process functions, their timer service too: the loop sets the current element, nothing is allocated
+    per record.
+    """
+
+    def __init__(self, backend: StateBackend, event: TimerQueue, processing: TimerQueue, runtime: SubtaskContext) -> None:
+        self.backend = backend
+        self.event_timers = event
+        self.processing_timers = processing
+        self.runtime = runtime
+        self.cell = backend.key_cell
+        self.watermark = MIN_WATERMARK
+        self.now = 0
+        self.timestamps: list[int] = []
+        self.index = 0
+        self.fired: Timer | None = None
+        self.domain = 0
+        self.running_due: int | None = None
+        self.batch = 0
+        self._counter = 0
+        self._random: random.Random | None = None
+        self._random_for: Any = None
+
+    # -- the element or timer being processed
+
+    def timestamp(self) -> int | None:
+        if self.fired is not None:
+            return self.fired.time if self.domain == 0 else None
+        stamp = self.timestamps[self.index]
+        return None if stamp == NO_TIMESTAMP else stamp
+
+    def get_current_key(self) -> Any:
+        return self.cell.at
+
+    def time_domain(self) -> int:
+        return self.domain
+
+    def timer_service(self) -> TimerService:
+        return self
+
+    # -- clocks and timers
+
+    def current_processing_time(self) -> int:
+        return self.now
+
+    def current_watermark(self) -> int:
+        return self.watermark
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        self.event_timers.register(timestamp, self.cell.at, None, self.running_due)
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        self.processing_timers.register(timestamp, self.cell.at, None)
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        self.event_timers.delete(timestamp, self.cell.at, None)
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        self.processing_timers.delete(timestamp, self.cell.at, None)
+
+    # -- randomness that repeats
+
+    @property
+    def random(self) -> random.Random:
+        key = self.backend.keys[self.cell.at].encoded
+        if self._random is None or self._random_for != key:
+            self._random = random.Random(self._seed(key))  # noqa: S311 - repeatability is the point
+            self._random_for = key
+        return self._random
+
+    def uuid(self) -> uuid.UUID:
+        key = self.backend.keys[self.cell.at].encoded
+        return uuid.UUID(bytes=xxhash.xxh3_128_digest(self._seed(key)), version=4)
+
+    def _seed(self, key: bytes) -> bytes:
+        """Differs for every call in a batch; equal when the batch is run again."""
+        self._counter += 1
+        return b"|".join((self.runtime.uid.encode(), key, b"%d" % self.batch, b"%d" % self._counter))
+
+    def begin_batch(self, batch: int, now: int) -> None:
+        self.batch = batch
+        self.now = now
+        self.backend.now = now
+        self._counter = 0
+        self._random = None
+        self.fired = None
+        self.running_due = None
+
+
+class SubtaskContext(RuntimeContext):
+    """The surroundings of a function in one slot."""
+
+    def __init__(
+        self,
+        *,
+        uid: str,
+        name: str,
+        index: int,
+        parallelism: int,
+        max_parallelism: int,
+        parameters: dict[str, str],
+        backend: StateBackend | None,
+    ) -> None:
+        self.uid = uid
+        self._name = name
+        self._index = index
+        self._parallelism = parallelism
+        self._max_parallelism = max_parallelism
+        self._parameters = parameters
+        self._backend = backend
+
+    def get_task_name(self) -> str:
+        return self._name
+
+    def get_index_of_this_subtask(self) -> int:
+        return self._index
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        return self._parallelism
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        return self._max_parallelism
+
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        return self._parameters.get(key, default_value)
+
+    def _state(self, descriptor: StateDescriptor) -> Any:
+        if self._backend is None:
+            raise StateError(
+                "STATE_WITHOUT_KEY",
+                f"Operator '{self._name}' asks for state '{descriptor.name}', and its stream has no key. Call key_by first.",
+            )
+        return self._backend.handle(descriptor)
+
+    get_state = get_list_state = get_map_state = get_reducing_state = get_aggregating_state = _state
+
+
+class WithoutTimers(TimerService):
+    """The timer service of a stream without keys: clocks only."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def current_processing_time(self) -> int:
+        return int(self._context.now)
+
+    def current_watermark(self) -> int:
+        return int(self._context.watermark)
+
+    def _refuse(self, timestamp: int) -> None:
+        raise TimeError("TIMER_WITHOUT_KEY", "A timer was set on a stream that has no key. Call key_by before process.")
+
+    register_processing_time_timer = register_event_time_timer = _refuse
+    delete_processing_time_timer = delete_event_time_timer = _refuse
+
+
+def is_side_output(value: Any) -> bool:
+    """Whether an emitted value is `(OutputTag, value)`."""
+    return value.__class__ is tuple and len(value) == 2 and value[0].__class__ is OutputTag

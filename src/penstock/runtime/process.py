@@ -1,0 +1,173 @@
+"""Process functions as operators: keyed, two-input, and beside a broadcast stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from penstock.functions import TimerService
+from penstock.runtime.operator import Emitted, OperatorContext, WithoutTimers
+from penstock.runtime.state.cell import NO_KEY
+from penstock.runtime.timers import Timer
+from penstock.state import MapStateDescriptor, StateDescriptor
+
+
+class ProcessOperator:
+    """A process function of one or two inputs; keyed or not."""
+
+    def __init__(self, function: Any, keyed: bool, two_inputs: bool = False) -> None:
+        self.keyed = keyed
+        self._function = function
+        self._two_inputs = two_inputs
+        self._context: Any = None
+
+    def open(self, context: OperatorContext) -> None:
+        self._context = context if self.keyed else UnkeyedContext(context)
+        self._function.open(context.runtime)
+
+    def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
+        f = self._function
+        functions = (f.process_element1, f.process_element2) if self._two_inputs else (f.process_element,)
+        if self.keyed:
+            return functions
+        return tuple(_with_context(function, self._context) for function in functions)
+
+    def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
+        emitted: Emitted = self._function.on_timer(timer.time, context)
+        return emitted
+
+    def close(self) -> None:
+        self._function.close()
+
+
+class UnkeyedContext:
+    """The ctx of a function on a stream without keys: no key, no timers."""
+
+    def __init__(self, context: OperatorContext) -> None:
+        self._context = context
+        self._timers = WithoutTimers(context)
+
+    def timestamp(self) -> int | None:
+        return self._context.timestamp()
+
+    def timer_service(self) -> TimerService:
+        return self._timers
+
+
+def _with_context(function: Callable[[Any, Any], Emitted], context: Any) -> Callable[[Any, Any], Emitted]:
+    return lambda value, _: function(value, context)
+
+
+class BroadcastOperator:
+    """A function beside a broadcast stream: input 0 is the stream, input 1 the broadcast one.
+
+    Every slot processes each broadcast element on its own copy of the broadcast state. What that emits is kept once, by the
+    slot of key group 0, unless the call used apply_to_keyed_state: then each slot has something of its own to say.
+    """
+
+    def __init__(self, function: Any, keyed: bool, states: tuple[MapStateDescriptor, ...], keeps_output: bool) -> None:
+        self.keyed = keyed
+        self._function = function
+        self._states = {s.name: s for s in states}
+        self._keeps_output = keeps_output
+        self._context: Any = None
+
+    def open(self, context: OperatorContext) -> None:
+        for state in self._states.values():
+            context.backend.handle(state, "slot")
+        self._context = BroadcastSideContext(context, self._states)
+        self._function.open(context.runtime)
+
+    def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
+        return self._element, self._broadcast_element
+
+    def _element(self, value: Any, context: OperatorContext) -> Emitted:
+        emitted: Emitted = self._function.process_element(value, self._context.as_reader())
+        return emitted
+
+    def _broadcast_element(self, value: Any, context: OperatorContext) -> Emitted:
+        context.cell.at = NO_KEY
+        side = self._context.as_writer()
+        emitted = list(self._function.process_broadcast_element(value, side) or ())
+        return emitted if self._keeps_output or side.applied else None
+
+    def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
+        emitted: Emitted = self._function.on_timer(timer.time, self._context.as_reader())
+        return emitted
+
+    def close(self) -> None:
+        self._function.close()
+
+
+class BroadcastSideContext:
+    """The ctx of both sides; writing to broadcast state is for the broadcast side."""
+
+    def __init__(self, context: OperatorContext, states: dict[str, MapStateDescriptor]) -> None:
+        self._context = context
+        self._states = states
+        self._writing = False
+        self.applied = False
+
+    def as_reader(self) -> BroadcastSideContext:
+        self._writing = False
+        return self
+
+    def as_writer(self) -> BroadcastSideContext:
+        self._writing = True
+        self.applied = False
+        return self
+
+    def timestamp(self) -> int | None:
+        return self._context.timestamp()
+
+    def get_current_key(self) -> Any:
+        return self._context.get_current_key()
+
+    def time_domain(self) -> int:
+        return self._context.time_domain()
+
+    def timer_service(self) -> TimerService:
+        return self._context.timer_service()
+
+    def current_processing_time(self) -> int:
+        return self._context.current_processing_time()
+
+    def current_watermark(self) -> int:
+        return self._context.current_watermark()
+
+    def get_broadcast_state(self, descriptor: MapStateDescriptor) -> Any:
+        handle = self._context.backend.handle(self._states.get(descriptor.name, descriptor), "slot")
+        return handle if self._writing else ReadOnlyMap(handle)
+
+    def apply_to_keyed_state(self, descriptor: StateDescriptor, function: Callable[[Any, Any], None]) -> None:
+        """Calls function(key, state) for each key of this slot that has the state, in order of the keys' bytes."""
+        self.applied = True
+        backend = self._context.backend
+        handle = backend.handle(descriptor)
+        for key in backend.keys_with(descriptor):
+            backend.set_key(key)
+            function(key, handle)
+        backend.set_key(NO_KEY)
+
+
+class ReadOnlyMap:
+    """Broadcast state for the side that may only read it."""
+
+    __slots__ = ("_map", "contains", "get", "is_empty", "items", "keys", "values")
+
+    def __init__(self, handle: Any) -> None:
+        self.get = handle.get
+        self.contains = handle.contains
+        self.items = handle.items
+        self.keys = handle.keys
+        self.values = handle.values
+        self.is_empty = handle.is_empty
+
+    def __contains__(self, key: Any) -> bool:
+        return bool(self.contains(key))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())

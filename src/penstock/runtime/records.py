@@ -1,0 +1,131 @@
+"""Elements of one operator in one batch, as columns, in the one order that time.md 1.6 gives them.
+
+Tags (the columns after `timestamps`) say where in that order an element stands:
+`watermark` is w(r), `phase` 0 after a processing timer, 1 after an element, 2 after an event timer, `origin` and `position`
+its source's split and sequence number (or a timer's due), `emitter` the hash of the emitting key, `count` the emission's
+number there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Column = NDArray[np.int64]
+
+PHASE_PROCESSING_TIMER = 0
+PHASE_ELEMENT = 1
+PHASE_EVENT_TIMER = 2
+TAG_NAMES = ("watermark", "phase", "origin", "position", "emitter", "count")
+
+
+def column(values: Any) -> Column:
+    return np.asarray(values, dtype=np.int64)
+
+
+@dataclass(slots=True)
+class Tags:
+    """Where elements stand in the order."""
+
+    watermark: Column
+    phase: Column
+    origin: Column
+    position: Column
+    emitter: Column
+    count: Column
+
+    @classmethod
+    def of_source(cls, watermark: Column, origin: int, position: Column) -> Tags:
+        n = len(watermark)
+        zeros = np.zeros(n, np.int64)
+        return cls(watermark, np.ones(n, np.int64), np.full(n, origin, np.int64), position, zeros, np.arange(n, dtype=np.int64))
+
+    @classmethod
+    def concatenate(cls, parts: list[Tags]) -> Tags:
+        if len(parts) == 1:
+            return parts[0]
+        return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in TAG_NAMES))
+
+    def take(self, at: Any) -> Tags:
+        return Tags(*(getattr(self, name)[at] for name in TAG_NAMES))
+
+
+@dataclass(slots=True)
+class Records:
+    """The elements of one operator and batch; before `arrange` in any order."""
+
+    values: list[Any]
+    keys: list[Any] | None
+    inputs: list[int] | None  # which input each element came by; None: all by input 0
+    timestamps: Column
+    tags: Tags
+    effective: Column = field(default_factory=lambda: column([]))
+
+    @classmethod
+    def concatenate(cls, parts: list[tuple[int, Records]], keyed: bool) -> Records:
+        """All parts, each with the input that it came by."""
+        if not parts:
+            empty = column([])
+            return cls([], [] if keyed else None, None, empty, Tags(*(empty for _ in TAG_NAMES)))
+        several = any(number for number, _ in parts)
+        if len(parts) == 1 and not several:
+            return parts[0][1]
+        values: list[Any] = []
+        keys: list[Any] = []
+        inputs: list[int] = []
+        for number, part in parts:
+            values += part.values
+            if keyed:
+                keys += part.keys if part.keys is not None else [None] * len(part.values)
+            if several:
+                inputs += [number] * len(part.values)
+        return cls(
+            values,
+            keys if keyed else None,
+            inputs if several else None,
+            np.concatenate([p.timestamps for _, p in parts]),
+            Tags.concatenate([p.tags for _, p in parts]),
+        )
+
+    def arrange(self, watermark_before: int, watermark_end: int) -> None:
+        """Computes each element's effective watermark and puts all into order."""
+        tags = self.tags
+        self.effective = np.maximum(watermark_before, np.minimum(tags.watermark, watermark_end))
+        order = _order(self.effective, tags)
+        if order is None:
+            return
+        at = order.tolist()
+        self.values = [self.values[i] for i in at]
+        if self.keys is not None:
+            self.keys = [self.keys[i] for i in at]
+        if self.inputs is not None:
+            self.inputs = [self.inputs[i] for i in at]
+        self.timestamps = self.timestamps[order]
+        self.tags = tags.take(order)
+        self.effective = self.effective[order]
+
+
+def _order(effective: Column, tags: Tags) -> NDArray[np.intp] | None:
+    """The permutation that sorts by (effective, phase, origin, position, emitter, count); None: sorted already."""
+    n = len(effective)
+    if n < 2:
+        return None
+    columns = (effective, tags.phase, tags.origin, tags.position, tags.emitter, tags.count)
+    undecided = np.ones(n - 1, bool)
+    for values in columns:
+        left, right = values[:-1], values[1:]
+        if np.any(undecided & (left > right)):
+            break
+        undecided &= left == right
+        if not undecided.any():
+            return None
+    else:
+        return None
+    if not np.any(tags.emitter):
+        # Straight from sources: each split's elements come in order, so few runs have to be merged.
+        origin_first = np.lexsort((tags.count, tags.position, tags.origin, tags.phase))
+        return origin_first[np.argsort(effective[origin_first], kind="stable")]
+    return np.lexsort(columns[::-1])

@@ -1,0 +1,222 @@
+"""The slot loop: one batch of one operator in one slot (time.md 1.7). There is one loop; the harness and Spark both call it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import PenstockError, TimeError, UserFunctionError
+from penstock.runtime.keys import KeyTable
+from penstock.runtime.operator import Operator, OperatorContext
+from penstock.runtime.records import (
+    PHASE_ELEMENT,
+    PHASE_EVENT_TIMER,
+    PHASE_PROCESSING_TIMER,
+    Column,
+    Records,
+    Tags,
+    column,
+)
+from penstock.runtime.state.cell import NO_KEY
+from penstock.runtime.timers import Timer
+from penstock.time import MAX_WATERMARK, NO_TIMESTAMP
+
+_RENEWALS_AT_END = 100_000
+
+
+@dataclass(slots=True)
+class Advance:
+    """How an operator's clocks move in a batch; the same in all slots."""
+
+    now: int
+    before: int
+    end: int
+    marks: list[int]  # explicit watermarks to step through, ascending
+    batch: int
+
+
+@dataclass(slots=True)
+class Emissions:
+    """What an operator emitted in a batch. `emitters` holds an element's index, or ~i of the i-th fired timer."""
+
+    records: Records
+    values: list[Any] = field(default_factory=list)
+    emitters: list[int] = field(default_factory=list)
+    fired: list[tuple[int, int, int, int, int]] = field(default_factory=list)  # watermark, phase, due, key hash, timestamp
+    key_table: KeyTable | None = None  # of a keyed operator
+
+    def timestamps(self) -> Column:
+        return self._mixed(self.records.timestamps, 4)
+
+    def tags(self) -> Tags:
+        """Where the emissions stand in the next operator's order."""
+        old = self.records.tags
+        n = len(self.emitters)
+        after_processing_timer = old.phase == PHASE_PROCESSING_TIMER
+        phase = np.where(after_processing_timer, PHASE_ELEMENT, old.phase)
+        origin = np.where(after_processing_timer, -1, old.origin)
+        position = np.where(after_processing_timer, old.origin, old.position)
+        if self.key_table is None or self.records.keys is None:
+            hashes = np.zeros(len(old.phase), np.int64)
+        else:
+            known = self.key_table
+            hashes = column([0 if k is None else known[k].hash for k in self.records.keys])
+        return Tags(
+            self._mixed(self.records.effective, 0),
+            self._mixed(phase, 1),
+            self._mixed(origin, 2),
+            self._mixed(position, None),
+            self._mixed(hashes, 3),
+            np.arange(n, dtype=np.int64),
+        )
+
+    def _mixed(self, of_elements: Column, field_of_timer: int | None) -> Column:
+        """A column of the emissions: an element's value, or the given field of a fired timer (None: zero)."""
+        at = column(self.emitters)
+        if not self.fired:
+            return of_elements[at]
+        of_timers = column([0 if field_of_timer is None else f[field_of_timer] for f in self.fired])
+        if len(of_elements) == 0:
+            return of_timers[~at]
+        return np.where(at >= 0, of_elements[np.maximum(at, 0)], of_timers[np.maximum(~at, 0)])
+
+
+class SlotLoop:
+    """Runs the batches of one operator in one slot."""
+
+    def __init__(self, name: str, operator: Operator, context: OperatorContext) -> None:
+        self._name = name
+        self._operator = operator
+        self._context = context
+        self._at_end: dict[Any, int] = {}
+
+    def run(self, records: Records, advance: Advance) -> Emissions:
+        """Processing timers, then elements with event timers in between, then the rest of the event timers."""
+        context = self._context
+        out = Emissions(records, key_table=context.backend.keys if self._operator.keyed else None)
+        context.begin_batch(advance.batch, advance.now)
+        context.watermark = advance.before
+        context.timestamps = records.timestamps.tolist()
+        marks = advance.marks[::-1]
+        self._fire_processing_timers(advance, out)
+        context.event_timers.begin(advance.end)
+        records.arrange(advance.before, advance.end)
+        context.timestamps = records.timestamps.tolist()
+        try:
+            self._elements(records, marks, out)
+            self._advance(advance.end, marks, out)
+        finally:
+            context.backend.unset_key()
+        return out
+
+    def _elements(self, records: Records, marks: list[int], out: Emissions) -> None:
+        context, cell = self._context, self._context.cell
+        functions = self._operator.elements()
+        keep, emit = out.values.append, out.emitters.append
+        timers = context.event_timers
+        effective = records.effective.tolist()
+        inputs = records.inputs
+        keys = records.keys
+        process = functions[0]
+        index = 0
+        try:
+            for index, value in enumerate(records.values):
+                now = effective[index]
+                if now > context.watermark:
+                    if timers.next_time <= now:
+                        self._advance(now, marks, out)
+                    else:
+                        context.watermark = now
+                if keys is not None:
+                    cell.at = keys[index]
+                context.index = index
+                if inputs is not None:
+                    process = functions[inputs[index]]
+                emitted = process(value, context)
+                if emitted is not None:
+                    for result in emitted:
+                        keep(result)
+                        emit(index)
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise self._failed(error, keys[index] if keys is not None else NO_KEY, records.values[index]) from error
+
+    def _advance(self, watermark: int, marks: list[int], out: Emissions) -> None:
+        while marks and marks[-1] <= watermark:
+            self._fire_event_timers(marks.pop(), True, out)
+        self._fire_event_timers(watermark, False, out)
+
+    def _fire_event_timers(self, watermark: int, explicit: bool, out: Emissions) -> None:
+        context = self._context
+        base = context.watermark
+        if watermark <= base:
+            return
+        queue = context.event_timers
+        while queue.next_time <= watermark and (timer := queue.pop(watermark)) is not None:
+            due = max(timer.time, base + 1 if timer.due is None else timer.due)
+            context.watermark = watermark if explicit else due
+            context.running_due = due
+            out.fired.append((due - 1, PHASE_EVENT_TIMER, due, timer.hash, timer.time))
+            self._fire(timer, 0, out)
+            if watermark == MAX_WATERMARK:
+                self._count_renewal(timer)
+        context.running_due = None
+        context.watermark = watermark
+
+    def _fire_processing_timers(self, advance: Advance, out: Emissions) -> None:
+        queue = self._context.processing_timers
+        queue.begin(advance.now, advance.now - 1)
+        while (timer := queue.pop(advance.now)) is not None:
+            out.fired.append((advance.before, PHASE_PROCESSING_TIMER, timer.time, timer.hash, NO_TIMESTAMP))
+            self._fire(timer, 1, out)
+        queue.stop_firing()
+
+    def _fire(self, timer: Timer, domain: int, out: Emissions) -> None:
+        context = self._context
+        context.fired = timer
+        context.domain = domain
+        context.cell.at = timer.key
+        try:
+            emitted = self._operator.on_timer(timer, context)
+            if emitted is not None:
+                emitter = ~(len(out.fired) - 1)
+                for result in emitted:
+                    out.values.append(result)
+                    out.emitters.append(emitter)
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise self._failed(error, timer.key, f"timer at {timer.time}") from error
+        finally:
+            context.fired = None
+
+    def _count_renewal(self, timer: Timer) -> None:
+        fired = self._at_end[timer.key] = self._at_end.get(timer.key, 0) + 1
+        if fired > _RENEWALS_AT_END:
+            raise TimeError(
+                "TIMER_WITHOUT_END",
+                f"At the end of input, operator '{self._name}' fired {fired} event timers of key {timer.key!r}, and a firing "
+                "timer keeps setting the next one. Stop renewing when the current watermark is the maximal one.",
+            )
+
+    def _failed(self, error: Exception, key: Any, element: Any) -> UserFunctionError:
+        return function_error(self._name, error, element, None if key is NO_KEY else key)
+
+
+def function_error(operator: str, error: Exception, element: Any, key: Any = None) -> UserFunctionError:
+    """The error of a user's function, in the words of the user's program."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    place = "" if frame is None else f" at {frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}"
+    text = repr(element)
+    shown = text if len(text) <= 200 else text[:200] + "..."
+    of_key = "" if key is None else f", key {key!r}"
+    return UserFunctionError(
+        "USER_FUNCTION",
+        f"Operator '{operator}' raised {type(error).__name__}: {error}{place}{of_key}, element {shown}. "
+        "The batch was not committed; fix the function and resume, or catch the error in it.",
+    )

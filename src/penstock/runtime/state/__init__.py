@@ -1,0 +1,1 @@
+"""Keyed state as it runs: decoded values of one batch over the store."""

@@ -1,0 +1,201 @@
+"""All keyed state of one operator: makes handles from descriptors and writes them back at a batch's end."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import msgspec
+
+from penstock.errors import StateError
+from penstock.runtime.codec import Codec, StampedCodec, codec_of
+from penstock.runtime.keys import KeyTable, encoded_length, thaw_key
+from penstock.runtime.state.cell import NO_KEY, Cell, KeyCell, NamespaceCell, SlotCell
+from penstock.runtime.state.list import BOUNDS, ListHandle
+from penstock.runtime.state.map import MapHandle
+from penstock.runtime.state.ttl import TtlListHandle, TtlMapHandle, TtlValueHandle
+from penstock.runtime.state.value import AggregatingHandle, ReducingHandle, ValueHandle
+from penstock.runtime.store import Store, after_prefix
+from penstock.state import StateDescriptor, StateTtlConfig
+
+
+class Table(msgspec.Struct, array_like=True):
+    """One state of one operator in a slot's store."""
+
+    number: int
+    operator: str
+    name: str
+    kind: str
+    schema: str
+    cursor: bytes = b""  # where the next look for expired entries starts
+
+
+class Tables:
+    """The tables of a slot; kept with its state, so that numbers mean the same in every run."""
+
+    def __init__(self, known: list[Table] | None = None) -> None:
+        self._by_name = {(t.operator, t.name): t for t in known or ()}
+
+    def of(self, operator: str, name: str, kind: str, schema: str) -> Table:
+        table = self._by_name.get((operator, name))
+        if table is None:
+            table = Table(len(self._by_name) + 1, operator, name, kind, schema)
+            self._by_name[(operator, name)] = table
+        elif table.kind != kind:
+            raise _changed(table, f"is {kind} state", f"{table.kind} state")
+        elif table.schema != schema:
+            if not _readable(table.schema, schema):
+                raise _changed(table, f"has type {schema}", table.schema)
+            table.schema = schema
+        return table
+
+    def all(self) -> list[Table]:
+        return list(self._by_name.values())
+
+
+def _readable(written: str, read: str) -> bool:
+    """Pickled values can be read by a typed state: each value says how it was written."""
+    return written == "pickle" and read.startswith("msgspec:")
+
+
+def _changed(table: Table, now: str, before: str) -> StateError:
+    return StateError(
+        "STATE_CHANGED",
+        f"State '{table.name}' of operator '{table.operator}' {now} in this program, and the checkpoint holds {before}. "
+        "Change the program back, give the state a new name, or start without --resume.",
+    )
+
+
+class StateBackend:
+    """Handles, current key and clock of one operator in one slot.
+
+    >>> from penstock.runtime.store import MemoryBase
+    >>> from penstock.state import ValueStateDescriptor
+    >>> backend = StateBackend(Store(MemoryBase()), Tables(), "op", KeyTable(128))
+    >>> count = backend.handle(ValueStateDescriptor("count", int))
+    >>> backend.set_key("a"); count.update(3); backend.flush(); count.value()
+    3
+    """
+
+    def __init__(self, store: Store, tables: Tables, operator: str, keys: KeyTable) -> None:
+        self._store = store
+        self._tables = tables
+        self._operator = operator
+        self.keys = keys
+        self.key_cell = KeyCell(keys)
+        self.namespace_cell = NamespaceCell(keys)
+        self._slot_cell = SlotCell()
+        self.now = 0
+        self._handles: dict[tuple[str, str], Any] = {}
+        self._flushed: list[Any] = []
+        self._expiring: list[tuple[Table, StateTtlConfig]] = []
+
+    def clock(self) -> int:
+        return self.now
+
+    def set_key(self, key: Any) -> None:
+        self.key_cell.at = key
+
+    def set_namespace(self, key: Any, namespace: tuple[Any, ...]) -> None:
+        self.key_cell.at = key
+        self.namespace_cell.at = (key, namespace)
+
+    def unset_key(self) -> None:
+        self.key_cell.at = NO_KEY
+        self.namespace_cell.at = NO_KEY
+
+    def handle(self, descriptor: StateDescriptor, scope: str = "key") -> Any:
+        """The handle of a state; scope is "key", "namespace" (per window) or "slot" (broadcast)."""
+        known = self._handles.get((descriptor.name, scope))
+        if known is None:
+            known = self._handles[(descriptor.name, scope)] = self._make(descriptor, scope)
+        return known
+
+    def _make(self, descriptor: StateDescriptor, scope: str) -> Any:
+        cell: Cell = {"key": self.key_cell, "namespace": self.namespace_cell, "slot": self._slot_cell}[scope]
+        codec: Codec = codec_of(descriptor.value_type)
+        if descriptor.ttl is not None:
+            codec = StampedCodec(codec)
+        name = descriptor.name if scope == "key" else f"{scope}:{descriptor.name}"
+        table = self._tables.of(self._operator, name, descriptor.kind, codec.schema)
+        prefix = table.number.to_bytes(2, "big")
+        if descriptor.ttl is not None:
+            self._expiring.append((table, descriptor.ttl))
+        handle: Any
+        if descriptor.kind == "list":
+            handle = ListHandle(self._store, prefix, cell, codec)
+            self._flushed.append(handle)
+            return handle if descriptor.ttl is None else TtlListHandle(handle, descriptor.ttl, self.clock)
+        if descriptor.kind == "map":
+            handle = MapHandle(self._store, prefix, cell, codec)
+            self._flushed.append(handle)
+            return handle if descriptor.ttl is None else TtlMapHandle(handle, descriptor.ttl, self.clock)
+        handle = ValueHandle(self._store, prefix, cell, codec)
+        self._flushed.append(handle)
+        if descriptor.ttl is not None:
+            handle = TtlValueHandle(handle, descriptor.ttl, self.clock)
+        if descriptor.kind == "reducing":
+            function = descriptor.reduce_function  # type: ignore[attr-defined]
+            return ReducingHandle(handle, function.reduce if hasattr(function, "reduce") else function)
+        if descriptor.kind == "aggregating":
+            return AggregatingHandle(handle, descriptor.agg_function)  # type: ignore[attr-defined]
+        return handle
+
+    def keys_with(self, descriptor: StateDescriptor) -> list[Any]:
+        """All keys that have this state, in order of their group and bytes: for apply_to_keyed_state."""
+        self.flush()  # keys that got their state in this batch count too
+        table = self._tables.of(self._operator, descriptor.name, descriptor.kind, self._schema(descriptor))
+        prefix = table.number.to_bytes(2, "big")
+        found: dict[bytes, Any] = {}
+        for stored, _ in self._store.scan(prefix, after_prefix(prefix)):
+            encoded = stored[4 : 4 + encoded_length(stored, 4)]
+            if encoded not in found:
+                found[encoded] = thaw_key(encoded, self._store.get(self._exotic_table() + encoded) or b"")
+        return list(found.values())
+
+    def _exotic_table(self) -> bytes:
+        """Keys that cannot be decoded from their bytes alone are kept in a table of their own."""
+        return self._tables.of(self._operator, "__keys__", "keys", "pickle").number.to_bytes(2, "big")
+
+    @staticmethod
+    def _schema(descriptor: StateDescriptor) -> str:
+        codec: Codec = codec_of(descriptor.value_type)
+        return codec.schema if descriptor.ttl is None else StampedCodec(codec).schema
+
+    def flush(self) -> None:
+        """Encodes and writes every entry that changed in this batch."""
+        for handle in self._flushed:
+            handle.flush()
+        if self.keys.exotic:
+            table = self._exotic_table()
+            for encoded, key in self.keys.exotic.items():
+                self._store.put(table + encoded, pickle.dumps(key, 5))
+            self.keys.exotic.clear()
+
+    def forget(self) -> None:
+        """Drops the changes of a batch that failed."""
+        for handle in self._flushed:
+            handle.forget()
+        self.unset_key()
+
+    def clean(self) -> None:
+        """Deletes some expired entries: each table with a time to live is looked through in bounded steps."""
+        for table, config in self._expiring:
+            if config.cleanup.incremental:
+                self._clean(table, config)
+
+    def _clean(self, table: Table, config: StateTtlConfig) -> None:
+        prefix = table.number.to_bytes(2, "big")
+        left = config.cleanup.incremental
+        reached = b""
+        for key, data in self._store.scan(max(prefix, table.cursor), after_prefix(prefix)):
+            if left == 0:
+                reached = key
+                break
+            left -= 1
+            if table.kind == "list" and data[:1] == BOUNDS:
+                continue
+            at = 4 + int.from_bytes(data[:4], "big") if table.kind == "map" else 0
+            if StampedCodec.stamp_of(data[at : at + 8]) + config.ttl <= self.now:
+                self._store.delete(key)
+        table.cursor = reached

@@ -1,0 +1,175 @@
+"""Map state: each entry is stored by itself, so changing one writes that one only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.runtime.codec import Codec, is_immutable
+from penstock.runtime.keys import encode_key, freeze_key, thaw_key
+from penstock.runtime.keys import KeyIdentity as _Identity
+from penstock.runtime.state.cell import Cell
+from penstock.runtime.store import Store, after_prefix
+
+_ABSENT = object()
+
+
+class _Kept:
+    """One key's map in a batch: entries read or written so far."""
+
+    __slots__ = ("changed", "cleared", "complete", "entries", "raw")
+
+    def __init__(self) -> None:
+        self.entries: dict[Any, Any] = {}  # _ABSENT: known not to be there
+        self.changed: set[Any] = set()
+        self.raw: dict[Any, bytes] = {}
+        self.complete = False  # all stored entries are in `entries`
+        self.cleared = False
+
+
+class MapHandle:
+    """A map per key. Iteration goes by the bytes of the user keys, so it never depends on how batches are cut."""
+
+    __slots__ = ("_cell", "_codec", "_maps", "_store", "_table")
+
+    def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec) -> None:
+        self._store = store
+        self._table = table
+        self._cell = cell
+        self._codec = codec
+        self._maps: dict[Any, _Kept] = {}
+
+    def _current(self) -> _Kept:
+        at = self._cell.at
+        kept = self._maps.get(at)
+        if kept is None:
+            kept = self._maps[at] = _Kept()
+        return kept
+
+    def get(self, key: Any) -> Any:
+        kept = self._current()
+        try:
+            value = kept.entries[key]
+        except KeyError:
+            value = self._load(kept, key)
+        return None if value is _ABSENT else value
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key)
+
+    def put(self, key: Any, value: Any) -> None:
+        kept = self._current()
+        kept.entries[key] = value
+        kept.changed.add(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.put(key, value)
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        kept = self._current()
+        kept.entries.update(dict_value)
+        kept.changed.update(dict_value)
+
+    def remove(self, key: Any) -> None:
+        self.put(key, _ABSENT)
+
+    def __delitem__(self, key: Any) -> None:
+        self.remove(key)
+
+    def contains(self, key: Any) -> bool:
+        kept = self._current()
+        value = kept.entries[key] if key in kept.entries else self._load(kept, key)
+        return value is not _ABSENT
+
+    def __contains__(self, key: Any) -> bool:
+        return self.contains(key)
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        kept = self._complete()
+        present = [(encode_key(k)[0], k) for k, v in kept.entries.items() if v is not _ABSENT]
+        present.sort(key=lambda pair: pair[0])
+        for _, key in present:
+            value = kept.entries.get(key, _ABSENT)
+            if value is not _ABSENT:  # removed while iterating
+                yield key, value
+
+    def keys(self) -> Iterator[Any]:
+        return (key for key, _ in self.items())
+
+    def values(self) -> Iterator[Any]:
+        return (value for _, value in self.items())
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.keys()
+
+    def is_empty(self) -> bool:
+        return next(self.items(), None) is None
+
+    def clear(self) -> None:
+        kept = self._current()
+        kept.entries.clear()
+        kept.changed.clear()
+        kept.raw.clear()
+        kept.cleared = kept.complete = True
+
+    def _load(self, kept: _Kept, key: Any) -> Any:
+        value: Any = _ABSENT
+        if not kept.complete:
+            data = self._store.get(self._table + self._cell.prefix(self._cell.at) + encode_key(key)[0])
+            if data is not None:
+                value = self._decode(kept, key, data)
+        kept.entries[key] = value
+        return value
+
+    def _decode(self, kept: _Kept, key: Any, data: bytes) -> Any:
+        value = self._codec.decode(data[_frozen_end(data) :])
+        if not is_immutable(value):
+            kept.raw[key] = data
+        return value
+
+    def _complete(self) -> _Kept:
+        kept = self._current()
+        if not kept.complete:
+            prefix = self._table + self._cell.prefix(self._cell.at)
+            for stored, data in self._store.scan(prefix, after_prefix(prefix)):
+                end = _frozen_end(data)
+                key = thaw_key(stored[len(prefix) :], data[4:end])
+                if key not in kept.entries:
+                    kept.entries[key] = self._decode(kept, key, data)
+            kept.complete = True
+        return kept
+
+    def flush(self) -> None:
+        """Writes what changed and forgets the batch."""
+        store = self._store
+        for at, kept in self._maps.items():
+            prefix = self._table + self._cell.prefix(at)
+            if kept.cleared:
+                for stored, _ in list(store.scan(prefix, after_prefix(prefix))):
+                    store.delete(stored)
+            for key in kept.changed:
+                encoded, plain = encode_key(key)
+                value = kept.entries[key]
+                if value is _ABSENT:
+                    store.delete(prefix + encoded)
+                else:
+                    store.put(prefix + encoded, self._encode(key, encoded, plain, value))
+            for key, before in kept.raw.items():
+                value = kept.entries.get(key, _ABSENT)
+                if key in kept.changed or value is _ABSENT:
+                    continue
+                encoded, plain = encode_key(key)
+                if (now := self._encode(key, encoded, plain, value)) != before:
+                    store.put(prefix + encoded, now)
+        self.forget()
+
+    def _encode(self, key: Any, encoded: bytes, plain: bool, value: Any) -> bytes:
+        frozen = b"" if plain else freeze_key(key, _Identity(0, 0, encoded, plain))
+        return len(frozen).to_bytes(4, "big") + frozen + self._codec.encode(value)
+
+    def forget(self) -> None:
+        self._maps.clear()
+
+
+def _frozen_end(data: bytes) -> int:
+    return 4 + int.from_bytes(data[:4], "big")

@@ -1,0 +1,117 @@
+"""Value, reducing and aggregating state: one value per key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.runtime.codec import Codec, is_immutable
+from penstock.runtime.state.cell import Cell
+from penstock.runtime.store import Store
+
+
+class ValueHandle:
+    """One value per key, decoded when first read in a batch and encoded once at its end.
+
+    A value that was changed in place counts as updated: what a function sees never depends on how batches are cut.
+    """
+
+    __slots__ = ("_cell", "_codec", "_dirty", "_raw", "_store", "_table", "_values")
+
+    def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec) -> None:
+        self._store = store
+        self._table = table
+        self._cell = cell
+        self._codec = codec
+        self._values: dict[Any, Any] = {}
+        self._dirty: set[Any] = set()
+        self._raw: dict[Any, bytes] = {}  # as read, of values that may be changed in place
+
+    def value(self) -> Any:
+        at = self._cell.at
+        try:
+            return self._values[at]
+        except KeyError:
+            return self._load(at)
+
+    def update(self, value: Any) -> None:
+        at = self._cell.at
+        self._values[at] = value
+        self._dirty.add(at)
+
+    def clear(self) -> None:
+        self.update(None)
+
+    def _load(self, at: Any) -> Any:
+        data = self._store.get(self._table + self._cell.prefix(at))
+        if data is None:
+            value = None
+        else:
+            value = self._codec.decode(data)
+            if not is_immutable(value):
+                self._raw[at] = data
+        self._values[at] = value
+        return value
+
+    def flush(self) -> None:
+        """Writes what changed and forgets the batch."""
+        prefix, encode, put, table = self._cell.prefix, self._codec.encode, self._store.put, self._table
+        values = self._values
+        for at in self._dirty:
+            value = values[at]
+            if value is None:
+                self._store.delete(table + prefix(at))
+            else:
+                put(table + prefix(at), encode(value))
+        for at, before in self._raw.items():
+            if at not in self._dirty and (now := encode(values[at])) != before:
+                put(table + prefix(at), now)
+        self.forget()
+
+    def forget(self) -> None:
+        self._values.clear()
+        self._dirty.clear()
+        self._raw.clear()
+
+
+class ReducingHandle:
+    """All values added for a key, reduced to one."""
+
+    __slots__ = ("_reduce", "inner")
+
+    def __init__(self, inner: Any, reduce: Callable[[Any, Any], Any]) -> None:
+        self.inner = inner
+        self._reduce = reduce
+
+    def get(self) -> Any:
+        return self.inner.value()
+
+    def add(self, value: Any) -> None:
+        before = self.inner.value()
+        self.inner.update(value if before is None else self._reduce(before, value))
+
+    def clear(self) -> None:
+        self.inner.clear()
+
+
+class AggregatingHandle:
+    """All values added for a key, in one accumulator."""
+
+    __slots__ = ("_function", "inner")
+
+    def __init__(self, inner: Any, function: Any) -> None:
+        self.inner = inner
+        self._function = function
+
+    def get(self) -> Any:
+        accumulator = self.inner.value()
+        return None if accumulator is None else self._function.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        accumulator = self.inner.value()
+        if accumulator is None:
+            accumulator = self._function.create_accumulator()
+        self.inner.update(self._function.add(value, accumulator))
+
+    def clear(self) -> None:
+        self.inner.clear()

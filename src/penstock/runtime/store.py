@@ -1,0 +1,108 @@
+"""The store under keyed state: ordered bytes to bytes, with the changes of one batch kept apart.
+
+A `Base` holds committed entries. A `Store` is an overlay over it: reads see the overlay first, and the base never changes
+until somebody applies the changes that were taken. So a batch that fails leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from sortedcontainers import SortedDict
+
+Changes = dict[bytes, bytes | None]  # None: deleted
+
+
+class Base(Protocol):
+    """Committed entries, ordered by key."""
+
+    def get(self, key: bytes) -> bytes | None: ...
+
+    def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Entries with start <= key < stop, in order of their keys."""
+        ...
+
+
+class Store:
+    """An overlay over a base; what states, timers and windows write to.
+
+    >>> store = Store(MemoryBase())
+    >>> store.put(b"a", b"1"); store.get(b"a"), store.take_changes()
+    (b'1', {b'a': b'1'})
+    """
+
+    __slots__ = ("_changes", "base")
+
+    def __init__(self, base: Base) -> None:
+        self.base = base
+        self._changes: Changes = {}
+
+    def get(self, key: bytes) -> bytes | None:
+        if key in self._changes:
+            return self._changes[key]
+        return self.base.get(key)
+
+    def put(self, key: bytes, value: bytes) -> None:
+        self._changes[key] = value
+
+    def delete(self, key: bytes) -> None:
+        self._changes[key] = None
+
+    def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
+        changed = sorted(k for k in self._changes if start <= k < stop) if self._changes else []
+        if not changed:
+            yield from self.base.scan(start, stop)
+            return
+        at, last = 0, len(changed)
+        for key, value in self.base.scan(start, stop):
+            while at < last and changed[at] <= key:
+                mine = self._changes[changed[at]]
+                if mine is not None:
+                    yield changed[at], mine
+                at += 1
+            if key not in self._changes:
+                yield key, value
+        for key in changed[at:]:
+            mine = self._changes[key]
+            if mine is not None:
+                yield key, mine
+
+    def take_changes(self) -> Changes:
+        changes, self._changes = self._changes, {}
+        return changes
+
+
+class MemoryBase:
+    """A base in memory, for the harness."""
+
+    def __init__(self) -> None:
+        self.entries: SortedDict[bytes, bytes] = SortedDict()
+
+    def get(self, key: bytes) -> bytes | None:
+        return self.entries.get(key)
+
+    def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
+        for key in list(self.entries.irange(start, stop, inclusive=(True, False))):
+            value = self.entries.get(key)
+            if value is not None:
+                yield key, value
+
+    def apply(self, changes: Changes) -> None:
+        for key, value in changes.items():
+            if value is None:
+                self.entries.pop(key, None)
+            else:
+                self.entries[key] = value
+
+
+def after_prefix(prefix: bytes) -> bytes:
+    """The first key that is past all keys with a prefix.
+
+    >>> after_prefix(b"a")
+    b'b'
+    """
+    stripped = prefix.rstrip(b"\xff")
+    if not stripped:
+        return b"\xff" * (len(prefix) + 600)
+    return stripped[:-1] + bytes([stripped[-1] + 1])

@@ -1,0 +1,178 @@
+"""Timers of one operator in one slot and one time domain: an ordered table in the store, and what a batch adds to it.
+
+Order: time, key hash, key bytes, namespace. Identity: (key, namespace, time); registering twice or deleting an absent
+timer has no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+import msgspec
+
+from penstock.runtime.keys import KeyTable, freeze_key, thaw_key
+from penstock.runtime.store import Store
+from penstock.time import MAX_WATERMARK, MIN_WATERMARK
+
+_encode = msgspec.msgpack.encode
+_SIGN = 1 << 63
+NO_NAMESPACE = b""
+
+
+class Timer(NamedTuple):
+    """A timer as it fires; the first four fields are its place in the order."""
+
+    time: int
+    hash: int
+    encoded_key: bytes
+    encoded_namespace: bytes
+    key: Any
+    namespace: Any
+    due: int | None  # when it was registered in a callback: the callback's due
+
+
+class TimerQueue:
+    """Registers, deletes and pops timers. `next_time` is never later than the earliest timer that may be due.
+
+    >>> from penstock.runtime.store import MemoryBase
+    >>> queue = TimerQueue(Store(MemoryBase()), b"t", KeyTable(128))
+    >>> queue.begin(10); queue.register(5, "a", None); queue.pop(10).time
+    5
+    """
+
+    def __init__(self, store: Store, table: bytes, keys: KeyTable) -> None:
+        self._store = store
+        self._table = table
+        self._keys = keys
+        self._limit = 0
+        self._added: dict[tuple[int, Any, Any], int | None] = {}
+        self._deleted: set[tuple[int, Any, Any]] = set()
+        self._consumed: list[bytes] = []
+        self._heap: list[Any] = []
+        self._stored: Iterator[tuple[bytes, bytes]] = iter(())
+        self._head: tuple[Timer, bytes] | None = None
+        self.next_time = MAX_WATERMARK
+        self.earliest: int | None = None  # of all timers, as of the last flush
+
+    def begin(self, limit: int, register_limit: int | None = None) -> None:
+        """Starts a batch in which timers up to `limit` may fire, of those registered from now on up to `register_limit`."""
+        self._limit = limit if register_limit is None else register_limit
+        self._stored = self._store.scan(self._table, self._table + _time_bytes(limit) + b"\xff" * 9)
+        self._read_head()
+
+    def register(self, time: int, key: Any, namespace: Any, due: int | None = None) -> None:
+        identity = (time, key, namespace)
+        if identity in self._added:
+            return
+        self._added[identity] = due
+        if time <= self._limit:
+            known = self._keys[key]
+            encoded = NO_NAMESPACE if namespace is None else _encode(namespace)
+            heappush(self._heap, (time, known.hash, known.encoded, encoded, identity))
+            if time < self.next_time:
+                self.next_time = time
+
+    def delete(self, time: int, key: Any, namespace: Any) -> None:
+        identity = (time, key, namespace)
+        self._added.pop(identity, None)
+        self._deleted.add(identity)
+
+    def stop_firing(self) -> None:
+        """From now on registrations wait for the next batch."""
+        self._limit = MIN_WATERMARK
+
+    def pop(self, until: int) -> Timer | None:
+        """The first timer with time <= until, removed; None when there is none."""
+        while True:
+            heap, head = self._heap, self._head
+            if heap and (head is None or heap[0][:4] <= head[0][:4]):
+                time, hashed, encoded, encoded_namespace, identity = heap[0]
+                if time > until:
+                    break
+                heappop(heap)
+                if head is not None and head[0][:4] == (time, hashed, encoded, encoded_namespace):
+                    self._consumed.append(head[1])
+                    self._read_head()
+                if identity not in self._added:
+                    continue
+                due = self._added.pop(identity)
+                self._settle()
+                return Timer(time, hashed, encoded, encoded_namespace, identity[1], identity[2], due)
+            if head is None or head[0].time > until:
+                break
+            timer, stored = head
+            self._consumed.append(stored)
+            self._read_head()
+            if (timer.time, timer.key, timer.namespace) not in self._deleted:
+                self._settle()
+                return timer
+        self._settle()
+        return None
+
+    def _settle(self) -> None:
+        head = self._head
+        time = MAX_WATERMARK if head is None else head[0].time
+        if self._heap and self._heap[0][0] < time:
+            time = self._heap[0][0]
+        self.next_time = time
+
+    def _read_head(self) -> None:
+        entry = next(self._stored, None)
+        self._head = None if entry is None else (self._decode(*entry), entry[0])
+        self._settle()
+
+    def _decode(self, stored: bytes, value: bytes) -> Timer:
+        at = len(self._table)
+        split = at + 16 + int.from_bytes(value[:4], "big")
+        encoded, encoded_namespace = stored[at + 16 : split], stored[split:]
+        time = int.from_bytes(stored[at : at + 8], "big") - _SIGN
+        hashed = int.from_bytes(stored[at + 8 : at + 16], "big")
+        namespace = None if not encoded_namespace else _thaw(msgspec.msgpack.decode(encoded_namespace))
+        return Timer(time, hashed, encoded, encoded_namespace, thaw_key(encoded, value[4:]), namespace, None)
+
+    def flush(self) -> None:
+        """Writes the batch's registrations, deletions and firings."""
+        store, table = self._store, self._table
+        gone = set(self._consumed)
+        gone.update(table + self._stored_key(*identity) for identity in self._deleted)
+        keys = self._keys
+        added = {}
+        for time, key, namespace in self._added:
+            known = keys[key]
+            added[table + self._stored_key(time, key, namespace)] = len(known.encoded).to_bytes(4, "big") + freeze_key(key, known)
+        for stored in gone:
+            store.delete(stored)
+        for stored, value in added.items():
+            store.put(stored, value)
+        self._note_earliest(gone, added)
+        self.forget()
+
+    def _note_earliest(self, gone: set[bytes], added: dict[bytes, bytes]) -> None:
+        table, at = self._table, len(self._table)
+        left = (k for k, _ in self._store.base.scan(table, table + b"\xff" * 17) if k not in gone)
+        first = min([*added, *[k for k in [next(left, None)] if k is not None]], default=None)
+        self.earliest = None if first is None else int.from_bytes(first[at : at + 8], "big") - _SIGN
+
+    def _stored_key(self, time: int, key: Any, namespace: Any) -> bytes:
+        known = self._keys[key]
+        encoded = NO_NAMESPACE if namespace is None else _encode(namespace)
+        return _time_bytes(time) + known.hash.to_bytes(8, "big") + known.encoded + encoded
+
+    def forget(self) -> None:
+        self._added.clear()
+        self._deleted.clear()
+        self._consumed.clear()
+        self._heap.clear()
+        self._stored = iter(())
+        self._head = None
+        self.next_time = MAX_WATERMARK
+
+
+def _time_bytes(time: int) -> bytes:
+    return (time + _SIGN).to_bytes(8, "big")
+
+
+def _thaw(namespace: Any) -> Any:
+    return tuple(_thaw(n) for n in namespace) if isinstance(namespace, list) else namespace

@@ -1,0 +1,132 @@
+"""What triggers, assigners, evictors and window functions see of the operator: one object for all, moved from pane to pane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import StateError
+from penstock.runtime.operator import OperatorContext
+from penstock.runtime.window_set import Namespace
+from penstock.state import AggregatingStateDescriptor, StateDescriptor
+from penstock.windows import Evictor, Trigger, Window, WindowAssigner
+
+
+class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner.WindowAssignerContext):
+    """The context of one key and window; `at` is set before each call."""
+
+    def __init__(self, context: OperatorContext) -> None:
+        self._context = context
+        self._backend = context.backend
+        self._event = context.event_timers
+        self._processing = context.processing_timers
+        self.key: Any = None
+        self.namespace: Namespace = ()
+        self.merged: list[Namespace] = []  # while on_merge runs: the windows that became this one
+
+    def at(self, key: Any, namespace: Namespace) -> PaneContext:
+        self.key = key
+        self.namespace = namespace
+        return self
+
+    def get_current_processing_time(self) -> int:
+        return self._context.now
+
+    def get_current_watermark(self) -> int:
+        return self._context.watermark
+
+    def get_runtime_context(self) -> Any:
+        return self._context.runtime
+
+    def register_event_time_timer(self, time: int) -> None:
+        self._event.register(time, self.key, self.namespace, self._context.running_due)
+
+    def register_processing_time_timer(self, time: int) -> None:
+        self._processing.register(time, self.key, self.namespace)
+
+    def delete_event_time_timer(self, time: int) -> None:
+        self._event.delete(time, self.key, self.namespace)
+
+    def delete_processing_time_timer(self, time: int) -> None:
+        self._processing.delete(time, self.key, self.namespace)
+
+    def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
+        self._backend.set_namespace(self.key, self.namespace)
+        return self._backend.handle(state_descriptor, "namespace")
+
+    def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
+        state = self.get_partitioned_state(state_descriptor)
+        if state_descriptor.kind not in ("reducing", "aggregating", "list"):
+            raise StateError(
+                "STATE_NOT_MERGEABLE",
+                f"State '{state_descriptor.name}' of a trigger is {state_descriptor.kind} state, and windows that merge "
+                "cannot combine it. Use reducing, aggregating or list state.",
+            )
+        for namespace in self.merged:
+            if namespace == self.namespace:
+                continue
+            self._backend.set_namespace(self.key, namespace)
+            moved = list(state.get()) if state_descriptor.kind == "list" else state.inner.value()
+            state.clear()
+            self._backend.set_namespace(self.key, self.namespace)
+            if moved is None or moved == []:
+                continue
+            if state_descriptor.kind == "list":
+                state.add_all(moved)
+            elif isinstance(state_descriptor, AggregatingStateDescriptor):
+                mine = state.inner.value()
+                merge = state_descriptor.agg_function.merge
+                state.inner.update(moved if mine is None else merge(mine, moved))
+            else:
+                state.add(moved)
+
+
+class WindowFunctionContext:
+    """The context of a process window function: its window, the clocks, state per window and per key."""
+
+    def __init__(self, context: OperatorContext, merging: bool) -> None:
+        self._context = context
+        self._merging = merging
+        self._window: Window | None = None
+        self._namespace: Namespace = ()
+        self._of_window = KeyedStates(context, "namespace")
+        self._of_key = KeyedStates(context, "key")
+
+    def at(self, key: Any, namespace: Namespace, window: Window) -> WindowFunctionContext:
+        self._window = window
+        self._namespace = namespace
+        self._context.backend.set_namespace(key, namespace)
+        return self
+
+    def window(self) -> Any:
+        return self._window
+
+    def current_processing_time(self) -> int:
+        return self._context.now
+
+    def current_watermark(self) -> int:
+        return self._context.watermark
+
+    def window_state(self) -> KeyedStates:
+        if self._merging:
+            raise StateError(
+                "STATE_OF_MERGING_WINDOW",
+                "A window function asks for state per window, and its windows merge: the state would be lost with every "
+                "merge. Use global_state(), or windows that do not merge.",
+            )
+        return self._of_window
+
+    def global_state(self) -> KeyedStates:
+        return self._of_key
+
+
+class KeyedStates:
+    """State by descriptor, of the current key or the current key and window."""
+
+    def __init__(self, context: OperatorContext, scope: str) -> None:
+        self._backend = context.backend
+        self._scope = scope
+
+    def _state(self, descriptor: StateDescriptor) -> Any:
+        return self._backend.handle(descriptor, self._scope)
+
+    get_state = get_list_state = get_map_state = get_reducing_state = get_aggregating_state = _state

@@ -1,0 +1,87 @@
+"""Which windows an element belongs to: the contract of assigners."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable
+from typing import Any, ClassVar, Generic, TypeVar
+
+from penstock.errors import TimeError
+from penstock.time import NO_TIMESTAMP
+from penstock.windows.trigger import Trigger
+from penstock.windows.window import TimeWindow, Window
+
+T = TypeVar("T")
+W = TypeVar("W", bound=Window)
+W2 = TypeVar("W2", bound=Window)
+
+
+class WindowAssigner(ABC, Generic[T, W]):
+    """Gives each element its windows."""
+
+    __slots__ = ()
+
+    window_type: ClassVar[type[Window]] = TimeWindow  # what its windows are; called with a window's namespace
+
+    class WindowAssignerContext(ABC):
+        """What an assigner may look at."""
+
+        @abstractmethod
+        def get_current_processing_time(self) -> int: ...
+
+        @abstractmethod
+        def get_runtime_context(self) -> Any: ...
+
+    @abstractmethod
+    def assign_windows(
+        self, element: T, timestamp: int, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[W]: ...
+
+    @abstractmethod
+    def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]: ...
+
+    @abstractmethod
+    def is_event_time(self) -> bool:
+        """Whether windows are closed by the watermark; else by the batch clock."""
+
+
+class MergingWindowAssigner(WindowAssigner[T, W]):
+    """An assigner whose windows become one when they touch."""
+
+    __slots__ = ()
+
+    class MergeCallback(ABC, Generic[W2]):
+        """Is told which windows become one."""
+
+        @abstractmethod
+        def merge(self, to_be_merged: Iterable[W2], merge_result: W2) -> None: ...
+
+    def merge_windows(self, windows: Iterable[W], callback: MergingWindowAssigner.MergeCallback[W]) -> None:
+        """Tells which windows become which. Unless overridden, those that overlap or touch become their cover."""
+        group: list[Any] = []
+        cover: Any = None
+        for window in sorted(windows):  # type: ignore[type-var]
+            if cover is not None and cover.intersects(window):
+                cover = cover.cover(window)
+            else:
+                if len(group) > 1:
+                    callback.merge(group, cover)
+                cover, group = window, []
+            group.append(window)
+        if len(group) > 1:
+            callback.merge(group, cover)
+
+
+def event_time_of(timestamp: int) -> int:
+    """A timestamp that exists, or an error that says how to give elements one.
+
+    >>> event_time_of(5)
+    5
+    """
+    if timestamp == NO_TIMESTAMP:
+        raise TimeError(
+            "ELEMENT_WITHOUT_TIMESTAMP",
+            "An element without a timestamp came to an event-time window. Call assign_timestamps_and_watermarks with a "
+            "timestamp assigner before key_by, or use processing-time windows.",
+        )
+    return timestamp

@@ -1,0 +1,159 @@
+"""Triggers that fire by a clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from penstock.errors import PlanError
+from penstock.state import ReducingStateDescriptor
+from penstock.time import Duration, millis_of
+from penstock.types import Types
+from penstock.windows.trigger import Trigger, TriggerResult
+from penstock.windows.window import Window
+
+_FIRE_TIME = ReducingStateDescriptor("fire-time", min, Types.LONG())
+
+
+@dataclass(frozen=True, slots=True)
+class EventTimeTrigger(Trigger[Any, Window]):
+    """Fires when the watermark passes the window's end, and again for each element that comes later.
+
+    >>> EventTimeTrigger.create().can_merge()
+    True
+    """
+
+    @staticmethod
+    def create() -> EventTimeTrigger:
+        return EventTimeTrigger()
+
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        end = window.max_timestamp()
+        if end <= ctx.get_current_watermark():
+            return TriggerResult.FIRE
+        ctx.register_event_time_timer(end)
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
+        end = window.max_timestamp()
+        if end > ctx.get_current_watermark():
+            ctx.register_event_time_timer(end)
+
+    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_event_time_timer(window.max_timestamp())
+
+    def waits_for_end(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingTimeTrigger(Trigger[Any, Window]):
+    """Fires when the batch clock passes the window's end.
+
+    >>> ProcessingTimeTrigger.create().waits_for_end()
+    True
+    """
+
+    @staticmethod
+    def create() -> ProcessingTimeTrigger:
+        return ProcessingTimeTrigger()
+
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        ctx.register_processing_time_timer(window.max_timestamp())
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.FIRE
+
+    def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
+        end = window.max_timestamp()
+        if end > ctx.get_current_processing_time():
+            ctx.register_processing_time_timer(end)
+
+    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_processing_time_timer(window.max_timestamp())
+
+    def waits_for_end(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuousEventTimeTrigger(Trigger[Any, Window]):
+    """Fires at every multiple of an interval that the watermark passes, and at the window's end.
+
+    >>> ContinuousEventTimeTrigger.of(Duration.of_seconds(2)).interval
+    2000
+    """
+
+    interval: int
+
+    def __post_init__(self) -> None:
+        if self.interval <= 0:
+            raise PlanError(
+                "TRIGGER_INTERVAL",
+                f"A continuous trigger has an interval of {self.interval} ms; it must be positive. "
+                "Give the time between two firings, such as Duration.of_seconds(10).",
+            )
+
+    @staticmethod
+    def of(interval: Duration | timedelta | int) -> ContinuousEventTimeTrigger:
+        return ContinuousEventTimeTrigger(millis_of(interval))
+
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        end = window.max_timestamp()
+        if end <= ctx.get_current_watermark():
+            return TriggerResult.FIRE
+        ctx.register_event_time_timer(end)
+        if ctx.get_partitioned_state(_FIRE_TIME).get() is None:
+            self._set_next(timestamp - timestamp % self.interval, window, ctx)
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        if time == window.max_timestamp():
+            return TriggerResult.FIRE
+        state = ctx.get_partitioned_state(_FIRE_TIME)
+        if state.get() != time:
+            return TriggerResult.CONTINUE
+        state.clear()
+        self._set_next(time, window, ctx)
+        return TriggerResult.FIRE
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
+        ctx.merge_partitioned_state(_FIRE_TIME)
+        following = ctx.get_partitioned_state(_FIRE_TIME).get()
+        if following is not None:
+            ctx.register_event_time_timer(following)
+
+    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
+        state = ctx.get_partitioned_state(_FIRE_TIME)
+        following = state.get()
+        if following is not None:
+            ctx.delete_event_time_timer(following)
+            state.clear()
+
+    def _set_next(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> None:
+        following = min(time + self.interval, window.max_timestamp())
+        ctx.get_partitioned_state(_FIRE_TIME).add(following)
+        ctx.register_event_time_timer(following)
