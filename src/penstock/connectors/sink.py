@@ -20,6 +20,8 @@ class WriteTask:
 class SinkWriter:
     """Writes the elements of one task; nothing is visible before the sink's commit."""
 
+    reads_values = True  # False: elements are counted, not unpacked
+
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
         raise NotImplementedError
 

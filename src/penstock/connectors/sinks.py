@@ -134,5 +134,7 @@ class DiscardingSink(Sink):
 
 
 class _DiscardingWriter(SinkWriter):
+    reads_values = False
+
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
         """Nothing is kept."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from penstock.engine.chain import NO_CHUNK, Base, ChainRunner, ChunkName, Flow, Place, split_side_outputs
 from penstock.engine.frames import (
-    SINKS,
     Bundle,
     Bundles,
     Control,
@@ -120,6 +119,11 @@ class LevelHost:
         for running in self._running.values():
             running.close()
 
+    def take_meta(self, meta: SlotMeta) -> None:
+        """Goes on from the clocks of the last committed batch, which another worker may have run."""
+        self.meta = meta
+        self.tables.refresh(meta.tables)
+
     def run(self, bundles: list[tuple[int, bytes]], timestamp: int) -> list[Bundle]:
         """One batch: what came in for this slot, to what goes out. On error nothing of the batch remains."""
         passing = [(self.slot, level, blob) for level, blob in bundles if level != self.level]
@@ -167,7 +171,6 @@ class LevelHost:
             broadcast={},
             ended=self.meta.ended,
         )
-        self._out.add(SINKS, self.slot, self.report)
 
     # -- clocks
 

@@ -15,7 +15,7 @@ from penstock.types import TypeInformation, Types
 
 At = tuple[Any, tuple[Any, ...]]
 
-_NAME = "window-contents"
+_NAME = "__contents__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,13 @@ class Fold:
     add: Callable[[Any, Any], Any]  # value, accumulator
     merge: Callable[[Any, Any], Any]  # accumulator, accumulator
     result: Callable[[Any], Any]  # accumulator to what is emitted
+
+    @classmethod
+    def of(cls, reduce: Any, aggregate: Any) -> Fold | None:
+        """The fold of whichever is given; None when elements are to be kept."""
+        if reduce is not None:
+            return cls.of_reduce(reduce)
+        return None if aggregate is None else cls.of_aggregate(aggregate)
 
     @classmethod
     def of_reduce(cls, function: Any) -> Fold:
@@ -80,7 +87,7 @@ class Contents(Protocol):
 
 
 class Folded:
-    """One accumulator per pane. A pane is a list of at most one accumulator, changed in place and written once a batch."""
+    """One accumulator per pane. A pane is a list of at most one, changed in place and written once a batch."""
 
     def __init__(self, fold: Fold, accumulator_type: TypeInformation) -> None:
         self.fold = fold
@@ -133,6 +140,13 @@ class Folded:
             self.clear(target)
 
 
+class Combined(Folded):
+    """One accumulator per pane, of partials that the mapper has made (window_combine.py)."""
+
+    def add(self, pane: list[Any], value: Any, timestamp: int) -> None:
+        self.add_partial(pane, value.accumulator)
+
+
 class Collected:
     """All elements of a pane, each stored by itself. A pane is its own address."""
 
@@ -181,3 +195,12 @@ class Timed(Collected):
 
     def add(self, pane: At, value: Any, timestamp: int) -> None:
         super().add(pane, (timestamp, value), timestamp)
+
+
+def contents_of(fold: Fold | None, value_type: TypeInformation, evicting: bool, combined: bool) -> Contents:
+    """How a window's panes are kept: with an evictor, all elements and their timestamps, whatever the function."""
+    if evicting:
+        return Timed(value_type)
+    if fold is None:
+        return Collected(value_type)
+    return Combined(fold, value_type) if combined else Folded(fold, value_type)

@@ -1,7 +1,8 @@
-"""What triggers, assigners, evictors and window functions see of the operator: one object for all, moved from pane to pane."""
+"""What triggers, assigners, evictors and window functions see of the operator: one object, moved from pane to pane."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from penstock.errors import StateError
@@ -21,6 +22,7 @@ class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner
         self._processing = context.processing_timers
         self.key: Any = None
         self.namespace: Namespace = ()
+        self._states: dict[str, Any] = {}
         self.merged: list[Namespace] = []  # while on_merge runs: the windows that became this one
 
     def at(self, key: Any, namespace: Namespace) -> PaneContext:
@@ -51,15 +53,20 @@ class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
         self._backend.set_namespace(self.key, self.namespace)
-        return self._backend.handle(state_descriptor, "namespace")
+        state = self._states.get(state_descriptor.name)
+        if state is None:
+            own = copy.copy(state_descriptor)
+            own.name = f"trigger:{own.name}"  # a window function may have a state of the same name
+            state = self._states[state_descriptor.name] = self._backend.handle(own, "namespace")
+        return state
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
         state = self.get_partitioned_state(state_descriptor)
         if state_descriptor.kind not in ("reducing", "aggregating", "list"):
             raise StateError(
                 "STATE_NOT_MERGEABLE",
-                f"State '{state_descriptor.name}' of a trigger is {state_descriptor.kind} state, and windows that merge "
-                "cannot combine it. Use reducing, aggregating or list state.",
+                f"State '{state_descriptor.name}' of a trigger is {state_descriptor.kind} state, and windows that "
+                "merge cannot combine it. Use reducing, aggregating or list state.",
             )
         for namespace in self.merged:
             if namespace == self.namespace:
@@ -110,8 +117,8 @@ class WindowFunctionContext:
         if self._merging:
             raise StateError(
                 "STATE_OF_MERGING_WINDOW",
-                "A window function asks for state per window, and its windows merge: the state would be lost with every "
-                "merge. Use global_state(), or windows that do not merge.",
+                "A window function asks for state per window, and its windows merge: the state would be lost with "
+                "every merge. Use global_state(), or windows that do not merge.",
             )
         return self._of_window
 

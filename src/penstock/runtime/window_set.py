@@ -41,7 +41,7 @@ class WindowSet:
     def __init__(self, assigner: MergingWindowAssigner[Any, Any], backend: StateBackend) -> None:
         self._assigner = assigner
         self._by_cover = type(assigner).merge_windows is MergingWindowAssigner.merge_windows
-        self._state = backend.handle(ValueStateDescriptor("window-set", Types.of(_ENTRIES)))
+        self._state = backend.handle(ValueStateDescriptor("__windows__", Types.of(_ENTRIES)))
 
     def merges(self, new: Namespace) -> list[Merge]:
         """What a new window makes merge; nothing has changed yet."""

@@ -1,0 +1,9 @@
+"""Tests of pipelines in this process: the same operators as on Spark, no JVM."""
+
+from penstock.connectors.scripted import At, Mark, ScriptedSource, Step
+from penstock.testing.collected import Collected
+from penstock.testing.harness import Harness
+from penstock.testing.local import LocalJob
+from penstock.testing.push import PushSource
+
+__all__ = ["At", "Collected", "Harness", "LocalJob", "Mark", "PushSource", "ScriptedSource", "Step"]

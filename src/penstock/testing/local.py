@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cloudpickle
 import msgspec
 
 from penstock.connectors.sink import WriteTask
-from penstock.engine.frames import SINKS, Bundle, Bundles, Control, Output, Report, decode_bundle, unpack_column, unpack_tags
-from penstock.engine.frames import unpack_body
+from penstock.engine.frames import (
+    Bundle,
+    Bundles,
+    Control,
+    Marks,
+    Output,
+    Report,
+    decode_bundle,
+    unpack_body,
+    unpack_column,
+    unpack_tags,
+)
 from penstock.engine.host import LevelHost, SlotMeta
 from penstock.engine.mapper import Mapper
 from penstock.engine.program import Program
+from penstock.engine.rescale import SlotState, rescale
 from penstock.runtime.store import MemoryBase, Store
 
 Planned = tuple[int, Any, list[str]]  # source, task, splits with unread data
+At = tuple[int, int]  # level, slot
+
+
+class _Saved(msgspec.Struct, array_like=True):
+    """A job's state between two batches."""
+
+    batch: int
+    max_parallelism: int
+    slots: list[tuple[int, int, SlotMeta, dict[bytes, bytes]]]
 
 
 class LocalJob:
@@ -27,27 +47,34 @@ class LocalJob:
         self._pickled = cloudpickle.dumps(program)
         self.program: Program = self._copy()
         self._random = random.Random(seed)  # noqa: S311 - bundles arrive in any order, and it must not matter
-        self._bases: dict[tuple[int, int], MemoryBase] = {}
-        self._hosts: dict[tuple[int, int], LevelHost] = {}
+        self._bases: dict[At, MemoryBase] = {}
+        self._hosts: dict[At, LevelHost] = {}
+        self._mappers: dict[tuple[int, int], Mapper] = {}
         self.reports: list[Report] = []
         self.batch = 0
+        self.after_slot: Callable[[int, int], None] | None = None  # called with level and slot; may fail the batch
         for level in range(1, program.depth + 1):
             for slot in range(program.parallelism):
-                self._open(level, slot, MemoryBase(), SlotMeta())
+                self._open(level, slot, SlotState(SlotMeta(), {}))
 
     def _copy(self) -> Program:
         copy: Program = cloudpickle.loads(self._pickled)
         return copy
 
-    def _open(self, level: int, slot: int, base: MemoryBase, meta: SlotMeta) -> None:
-        self._bases[level, slot] = base
-        self._hosts[level, slot] = LevelHost(self._copy(), level, slot, Store(base), meta)
+    def _open(self, level: int, slot: int, state: SlotState) -> None:
+        base = self._bases[level, slot] = MemoryBase()
+        base.entries.update(state.entries)
+        self._hosts[level, slot] = LevelHost(self._copy(), level, slot, Store(base), state.meta)
 
-    def run(self, planned: list[Planned], control: Control | None, timestamp: int) -> list[list[Any]]:
-        """One batch; what each sink's commit gives back."""
+    # -- batches
+
+    def run(
+        self, planned: Sequence[Planned], control: Control | None, timestamp: int, marks: Sequence[Marks] = ()
+    ) -> list[list[Any]]:
+        """One batch; what each sink's commit gives back. `marks` are watermarks that no source task speaks of."""
         metas = {at: msgspec.msgpack.encode(host.meta) for at, host in self._hosts.items()}
         try:
-            bundles = self._map(planned, control)
+            bundles = [*self._map(planned), *self._tell(control, marks)]
             for level in range(1, self.program.depth + 1):
                 bundles = self._level(level, bundles, timestamp)
             committed = self._sink(bundles)
@@ -57,23 +84,35 @@ class LocalJob:
             raise
         for at, host in self._hosts.items():
             self._bases[at].apply(host.store.take_changes())
+        self.reports = [host.report for host in self._hosts.values() if host.report is not None]
         self.batch += 1
         return committed
 
-    def _map(self, planned: list[Planned], control: Control | None) -> list[Bundle]:
+    def _map(self, planned: Sequence[Planned]) -> list[Bundle]:
         bundles: list[Bundle] = []
         for number, (source, task, waiting) in enumerate(planned):
-            program = self._copy()
-            mapper = Mapper(program, program.sources[source], number)
-            bundles += mapper.run(task, waiting)
-            mapper.close()
-        if control is not None:
-            out = Bundles()
-            for level in self.program.control_levels():
-                for slot in range(self.program.parallelism):
-                    out.add(level, slot, control)
-            bundles += out.take_all()
+            bundles += self._mapper(source, number).run(task, waiting)
         return bundles
+
+    def _mapper(self, source: int, number: int) -> Mapper:
+        mapper = self._mappers.get((source, number))
+        if mapper is None:
+            program = self._copy()
+            mapper = self._mappers[source, number] = Mapper(program, program.sources[source], number)
+        return mapper
+
+    def _tell(self, control: Control | None, marks: Sequence[Marks]) -> list[Bundle]:
+        out = Bundles()
+        slots = range(self.program.parallelism)
+        if control is not None:
+            for level in self.program.control_levels():
+                for slot in slots:
+                    out.add(level, slot, control)
+        for mark in marks:
+            for level in self.program.streams[mark.stream].levels:
+                for slot in slots:
+                    out.add(level, slot, mark)
+        return list(out.take_all())
 
     def _level(self, level: int, bundles: list[Bundle], timestamp: int) -> list[Bundle]:
         self._random.shuffle(bundles)
@@ -81,51 +120,57 @@ class LocalJob:
         for slot in range(self.program.parallelism):
             mine = [(to, blob) for at, to, blob in bundles if at == slot]
             result += self._hosts[level, slot].run(mine, timestamp)
+            if self.after_slot is not None:
+                self.after_slot(level, slot)
         return result
 
     def _sink(self, bundles: list[Bundle]) -> list[list[Any]]:
-        prepared: list[list[Any]] = [[] for _ in self.program.sinks]
-        self.reports = []
+        frames = [f for _, _, blob in bundles for f in decode_bundle(blob) if isinstance(f, Output)]
+        committed = []
         for number, sink in enumerate(self.program.sinks):
             writer = sink.writer(WriteTask(self.batch, 0, "0"))
-            for _, level, blob in bundles:
-                assert level == SINKS
-                for frame in decode_bundle(blob):
-                    if isinstance(frame, Report) and number == 0:
-                        self.reports.append(frame)
-                    if isinstance(frame, Output) and frame.sink == number:
-                        tags = unpack_tags(frame.tags) if frame.tags else None
-                        writer.write(unpack_body(frame.body), unpack_column(frame.timestamps), tags)
-            if (message := writer.prepare()) is not None:
-                prepared[number].append(message)
-        return [sink.commit(self.batch, p) or [] for sink, p in zip(self.program.sinks, prepared, strict=True)]
+            for frame in frames:
+                if frame.sink == number:
+                    tags = unpack_tags(frame.tags) if frame.tags else None
+                    writer.write(unpack_body(frame.body), unpack_column(frame.timestamps), tags)
+            message = writer.prepare()
+            committed.append(sink.commit(self.batch, [] if message is None else [message]) or [])
+        return committed
+
+    # -- what can be looked at
 
     def watermarks(self) -> dict[str, int]:
-        """Each operator's watermark after the last batch."""
+        """Each operator's watermark after the last batch, by uid."""
         return {uid: w for host in self._hosts.values() for uid, w in host.meta.watermarks.items()}
+
+    def states(self) -> dict[At, SlotState]:
+        """All committed state, by level and slot."""
+        return {at: SlotState(host.meta, dict(self._bases[at].entries)) for at, host in self._hosts.items()}
 
     # -- snapshots
 
     def snapshot(self) -> bytes:
         """All state, clocks and timers."""
-        slots = [
-            (level, slot, msgspec.msgpack.encode(host.meta), dict(self._bases[level, slot].entries))
-            for (level, slot), host in self._hosts.items()
-        ]
-        return msgspec.msgpack.encode({"batch": self.batch, "slots": slots})
+        slots = [(level, slot, state.meta, state.entries) for (level, slot), state in self.states().items()]
+        return msgspec.msgpack.encode(_Saved(self.batch, self.program.max_parallelism, slots))
 
-    def restore(self, snapshot: bytes, place: Callable[[int, bytes], int] | None = None) -> None:
-        """Takes up a snapshot's state in a job of the same shape."""
-        saved = msgspec.msgpack.decode(snapshot)
-        self.batch = saved["batch"]
-        for level, slot, meta, entries in saved["slots"]:
-            base = MemoryBase()
-            base.entries.update(entries)
-            self._open(level, slot, base, msgspec.msgpack.decode(meta, type=SlotMeta))
+    def restore(self, snapshot: bytes) -> None:
+        """Takes up a snapshot's state, at this job's parallelism."""
+        saved = msgspec.msgpack.decode(snapshot, type=_Saved)
+        self.batch = saved.batch
+        for level in range(1, self.program.depth + 1):
+            slots = [SlotState(meta, entries) for at, _, meta, entries in saved.slots if at == level]
+            placed = rescale(
+                slots,
+                {o.uid: o.parallelism for o in self.program.operators_at(level)},
+                parallelism=self.program.parallelism,
+                max_parallelism=self.program.max_parallelism,
+                max_parallelism_before=saved.max_parallelism,
+            )
+            for slot, state in enumerate(placed):
+                self._hosts[level, slot].close()
+                self._open(level, slot, state)
 
     def close(self) -> None:
-        for host in self._hosts.values():
-            host.close()
-
-
-
+        for part in (*self._mappers.values(), *self._hosts.values()):
+            part.close()

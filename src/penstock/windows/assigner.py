@@ -44,6 +44,10 @@ class WindowAssigner(ABC, Generic[T, W]):
     def is_event_time(self) -> bool:
         """Whether windows are closed by the watermark; else by the batch clock."""
 
+    def grid(self) -> tuple[int, int] | None:
+        """The (width, offset) of slices of time whose elements belong to the same windows; None if there are none."""
+        return None
+
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
     """An assigner whose windows become one when they touch."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
@@ -34,6 +35,9 @@ class _Sliding(WindowAssigner[Any, TimeWindow]):
                 f"{name} has an offset of {self.offset} ms and a slide of {self.slide} ms; the offset must be smaller "
                 "than the slide. A window starts at every slide, so the rest of offset / slide gives the same windows.",
             )
+
+    def grid(self) -> tuple[int, int]:
+        return math.gcd(self.size, self.slide), self.offset
 
     def windows_of(self, time: int) -> list[TimeWindow]:
         """The windows of a time, the latest first."""

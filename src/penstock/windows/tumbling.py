@@ -34,6 +34,9 @@ class _Tumbling(WindowAssigner[Any, TimeWindow]):
                 "than the size. Windows repeat every size, so the rest of offset / size gives the same windows.",
             )
 
+    def grid(self) -> tuple[int, int]:
+        return self.size, self.offset
+
     def window_of(self, time: int) -> TimeWindow:
         start = time - (time - self.offset) % self.size
         return TimeWindow(start, start + self.size)

@@ -1,0 +1,129 @@
+"""Spreads the state of a level's slots over another number of slots, or of key groups. Pure: no store, no engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from penstock.engine.chain import slot_of_group
+from penstock.engine.host import SlotMeta
+from penstock.errors import CheckpointError
+from penstock.runtime.keys import encoded_length, key_group, key_hash
+from penstock.runtime.state.backend import Table
+from penstock.runtime.state.cell import SlotCell
+
+_TABLE = 2  # bytes of a table's number, before everything else
+_GROUP = slice(2, 4)  # of a state's entry, before its key
+_TIMER_HASH = slice(10, 18)  # of a timer, behind its time
+
+
+@dataclass(slots=True)
+class SlotState:
+    """All that a slot keeps: its clocks and tables, and its entries."""
+
+    meta: SlotMeta
+    entries: dict[bytes, bytes] = field(default_factory=dict)
+
+
+def rescale(
+    slots: Sequence[SlotState],
+    widths: Mapping[str, int],
+    *,
+    parallelism: int,
+    max_parallelism: int,
+    max_parallelism_before: int,
+) -> list[SlotState]:
+    """The state of a level's slots, spread over `parallelism` slots.
+
+    `widths` says over how many of them each operator (by uid) is spread. Clocks and split tables are equal in all slots,
+    so each new slot gets the same; broadcast state is copied to every slot of its operator; keyed state and timers go where
+    their key goes. What belongs to an operator without a width is left out.
+
+    >>> [len(s.entries) for s in rescale([SlotState(SlotMeta())], {}, parallelism=2, max_parallelism=8, max_parallelism_before=8)]
+    [0, 0]
+    """
+    if not slots:
+        return [SlotState(SlotMeta()) for _ in range(parallelism)]
+    _check_clocks(slots)
+    tables = _merged_tables(slots, widths)
+    placed = [SlotState(_meta(slots[0].meta, tables.values())) for _ in range(parallelism)]
+    move = _Move(max_parallelism, None if max_parallelism == max_parallelism_before else max_parallelism)
+    for slot in slots:
+        by_number = {t.number.to_bytes(_TABLE, "big"): t for t in slot.meta.tables}
+        for stored, value in slot.entries.items():
+            old = by_number[stored[:_TABLE]]
+            table = tables.get((old.operator, old.name))
+            if table is None:
+                continue
+            group, rest = move.place(table, stored)
+            width = widths[table.operator]
+            targets = range(width) if group is None else (slot_of_group(group, width, max_parallelism),)
+            for target in targets:
+                placed[target].entries[table.number.to_bytes(_TABLE, "big") + rest] = value
+    return placed
+
+
+class _Move:
+    """Where an entry belongs, and its bytes behind the table's number there."""
+
+    def __init__(self, max_parallelism: int, regroup: int | None) -> None:
+        self._max_parallelism = max_parallelism
+        self._regroup = regroup  # None: key groups stay
+
+    def place(self, table: Table, stored: bytes) -> tuple[int | None, bytes]:
+        """The key group (None: every slot has a copy), and the rest of the entry's key."""
+        if table.kind == "timers":
+            return key_group(int.from_bytes(stored[_TIMER_HASH], "big"), self._max_parallelism), stored[_TABLE:]
+        if table.kind == "keys":
+            return key_group(key_hash(stored[_TABLE:]), self._max_parallelism), stored[_TABLE:]
+        group = stored[_GROUP]
+        if group == SlotCell.GROUP:
+            return None, stored[_TABLE:]
+        if self._regroup is None:
+            return int.from_bytes(group, "big"), stored[_TABLE:]
+        start = _GROUP.stop
+        key = stored[start : start + encoded_length(stored, start)]
+        anew = key_group(key_hash(key), self._regroup)
+        return anew, anew.to_bytes(2, "big") + stored[start:]
+
+
+def _merged_tables(slots: Sequence[SlotState], widths: Mapping[str, int]) -> dict[tuple[str, str], Table]:
+    """One numbering for all slots: a table may have had another number in each."""
+    merged: dict[tuple[str, str], Table] = {}
+    for slot in slots:
+        for table in slot.meta.tables:
+            if table.operator in widths:
+                known = merged.setdefault((table.operator, table.name), msgspec.structs.replace(table, cursor=b""))
+                if (known.kind, known.schema) != (table.kind, table.schema):
+                    raise CheckpointError(
+                        "SLOTS_DIFFER",
+                        f"State '{table.name}' of operator '{table.operator}' is {known.kind} ({known.schema}) in one slot and "
+                        f"{table.kind} ({table.schema}) in another: the checkpoint is damaged. Resume from an earlier one.",
+                    )
+    for number, key in enumerate(sorted(merged), 1):
+        merged[key].number = number
+    return merged
+
+
+def _check_clocks(slots: Sequence[SlotState]) -> None:
+    first = _clocks(slots[0].meta)
+    for slot in slots[1:]:
+        if _clocks(slot.meta) != first:
+            raise CheckpointError(
+                "SLOTS_DIFFER",
+                "The slots of a level disagree about the batch, the clock or a watermark, which are equal in all slots of a "
+                "committed batch: the checkpoint is damaged. Resume from an earlier one.",
+            )
+
+
+def _clocks(meta: SlotMeta) -> SlotMeta:
+    return msgspec.structs.replace(meta, tables=[])
+
+
+def _meta(meta: SlotMeta, tables: Iterable[Table]) -> SlotMeta:
+    """A copy of a slot's clocks with other tables; nothing is shared with the original."""
+    copy = msgspec.msgpack.decode(msgspec.msgpack.encode(_clocks(meta)), type=SlotMeta)
+    copy.tables = [msgspec.structs.replace(t) for t in tables]
+    return copy

@@ -1,0 +1,315 @@
+"""The window operator: puts elements into windows, asks the trigger, fires and cleans up (time.md 4 and 5)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from penstock.errors import PlanError, TimeError
+from penstock.functions import OutputTag, TimeDomain
+from penstock.runtime.codec import is_immutable
+from penstock.runtime.lateness import element_is_late, window_is_late
+from penstock.runtime.operator import Emitted, OperatorContext
+from penstock.runtime.stamped import Stamped
+from penstock.runtime.timers import Timer
+from penstock.runtime.window_contents import At, Fold, Timed, contents_of
+from penstock.runtime.window_context import PaneContext, WindowFunctionContext
+from penstock.runtime.window_function import Evaluate, clearing, evaluation, pass_through
+from penstock.runtime.window_known import KnownWindow, KnownWindows
+from penstock.runtime.window_set import Merge, Namespace, WindowSet
+from penstock.time import MAX_WATERMARK, NO_TIMESTAMP
+from penstock.types import TypeInformation, type_information
+from penstock.windows import (
+    Evictor,
+    MergingWindowAssigner,
+    TimestampedValue,
+    Trigger,
+    TriggerResult,
+    Window,
+    WindowAssigner,
+)
+
+_CONTINUE = TriggerResult.CONTINUE
+
+
+class WindowOperator:
+    """Windows over a keyed stream: of `reduce`, of `aggregate`, or of all elements; then `function`, if given.
+
+    Results carry their window's last timestamp. Late elements go to `late_tag`, or are counted in `late_records`. With
+    `combined`, the elements are partials that the mapper has made.
+
+    >>> from penstock.windows import TumblingEventTimeWindows
+    >>> WindowOperator(TumblingEventTimeWindows.of(10), reduce=max).late_records
+    0
+    """
+
+    keyed = True
+
+    def __init__(
+        self,
+        assigner: WindowAssigner[Any, Any],
+        *,
+        reduce: Any = None,
+        aggregate: Any = None,
+        function: Any = None,
+        value_type: TypeInformation | type | None = None,  # of elements; with `aggregate`, of its accumulators
+        trigger: Trigger[Any, Any] | None = None,
+        evictor: Evictor | None = None,
+        allowed_lateness: int = 0,
+        late_tag: OutputTag | None = None,
+        combined: bool = False,
+    ) -> None:
+        self.late_records = 0
+        self._assigner = assigner
+        self._trigger = assigner.get_default_trigger() if trigger is None else trigger
+        self._evictor = evictor
+        self._late_tag = late_tag
+        self._combined = combined
+        self._event_time = assigner.is_event_time()
+        self._lateness = allowed_lateness if self._event_time else 0
+        self._fold = Fold.of(reduce, aggregate)
+        self._contents = contents_of(self._fold, type_information(value_type), evictor is not None, combined)
+        self._functions = [f for f in (reduce, aggregate, function) if f is not None]
+        self._function = function
+        self._evaluate: Evaluate = pass_through
+        self._clear: Callable[[Any, Namespace, Window], None] | None = None
+        self._aligned = assigner.grid() is not None and self._trigger.waits_for_end()
+        self._known = KnownWindows(assigner, self._lateness)
+        self._set: WindowSet | None = None
+        self._pane: PaneContext
+        self._check(allowed_lateness)
+
+    def _check(self, allowed_lateness: int) -> None:
+        if allowed_lateness < 0:
+            raise PlanError(
+                "ALLOWED_LATENESS",
+                f"An allowed lateness of {allowed_lateness} ms was given; it must not be negative. "
+                "Leave it out if late elements are not to be taken.",
+            )
+        if isinstance(self._assigner, MergingWindowAssigner) and not self._trigger.can_merge():
+            raise PlanError(
+                "TRIGGER_CANNOT_MERGE",
+                f"{type(self._assigner).__name__} merges windows, and {type(self._trigger).__name__} cannot: its state "
+                "of the merged windows would be lost. Use another trigger, or give it can_merge and on_merge.",
+            )
+        if self._fold is None and self._function is None:
+            raise PlanError(
+                "WINDOW_WITHOUT_FUNCTION",
+                "A window has neither reduce, aggregate nor a window function, so it has no results. Give one of them.",
+            )
+
+    # -- the operator's life
+
+    def open(self, context: OperatorContext) -> None:
+        self._pane = PaneContext(context)
+        self._contents.open(context.backend)
+        if isinstance(self._assigner, MergingWindowAssigner):
+            self._set = WindowSet(self._assigner, context.backend)
+        for function in self._functions:
+            if hasattr(function, "open"):
+                function.open(context.runtime)
+        view = WindowFunctionContext(context, merging=self._set is not None)
+        self._evaluate = evaluation(self._function, view)
+        self._clear = clearing(self._function, view)
+
+    def close(self) -> None:
+        for function in self._functions:
+            if hasattr(function, "close"):
+                function.close()
+
+    def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
+        """Called once a batch, before its first element: what is known of panes holds until the batch is written."""
+        self._known = KnownWindows(self._assigner, self._lateness)
+        if self._combined:
+            return (self._partial,)
+        return (self._aligned_element if self._aligned else self._element,)
+
+    # -- elements
+
+    def _aligned_element(self, value: Any, context: OperatorContext) -> Emitted:
+        """Most elements change a pane that is at hand: no state, timer or trigger is touched."""
+        timestamp = context.timestamps[context.index]
+        time = timestamp if self._event_time else context.now
+        at = self._known.slice
+        if not at.start <= time < at.end:
+            at = self._known.enter(value, time, timestamp, self._pane)
+        if at.fires <= context.watermark:
+            return self._take(value, timestamp, context, 1)
+        key, add = context.cell.at, self._contents.add
+        for known in at.windows:
+            pane = known.panes.get(key)
+            if pane is None:
+                pane = known.panes[key] = self._contents.pane((key, known.namespace))
+                self._trigger.on_element(value, timestamp, known.window, self._pane.at(key, known.namespace))
+                self._set_cleanup_timer(known)
+            add(pane, value, timestamp)
+        return None
+
+    def _element(self, value: Any, context: OperatorContext) -> Emitted:
+        return self._take(value, context.timestamps[context.index], context, 1)
+
+    def _partial(self, partial: Any, context: OperatorContext) -> Emitted:
+        return self._take(partial, partial.time, context, partial.count)
+
+    def _take(self, value: Any, timestamp: int, context: OperatorContext, count: int) -> Emitted:
+        """Adds an element to its windows, which may fire at once. `count`: how many records a partial stands for."""
+        key, contents, pane = context.cell.at, self._contents, self._pane
+        emitted: list[Any] = []
+        taken = False
+        places = self._places if self._set is None else self._merged_places
+        for known, kept in places(value, timestamp, context):
+            taken = True
+            at = (key, kept)
+            contents.add(contents.pane(at), value, timestamp)
+            result = self._trigger.on_element(value, timestamp, known.window, pane.at(key, known.namespace))
+            self._set_cleanup_timer(known)
+            if result is not _CONTINUE:
+                emitted += self._act(result, key, known, at)
+        if not taken:
+            return self._late(value, timestamp, context.watermark, count)
+        return emitted or None
+
+    def _places(self, value: Any, timestamp: int, context: OperatorContext) -> Iterator[tuple[KnownWindow, Namespace]]:
+        """The windows that still take an element, and where their contents are kept."""
+        for window in self._assigner.assign_windows(value, timestamp, self._pane):
+            known = self._known.of(window)
+            if not (self._event_time and window_is_late(known.cleanup, context.watermark)):
+                yield known, known.namespace
+
+    def _late(self, value: Any, timestamp: int, watermark: int, count: int) -> Emitted:
+        if self._event_time and element_is_late(timestamp, self._lateness, watermark):
+            if self._late_tag is not None:
+                return ((self._late_tag, value),)
+            self.late_records += count
+        return None
+
+    # -- merging
+
+    def _merged_places(
+        self, value: Any, timestamp: int, context: OperatorContext
+    ) -> Iterator[tuple[KnownWindow, Namespace]]:
+        """As `_places`; windows merge first, and the merged window is judged."""
+        windows = self._set
+        assert windows is not None
+        for window in self._assigner.assign_windows(value, timestamp, self._pane):
+            actual, kept = window.namespace(), None
+            for merge in windows.merges(actual):
+                place = merge.merged[0][1] if merge.changes_nothing else self._merge(merge, windows, context)
+                if merge.takes_new:
+                    actual, kept = merge.result, place
+            known = self._known.named(actual)
+            if self._event_time and window_is_late(known.cleanup, context.watermark):
+                continue
+            yield known, windows.add(actual) if kept is None else kept
+
+    def _merge(self, merge: Merge, windows: WindowSet, context: OperatorContext) -> Namespace:
+        key, pane = context.cell.at, self._pane
+        result = self._known.named(merge.result)
+        if window_is_late(result.cleanup, context.watermark if self._event_time else context.now):
+            raise TimeError(
+                "MERGED_WINDOW_LATE",
+                f"{type(self._assigner).__name__} merged windows of key {key!r} into {result.window}, whose end has "
+                "passed. Windows may only merge into one that ends no earlier than each of them.",
+            )
+        kept = windows.apply(merge)
+        pane.merged = [window for window, _ in merge.merged]
+        self._trigger.on_merge(result.window, pane.at(key, merge.result))
+        for namespace in pane.merged:
+            if namespace != merge.result:
+                gone = self._known.named(namespace)
+                self._trigger.clear(gone.window, pane.at(key, namespace))
+                self._delete_cleanup_timer(gone)
+        if len(merge.merged) > 1:
+            self._contents.merge((key, kept), [(key, place) for _, place in merge.merged[1:]])
+        return kept
+
+    # -- timers
+
+    def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
+        key, namespace = timer.key, timer.namespace
+        kept = namespace if self._set is None else self._set.kept_under(namespace)
+        if kept is None:
+            return None  # the window has merged into another, and a trigger left its timer behind
+        known = self._known.named(namespace)
+        of_event_time = context.domain == TimeDomain.EVENT_TIME
+        ask = self._trigger.on_event_time if of_event_time else self._trigger.on_processing_time
+        result = ask(timer.time, known.window, self._pane.at(key, namespace))
+        closing = of_event_time == self._event_time and timer.time == known.cleanup
+        at = (key, kept)
+        emitted: list[Any] = []
+        if result is not _CONTINUE:
+            stamped = not of_event_time or timer.time != known.fires
+            emitted = self._act(result, key, known, at, stamped=stamped, closing=closing)
+        if closing:
+            self._close_window(key, known, at)
+        return emitted or None
+
+    def _act(
+        self,
+        result: TriggerResult,
+        key: Any,
+        known: KnownWindow,
+        at: At,
+        *,
+        stamped: bool = True,
+        closing: bool = False,
+    ) -> list[Any]:
+        """Fires and purges. `stamped`: results need a timestamp of their own."""
+        emitted: list[Any] = []
+        purging = result.is_purge()
+        if result.is_fire():
+            emitted = self._fire(key, known, at, lives_on=not (purging or closing))
+            if stamped:
+                emitted = [Stamped(value, known.fires) for value in emitted]
+        if purging:
+            self._contents.clear(at)
+            known.panes.pop(key, None)
+        return emitted
+
+    def _fire(self, key: Any, known: KnownWindow, at: At, lives_on: bool) -> list[Any]:
+        elements = self._contents.elements(at)
+        if elements is None:
+            return []
+        if self._evictor is not None:
+            return self._fire_evicting(key, known, at, elements)
+        if lives_on and self._fold is not None and not is_immutable(elements[0]):
+            elements = copy.deepcopy(elements)  # later elements may change the accumulator in place
+        return self._evaluate(key, known.namespace, known.window, elements)
+
+    def _fire_evicting(self, key: Any, known: KnownWindow, at: At, elements: list[Any]) -> list[Any]:
+        evictor, contents, pane = self._evictor, self._contents, self._pane.at(key, known.namespace)
+        assert evictor is not None
+        assert isinstance(contents, Timed)
+        timed = [TimestampedValue(value, None if time == NO_TIMESTAMP else time) for time, value in elements]
+        evictor.evict_before(timed, len(timed), known.window, pane)
+        values = [t.value for t in timed]
+        given = values if self._fold is None else self._fold.of_all(values)
+        emitted = self._evaluate(key, known.namespace, known.window, given)
+        evictor.evict_after(timed, len(timed), known.window, pane)
+        contents.replace(at, [(NO_TIMESTAMP if t.timestamp is None else t.timestamp, t.value) for t in timed])
+        return emitted
+
+    def _close_window(self, key: Any, known: KnownWindow, at: At) -> None:
+        """Drops all that is kept of a key's window."""
+        self._contents.clear(at)
+        known.panes.pop(key, None)
+        self._trigger.clear(known.window, self._pane.at(key, known.namespace))
+        if self._clear is not None:
+            self._clear(key, known.namespace, known.window)
+        if self._set is not None:
+            self._set.retire(known.namespace)
+
+    def _set_cleanup_timer(self, known: KnownWindow) -> None:
+        if known.cleanup != MAX_WATERMARK:
+            if self._event_time:
+                self._pane.register_event_time_timer(known.cleanup)
+            else:
+                self._pane.register_processing_time_timer(known.cleanup)
+
+    def _delete_cleanup_timer(self, known: KnownWindow) -> None:
+        if known.cleanup != MAX_WATERMARK:
+            if self._event_time:
+                self._pane.delete_event_time_timer(known.cleanup)
+            else:
+                self._pane.delete_processing_time_timer(known.cleanup)

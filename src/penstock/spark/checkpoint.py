@@ -1,0 +1,116 @@
+"""The folder of a job's checkpoint, and what it remembers of the job."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import uuid
+from pathlib import Path
+from typing import Any
+
+from penstock.config import CHECKPOINT_DIR, RESUME, Configuration
+from penstock.engine.program import Program
+from penstock.errors import CheckpointError
+
+FORMAT = 1
+
+
+class Checkpoint:
+    """A job's folder: Spark's checkpoint in `spark/`, ours in `penstock/`."""
+
+    def __init__(self, folder: str, job_id: str, resumed: bool) -> None:
+        self.folder = folder
+        self.job_id = job_id
+        self.resumed = resumed
+
+    @property
+    def spark(self) -> str:
+        return os.path.join(self.folder, "spark")
+
+    @property
+    def lasting(self) -> str:
+        return os.path.join(self.folder, "penstock", "sources")
+
+    @property
+    def materialized(self) -> str:
+        return os.path.join(self.folder, "penstock", "materialized")
+
+
+def open_checkpoint(program: Program, configuration: Configuration) -> Checkpoint:
+    """The checkpoint to continue, checked against the program; or a new, empty one."""
+    resume = configuration.get(RESUME)
+    if resume:
+        return _resumed(resume, program)
+    job_id = uuid.uuid4().hex
+    root = configuration.get(CHECKPOINT_DIR)
+    folder = os.path.join(root or os.path.join(tempfile.gettempdir(), "penstock-checkpoints"), job_id)
+    try:
+        Path(folder, "penstock").mkdir(parents=True)
+        _file(folder).write_text(json.dumps(_memory(program, job_id), indent=1))
+    except OSError as error:
+        raise CheckpointError(
+            "CHECKPOINT_UNWRITABLE", f"The checkpoint folder {folder} cannot be written: {error}. Choose another one."
+        ) from error
+    print(f"penstock: job {job_id}, checkpoint {folder}", file=sys.stderr)
+    return Checkpoint(folder, job_id, False)
+
+
+def _file(folder: str) -> Path:
+    return Path(folder, "penstock", "job.json")
+
+
+def _memory(program: Program, job_id: str) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "job_id": job_id,
+        "name": program.name,
+        "parallelism": program.parallelism,
+        "max_parallelism": program.max_parallelism,
+        "levels": program.depth,
+        "operators": program.describe(),
+        "sources": [{"uid": s.uid, "kind": type(s.source).__name__} for s in program.sources],
+    }
+
+
+def _resumed(folder: str, program: Program) -> Checkpoint:
+    try:
+        saved = json.loads(_file(folder).read_text())
+    except OSError as error:
+        raise CheckpointError(
+            "NO_CHECKPOINT",
+            f"{folder} holds no checkpoint of a Penstock job (penstock/job.json cannot be read). Give the folder that the job printed.",
+        ) from error
+    except ValueError as error:
+        raise CheckpointError("CHECKPOINT_DAMAGED", f"{_file(folder)} cannot be read: {error}. Resume from another one.") from error
+    differences = _differences(saved, _memory(program, saved["job_id"]))
+    if differences:
+        raise CheckpointError(
+            "CHECKPOINT_OF_ANOTHER_JOB",
+            f"The program no longer fits the checkpoint {folder}: {'; '.join(differences)}. "
+            "Change the program back, or start without --resume.",
+        )
+    return Checkpoint(folder, saved["job_id"], True)
+
+
+def _differences(saved: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What changed since the checkpoint, in words."""
+    found = []
+    if saved["format"] > FORMAT:
+        found.append(f"it has format {saved['format']}, and this Penstock reads formats up to {FORMAT}")
+    for name in ("parallelism", "max_parallelism"):
+        if saved[name] != now[name]:
+            found.append(f"{name} was {saved[name]} and is now {now[name]}")
+    for what in ("operators", "sources"):
+        before = {o["uid"]: o for o in saved[what]}
+        after = {o["uid"]: o for o in now[what]}
+        found += [f"{what[:-1]} '{uid}' is gone" for uid in before if uid not in after]
+        found += [f"{what[:-1]} '{uid}' is new" for uid in after if uid not in before]
+        for uid in before.keys() & after.keys():
+            for field in ("kind", "keyed", "level"):
+                if before[uid].get(field) != after[uid].get(field):
+                    found.append(
+                        f"{what[:-1]} '{uid}' had {field} {before[uid].get(field)} and now has {after[uid].get(field)}"
+                    )
+    return found

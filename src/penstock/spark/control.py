@@ -1,0 +1,156 @@
+"""The control source: says which run this is and which splits are known, idle or ended; ends bounded jobs.
+
+Its offset is logged by Spark before a batch runs, so a replay hears the same words. It moves only when something has to be
+said or a timer is due (time.md 2.3, 2.8, 7.2).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
+
+from penstock.connectors.scripted import ScriptedSource, Step
+from penstock.engine.frames import Bundle, Bundles, Control
+from penstock.spark import worker
+from penstock.spark.processor import ROW_SCHEMA
+from penstock.spark.run_folder import RunFolder
+from penstock.spark.sources import to_arrow
+
+Offset = dict[str, Any]
+
+
+class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Decides, batch by batch, whether there is something to say."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder: RunFolder | None = folder
+        key, data = folder.program()
+        program = worker.unpickle_program(data)
+        self._facts = folder.facts()
+        self._parallelism = program.parallelism
+        self._levels = program.control_levels() or ([0] if program.depth == 0 else [])
+        self._sources = [s.source for s in program.sources]
+        self._script = next((s.steps for s in self._sources if isinstance(s, ScriptedSource) and s.lockstep), None)
+        if self._script is None:
+            for source, of in zip(self._sources, program.sources, strict=True):
+                source.attach(folder.lasting(of.uid))
+        self._finished = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_folder": None, "_sources": [], "_script": None}
+
+    def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
+        return {"n": 0, "run": "", "clock": None, "known": {}, "ended": {}, "end": False}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """Jobs end by this source's own word."""
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802 - Spark's name
+        if start["end"]:
+            self._finish(start)
+            return start
+        return self._scripted(start) if self._script is not None else self._decided(start)
+
+    def _finish(self, start: Offset) -> None:
+        """The last word was planned before and is committed by now: the job may stop."""
+        if not self._finished:
+            assert self._folder is not None
+            self._folder.tell_finished(start["n"])
+            self._finished = True
+
+    def _scripted(self, start: Offset) -> Offset:
+        """One step per batch, as the scripted source takes them."""
+        assert self._script is not None
+        number = start["n"]
+        if number >= len(self._script):
+            if self._facts.get("keep_open"):
+                self._finish(start)
+                return start
+            return self._moved(start, clock=start["clock"], end=True)
+        step: Step = self._script[number]
+        known = {str(i): list(s.known) for i, s in enumerate(self._sources) if isinstance(s, ScriptedSource)}
+        ended = {str(i): list(step.ended) for i in range(len(self._sources))} if step.ended else {}
+        run = self._facts["run"] if step.run is None else str(step.run)
+        return self._moved(
+            start, run=run, clock=step.clock if step.clock is not None else start["clock"] or 0, known=known, ended=ended, end=step.end
+        )
+
+    def _decided(self, start: Offset) -> Offset:
+        assert self._folder is not None
+        known, ended = dict(start["known"]), dict(start["ended"])
+        for number, source in enumerate(self._sources):
+            told = self._folder.source(number)
+            if told is None:
+                told = {"splits": source.splits(source.initial()), "ended": []}
+            _add(known, str(number), told["splits"])
+            _add(ended, str(number), told["ended"])
+        everything = all(set(known.get(str(i), ())) <= set(ended.get(str(i), ())) for i in range(len(self._sources)))
+        bounded = all(s.bounded for s in self._sources)
+        asked = self._folder.stop_asked()
+        end = (bounded and everything) or bool(asked and asked["drain"])
+        new = start["run"] != self._facts["run"] or known != start["known"] or ended != start["ended"] or end
+        if new or self._due():
+            return self._moved(start, run=self._facts["run"], known=known, ended=ended, end=end)
+        return start
+
+    def _due(self) -> bool:
+        """Whether a timer, an idle timeout or the heartbeat wants a batch."""
+        assert self._folder is not None
+        report = self._folder.report()
+        if report is None:
+            return False
+        now = int(time.time() * 1000)
+        beat = self._facts.get("heartbeat") or 0
+        return (report["wake"] is not None and report["wake"] <= now) or bool(beat and report["now"] + beat <= now)
+
+    @staticmethod
+    def _moved(start: Offset, **changes: Any) -> Offset:
+        return {**start, "n": start["n"] + 1, **changes}
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        return [InputPartition(end)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        yield from to_arrow(self._bundles(partition.value), self._parallelism)
+
+    def _bundles(self, offset: Offset) -> Iterator[Bundle]:
+        control = Control(offset["run"], offset["clock"], _by_source(offset["known"]), _by_source(offset["ended"]), offset["end"])
+        out = Bundles()
+        for level in self._levels:
+            for slot in range(self._parallelism if level else 1):
+                out.add(level, slot, control)
+        return out.take_all()
+
+    def commit(self, end: Offset) -> None:
+        """Offsets are Spark's to keep."""
+
+
+def _add(table: dict[str, list[str]], key: str, names: list[str]) -> None:
+    if names:
+        table[key] = sorted({*table.get(key, ()), *names})
+
+
+def _by_source(table: dict[str, list[str]]) -> dict[int, list[str]]:
+    return {int(k): v for k, v in table.items()}
+
+
+class PenstockControl(DataSource):
+    """Option: `folder` of the run."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "penstock_control"
+
+    def schema(self) -> str:
+        return ROW_SCHEMA
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        return ControlReader(RunFolder(self.options["folder"]))

@@ -1,0 +1,212 @@
+"""Runs a job graph as one Structured Streaming query."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock import errors
+from penstock.config import (
+    BATCH_RECORDS,
+    FOLD_RATIO,
+    HEARTBEAT,
+    LOCAL_DIR,
+    LOCAL_KEEP,
+    LOCAL_LIMIT,
+    LOG_FRACTION,
+    LOG_LEAST,
+    MASTER,
+    TRIGGER_INTERVAL,
+    Configuration,
+)
+from penstock.connectors.sinks import CollectSink, PrintSink
+from penstock.engine.program import Program, build
+from penstock.plan.graph import JobGraph
+from penstock.spark import worker
+from penstock.spark.checkpoint import Checkpoint, open_checkpoint
+from penstock.spark.control import PenstockControl
+from penstock.spark.processor import ROW_SCHEMA, HostSettings, SlotProcessor
+from penstock.spark.router import PenstockRouter
+from penstock.spark.run_folder import RunFolder
+from penstock.spark.session import cores_of, get_session, prepare
+from penstock.spark.sources import PenstockSource
+from penstock.spark.statelog import FoldPolicy
+from penstock.spark.working_copy import remove_unused
+
+_POLL = 0.02
+
+
+class SparkEngine:
+    """The engine that `env.execute()` finds by its name."""
+
+    def default_parallelism(self, configuration: Configuration) -> int:
+        return cores_of(configuration.get(MASTER)) or get_session(configuration).sparkContext.defaultParallelism
+
+    def execute(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> JobResult:
+        job = SparkJob(graph, configuration, files)
+        job.start()
+        job.wait()
+        return job.result()
+
+    def collect(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> Iterator[Any]:
+        job = SparkJob(graph, configuration, files)
+        job.start()
+        return job.elements(len(graph.sinks) - 1)
+
+
+class JobResult:
+    """How a job ended."""
+
+    def __init__(self, job_id: str, checkpoint: str, seconds: float, report: dict[str, Any]) -> None:
+        self.job_id = job_id
+        self.checkpoint = checkpoint
+        self.seconds = seconds
+        self.report = report
+
+    def get_job_id(self) -> str:
+        return self.job_id
+
+    def get_net_runtime(self) -> int:
+        return int(self.seconds * 1000)
+
+
+class SparkJob:
+    """One run of a job."""
+
+    def __init__(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> None:
+        self.program: Program = build(graph)
+        self._configuration = configuration
+        self._files = files
+        self.session: SparkSession = get_session(configuration)
+        self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration)
+        self.run_id = uuid.uuid4().hex
+        self.folder = RunFolder(tempfile.mkdtemp(prefix="penstock-run-"))
+        self.query: StreamingQuery | None = None
+        self._began = 0.0
+        self._collected: dict[int, list[Any]] = {}
+
+    # -- the query
+
+    def start(self) -> None:
+        """Starts the query; gives at once."""
+        configuration, program = self._configuration, self.program
+        prepare(self.session, configuration, program.parallelism)
+        self._admit()
+        data = worker.pickle_program(program)
+        self.folder.create(
+            self.run_id,
+            data,
+            {"run": self.run_id, "lasting": self.checkpoint.lasting, "heartbeat": configuration.get(HEARTBEAT)},
+        )
+        settings = self._settings()
+        for source in (PenstockSource, PenstockControl, PenstockRouter):
+            self.session.dataSource.register(source)
+        rows = self._read("penstock_control")
+        rows = reduce(DataFrame.unionByName, [self._read("penstock_source", source=str(s.number)) for s in program.sources], rows)
+        for level in range(1, program.depth + 1):
+            processor = SlotProcessor(self.run_id, data, level, program.parallelism, settings)
+            timed = rows.withColumn("t", F.unix_millis(F.current_timestamp()))
+            rows = timed.groupBy("slot").transformWithState(processor, ROW_SCHEMA, "Append", "None")
+        self._began = time.monotonic()
+        writer = rows.writeStream.format("penstock_router").option("folder", str(self.folder.path)).outputMode("append")
+        writer = writer.option("checkpointLocation", self.checkpoint.spark).queryName(f"penstock-{self.run_id}")
+        if interval := configuration.get(TRIGGER_INTERVAL):
+            writer = writer.trigger(processingTime=f"{interval} milliseconds")
+        self.query = writer.start()
+
+    def _read(self, name: str, **options: str) -> DataFrame:
+        return self.session.readStream.format(name).options(folder=str(self.folder.path), **options).load()
+
+    def _admit(self) -> None:
+        """The configured admission limit, for sources that count records."""
+        if limit := self._configuration.get(BATCH_RECORDS):
+            for source in self.program.sources:
+                if hasattr(source.source, "records_per_batch"):
+                    source.source.records_per_batch = limit
+
+    def _settings(self) -> HostSettings:
+        configuration = self._configuration
+        root = configuration.get(LOCAL_DIR) or str(Path(tempfile.gettempdir(), "penstock-state"))
+        remove_unused(root, configuration.get(LOCAL_KEEP))
+        policy = FoldPolicy(configuration.get(LOG_FRACTION), configuration.get(LOG_LEAST), configuration.get(FOLD_RATIO))
+        return HostSettings(f"{root}/{self.checkpoint.job_id}", configuration.get(LOCAL_LIMIT), policy)
+
+    # -- until it ends
+
+    def wait(self) -> None:
+        """Until the job has ended; prints and collects what its sinks hand over meanwhile."""
+        for _ in self._letters():
+            pass
+
+    def elements(self, sink: int) -> Iterator[Any]:
+        """The elements that reach a collecting sink, as they come."""
+        for letters in self._letters():
+            yield from letters.get(sink, ())
+
+    def _letters(self) -> Iterator[dict[int, list[Any]]]:
+        assert self.query is not None
+        try:
+            while True:
+                ended = self.folder.finished() or not self.query.isActive
+                for _, letters in self.folder.mail():
+                    self._deliver(letters)
+                    yield letters
+                if ended:
+                    break
+                time.sleep(_POLL)
+            failure = self.query.exception()
+        finally:
+            self.stop()
+        if failure is not None:
+            raise in_our_words(failure)
+
+    def _deliver(self, letters: dict[int, list[Any]]) -> None:
+        for number, elements in letters.items():
+            sink = self.program.sinks[number]
+            if isinstance(sink, PrintSink):
+                for element in elements:
+                    print(f"{sink.prefix}{element}")
+                sys.stdout.flush()
+            elif isinstance(sink, CollectSink):
+                self._collected.setdefault(number, []).extend(elements)
+
+    def collected(self, sink: int) -> list[Any]:
+        return self._collected.get(sink, [])
+
+    def stop(self) -> None:
+        """Stops the query and waits until no task of it writes any more."""
+        if self.query is None:
+            return
+        self.query.stop()
+        tracker = self.session.sparkContext.statusTracker()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and tracker.getActiveJobsIds():
+            time.sleep(_POLL)
+
+    def result(self) -> JobResult:
+        report = self.folder.report() or {}
+        shutil.rmtree(self.folder.path, ignore_errors=True)
+        return JobResult(self.checkpoint.job_id, self.checkpoint.folder, time.monotonic() - self._began, report)
+
+
+def in_our_words(failure: Any) -> Exception:
+    """Our error out of Spark's stack, if one of ours is the cause."""
+    text = str(failure)
+    found = re.findall(r"penstock\.errors\.(\w+): \[(\w+)\] (.*)", text)
+    if not found:
+        return errors.JobError("JOB_FAILED", f"The job failed in Spark: {text[:2000]}")
+    name, code, message = found[-1]
+    error: Exception = getattr(errors, name)(code, message.strip())
+    return error

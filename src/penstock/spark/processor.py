@@ -1,0 +1,94 @@
+"""The host of a level inside Spark: one call per slot and batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import Row
+
+from penstock.engine.frames import SINKS, Bundles
+from penstock.engine.host import SlotMeta
+from penstock.spark import worker
+from penstock.spark.slots import labels, slots
+from penstock.spark.statelog import FoldPolicy, StateLog
+
+ROW_SCHEMA = "slot int, level int, blob binary"
+_meta_decoder = msgspec.msgpack.Decoder(SlotMeta)
+_meta_encode = msgspec.msgpack.encode
+
+
+class HostSettings(msgspec.Struct, frozen=True):
+    """What a host needs beside the program."""
+
+    local_folder: str
+    size_limit: int
+    policy: FoldPolicy
+
+
+class SparkMap:
+    """Spark's MapState as the log's store."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+
+    def get(self, key: str) -> bytes | None:
+        value = self._state.getValue((key,))
+        return None if value is None else bytes(value[0])
+
+    def put(self, key: str, value: bytes) -> None:
+        self._state.updateValue((key,), (value,))
+
+    def remove(self, key: str) -> None:
+        self._state.removeKey((key,))
+
+
+class SlotProcessor(StatefulProcessor):
+    """Runs a level's host for each slot that Spark hands to it."""
+
+    def __init__(self, key: str, program: bytes, level: int, parallelism: int, settings: HostSettings) -> None:
+        self._key = key
+        self._program = program
+        self._level = level
+        self._parallelism = parallelism
+        self._settings = settings
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._map = SparkMap(handle.getMapState("log", "k string", "v binary"))
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        slot = slots(self._parallelism)[key[0]]
+        bundles, timestamp = [], 0
+        for row in rows:
+            bundles.append((row.level, bytes(row.blob)))
+            timestamp = row.t
+        folder = f"{self._settings.local_folder}/{self._level}-{slot}"
+        copy = worker.copy_of(folder, self._settings.size_limit)
+        log = StateLog(self._map, copy, self._settings.policy)
+        view = log.begin()
+        try:
+            header = log.header
+            meta = SlotMeta() if header is None else _meta_decoder.decode(header.meta)
+            host = worker.host_of(self._key, self._program, self._level, slot, view, meta)
+            out = host.run(bundles, timestamp)
+            committed = log.commit(host.store.take_changes(), _meta_encode(host.meta))
+        finally:
+            log.end()
+        worker.keep_host(self._key, host)
+        copy.touch()
+        label = labels(self._parallelism)
+        for to, level, blob in out:
+            yield Row(slot=label[to], level=level, blob=blob)
+        report = host.report
+        if report is not None:
+            report.state_bytes = committed.base_bytes + committed.log_bytes
+            report.delta_bytes = log.written
+            last = Bundles()
+            last.add(SINKS, slot, report)
+            for to, level, blob in last.take_all():
+                yield Row(slot=label[to], level=level, blob=blob)
+
+    def close(self) -> None:
+        """Workers keep what they opened."""

@@ -1,0 +1,128 @@
+"""The one sink of the query: routes elements to the job's sinks, and reports to the control source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, DataSourceStreamWriter, WriterCommitMessage
+
+from penstock.connectors.sink import SinkWriter, WriteTask
+from penstock.engine.frames import Counted, Output, Report, decode_bundle, unpack_body, unpack_column, unpack_tags
+from penstock.spark import worker
+from penstock.spark.processor import ROW_SCHEMA
+from penstock.spark.run_folder import RunFolder
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What a task prepared, and what the slots and sources reported to it."""
+
+    prepared: dict[int, Any] = field(default_factory=dict)
+    reports: list[bytes] = field(default_factory=list)
+    counted: dict[int, int] = field(default_factory=dict)
+    outputs: dict[int, int] = field(default_factory=dict)
+
+
+class RouterWriter(DataSourceStreamArrowWriter):
+    """Writes in tasks, commits on the driver."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = str(folder.path)
+        self._key, self._data = folder.program()
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        context = TaskContext.get()
+        assert context is not None
+        batch = int(context.getLocalProperty("streaming.sql.batchId") or 0)
+        task = WriteTask(batch, context.partitionId(), f"{context.stageId()}.{context.taskAttemptId()}")
+        sinks = worker.program_of(self._key, self._data).sinks
+        writers: dict[int, SinkWriter] = {}
+        message = Written()
+        try:
+            for rows in iterator:
+                for blob in rows.column("blob"):
+                    for frame in decode_bundle(blob.as_buffer()):
+                        if isinstance(frame, Output):
+                            self._output(frame, sinks, writers, task, message)
+                        elif isinstance(frame, Report):
+                            message.reports.append(msgspec.json.encode(frame))
+                        elif isinstance(frame, Counted):
+                            message.counted[frame.source] = message.counted.get(frame.source, 0) + frame.count
+            for number, writer in writers.items():
+                if (prepared := writer.prepare()) is not None:
+                    message.prepared[number] = prepared
+        except BaseException:
+            for writer in writers.values():
+                writer.abort()
+            raise
+        return message
+
+    @staticmethod
+    def _output(frame: Output, sinks: list[Any], writers: dict[int, SinkWriter], task: WriteTask, message: Written) -> None:
+        writer = writers.get(frame.sink)
+        if writer is None:
+            writer = writers[frame.sink] = sinks[frame.sink].writer(task)
+        message.outputs[frame.sink] = message.outputs.get(frame.sink, 0) + frame.count
+        if writer.reads_values:
+            tags = unpack_tags(frame.tags) if frame.tags else None
+            writer.write(unpack_body(frame.body), unpack_column(frame.timestamps), tags)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        written = [m for m in messages if isinstance(m, Written)]
+        sinks = worker.program_of(self._key, self._data).sinks
+        folder = RunFolder(self._folder)
+        letters = {}
+        for number, sink in enumerate(sinks):
+            prepared = [m.prepared[number] for m in written if number in m.prepared]
+            letters[number] = sink.commit(batchId, prepared) or []
+        folder.post(batchId, letters)
+        folder.tell_report(_summary(batchId, written))
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        written = [m for m in messages if isinstance(m, Written)]
+        for number, sink in enumerate(worker.program_of(self._key, self._data).sinks):
+            sink.abort(batchId, [m.prepared[number] for m in written if number in m.prepared])
+
+
+def _summary(batch: int, written: list[Written]) -> dict[str, Any]:
+    """All reports of a batch as one."""
+    reports = [msgspec.json.decode(r, type=Report) for m in written for r in m.reports]
+    wakes = [r.wake for r in reports if r.wake is not None]
+    records: dict[str, int] = {}
+    late: dict[str, int] = {}
+    for report in reports:
+        for uid, count in report.records.items():
+            records[uid] = records.get(uid, 0) + count
+        for uid, count in report.late.items():
+            late[uid] = late.get(uid, 0) + count
+    return {
+        "batch": batch,
+        "now": max((r.now for r in reports), default=0),
+        "wake": min(wakes, default=None),
+        "watermarks": {uid: w for r in reports for uid, w in r.watermarks.items()},
+        "records": records,
+        "late": late,
+        "read": {str(s): sum(m.counted.get(s, 0) for m in written) for s in {s for m in written for s in m.counted}},
+        "outputs": {str(s): sum(m.outputs.get(s, 0) for m in written) for s in {s for m in written for s in m.outputs}},
+        "state_bytes": sum(r.state_bytes for r in reports),
+        "delta_bytes": sum(r.delta_bytes for r in reports),
+    }
+
+
+class PenstockRouter(DataSource):
+    """Option: `folder` of the run."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "penstock_router"
+
+    def schema(self) -> str:
+        return ROW_SCHEMA
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
+        return RouterWriter(RunFolder(self.options["folder"]))

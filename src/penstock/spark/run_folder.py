@@ -1,0 +1,99 @@
+"""The driver's own folder of a run: how its processes tell each other things.
+
+Spark runs sources, the control source and the sinks' commits in processes of their own on the driver's machine. Each fact is
+a small file that is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+
+class RunFolder:
+    """Facts of one run."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.path = Path(folder)
+
+    def create(self, key: str, program: bytes, facts: dict[str, Any]) -> None:
+        (self.path / "mail").mkdir(parents=True, exist_ok=True)
+        (self.path / "program").write_bytes(program)
+        self._write("facts", {**facts, "key": key})
+
+    def facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = json.loads((self.path / "facts").read_text())
+        return facts
+
+    def program(self) -> tuple[str, bytes]:
+        return self.facts()["key"], (self.path / "program").read_bytes()
+
+    def lasting(self, uid: str) -> str:
+        """A folder of a source that lives as long as the checkpoint."""
+        folder = Path(self.facts()["lasting"]) / uid
+        folder.mkdir(parents=True, exist_ok=True)
+        return str(folder)
+
+    def _write(self, name: str, value: Any) -> None:
+        temporary = self.path / f".{name}.{os.getpid()}"
+        temporary.write_text(json.dumps(value))
+        os.replace(temporary, self.path / name)
+
+    def _read(self, name: str) -> Any:
+        try:
+            return json.loads((self.path / name).read_text())
+        except OSError:
+            return None
+
+    # -- sources to control
+
+    def tell_source(self, number: int, told: dict[str, Any]) -> None:
+        self._write(f"source-{number}", told)
+
+    def source(self, number: int) -> dict[str, Any] | None:
+        told: dict[str, Any] | None = self._read(f"source-{number}")
+        return told
+
+    # -- sinks to control and to the program
+
+    def tell_report(self, report: dict[str, Any]) -> None:
+        self._write("report", report)
+
+    def report(self) -> dict[str, Any] | None:
+        report: dict[str, Any] | None = self._read("report")
+        return report
+
+    def post(self, batch: int, letters: dict[int, list[Any]]) -> None:
+        """What sinks have for the program, once per batch."""
+        if any(letters.values()):
+            temporary = self.path / f".mail.{batch}"
+            temporary.write_bytes(cloudpickle.dumps(letters))
+            os.replace(temporary, self.path / "mail" / f"{batch:012d}")
+
+    def mail(self) -> list[tuple[int, dict[int, list[Any]]]]:
+        """Letters not read yet, in order of their batches."""
+        found = []
+        for file in sorted((self.path / "mail").iterdir()):
+            found.append((int(file.name), pickle.loads(file.read_bytes())))
+            file.unlink()
+        return found
+
+    # -- control to the supervisor, and back
+
+    def tell_finished(self, batch: int) -> None:
+        self._write("finished", {"offset": batch})
+
+    def finished(self) -> bool:
+        return (self.path / "finished").exists()
+
+    def ask_stop(self, drain: bool) -> None:
+        self._write("stop", {"drain": drain})
+
+    def stop_asked(self) -> dict[str, Any] | None:
+        asked: dict[str, Any] | None = self._read("stop")
+        return asked

@@ -1,0 +1,91 @@
+"""The Spark session that jobs run in."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from penstock.config import JVM_OPTIONS, MASTER, RETAIN_BATCHES, Configuration
+from penstock.errors import ConfigError
+
+_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+# Fixed when the JVM starts.
+_LAUNCH = {
+    "spark.ui.enabled": "false",
+    "spark.speculation": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.memory": "4g",
+}
+
+# May differ between jobs of one session.
+_PER_JOB = {
+    "spark.sql.streaming.stateStore.providerClass": _PROVIDER,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.checkpointFileManagerClass": _MANAGER,
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+def get_session(configuration: Configuration) -> SparkSession:
+    """The active session, or a new one on the configured master."""
+    refuse_connect()
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    master = configuration.get(MASTER)
+    builder = SparkSession.builder.appName("penstock").master(master)
+    settings = dict(_LAUNCH)
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    if extra := configuration.get(JVM_OPTIONS):
+        settings["spark.driver.extraJavaOptions"] = extra
+    for key, value in {**settings, **configuration.spark}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def refuse_connect() -> None:
+    """Spark Connect has no driver of ours to run the control source's supervisor beside."""
+    if os.environ.get("SPARK_REMOTE") or os.environ.get("SPARK_CONNECT_MODE_ENABLED"):
+        raise ConfigError(
+            "SPARK_CONNECT",
+            "This process uses Spark Connect (SPARK_REMOTE is set). Penstock runs beside the driver and needs a classic session: "
+            "unset SPARK_REMOTE and set spark.master, or submit the program to the cluster.",
+        )
+
+
+def prepare(session: SparkSession, configuration: Configuration, parallelism: int) -> None:
+    """Sets what each job needs; changes nothing that other queries of the session have fixed when they started."""
+    if session.conf.get("spark.speculation", "false") == "true":
+        raise ConfigError(
+            "SPECULATION",
+            "spark.speculation is on: two attempts of one task would run functions twice. Start the session with it off.",
+        )
+    for key, value in _PER_JOB.items():
+        session.conf.set(key, configuration.spark.get(key, value))
+    session.conf.set("spark.sql.shuffle.partitions", str(parallelism))
+    session.conf.set("spark.sql.streaming.minBatchesToRetain", str(configuration.get(RETAIN_BATCHES)))
+
+
+def cores_of(master: str) -> int:
+    """The cores of a local master; for others the session's default is asked."""
+    found = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\d+)?\])?", master)
+    if found is None:
+        return 0
+    asked: Any = found.group(1)
+    if asked is None:
+        return 1
+    return os.cpu_count() or 1 if asked == "*" else int(asked)

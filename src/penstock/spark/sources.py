@@ -1,0 +1,103 @@
+"""Our sources as Spark's Python data sources: the mapper runs inside `read`, so records never cross the JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
+
+from penstock.connectors.source import Source
+from penstock.engine.frames import Bundle
+from penstock.spark import worker
+from penstock.spark.processor import ROW_SCHEMA
+from penstock.spark.run_folder import RunFolder
+from penstock.spark.slots import labels
+
+_ARROW_SCHEMA = pa.schema([("slot", pa.int32()), ("level", pa.int32()), ("blob", pa.binary())])
+
+
+def to_arrow(bundles: Iterator[Bundle], parallelism: int) -> Iterator[pa.RecordBatch]:
+    """Bundles as Spark's rows."""
+    label = labels(parallelism)
+    for slot, level, blob in bundles:
+        yield pa.record_batch(
+            [pa.array([label[slot]], pa.int32()), pa.array([level], pa.int32()), pa.array([blob], pa.binary())], _ARROW_SCHEMA
+        )
+
+
+class TaskPartition(InputPartition):
+    """One task of a source."""
+
+    def __init__(self, number: int, task: Any, waiting: list[str]) -> None:
+        super().__init__(number)
+        self.task = task
+        self.waiting = waiting
+
+
+class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans on the driver, reads on executors."""
+
+    def __init__(self, folder: RunFolder, number: int) -> None:
+        self._folder: RunFolder | None = folder
+        self._number = number
+        self._key, self._data = folder.program()
+        program = worker.unpickle_program(self._data)
+        self._parallelism = program.parallelism
+        self._source: Source | None = program.sources[number].source
+        self._uid = program.sources[number].uid
+        self._told: Any = None
+        self._source.attach(folder.lasting(self._uid))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What executors get: the program, nothing of the driver's."""
+        return {**self.__dict__, "_folder": None, "_source": None, "_told": None}
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        assert self._source is not None
+        return self._source.initial()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        return ReadAllAvailable()  # sources admit by their own limits
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """Jobs end by the control source, not by this trigger."""
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """What is planned was committed up to `start`: so this is the place to tell which splits have ended."""
+        assert self._source is not None and self._folder is not None
+        told = {"splits": self._source.splits(start), "ended": self._source.ended(start)}
+        if told != self._told:
+            self._folder.tell_source(self._number, told)
+            self._told = told
+        return self._source.latest(start)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        assert self._source is not None
+        tasks = self._source.plan(start, end, self._parallelism)
+        waiting = self._source.waiting(end)
+        return [TaskPartition(number, task, waiting) for number, task in enumerate(tasks)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, TaskPartition)
+        mapper = worker.mapper_of(self._key, self._data, self._number, partition.value)
+        yield from to_arrow(mapper.run(partition.task, partition.waiting), self._parallelism)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Offsets are Spark's to keep."""
+
+
+class PenstockSource(DataSource):
+    """Options: `folder` of the run, `source` number in the program."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "penstock_source"
+
+    def schema(self) -> str:
+        return ROW_SCHEMA
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        return SourceReader(RunFolder(self.options["folder"]), int(self.options["source"]))

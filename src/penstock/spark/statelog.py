@@ -1,0 +1,316 @@
+"""The durable truth of a slot: a header, one delta per batch, and a base, in one map of Spark's state store.
+
+Each batch writes what it changed, and while the log is long folds a part of the working copy into a new base: bytes
+written follow the changes, not the size of the state.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Protocol
+
+import msgspec
+
+from penstock.errors import CheckpointError
+from penstock.runtime.store import Changes
+from penstock.spark.working_copy import CopyView, Raced, WorkingCopy
+
+FORMAT = 1
+_CHUNK = 1 << 20
+_HEADER = "h"
+
+
+class KeyValue(Protocol):
+    """A map of Spark's state store, or a dict in tests."""
+
+    def get(self, key: str) -> bytes | None: ...
+    def put(self, key: str, value: bytes) -> None: ...
+    def remove(self, key: str) -> None: ...
+
+
+class Base(msgspec.Struct, array_like=True):
+    """A copy of all entries, in chunks by key; deltas from `next_delta` on come on top."""
+
+    generation: int
+    chunks: int
+    next_delta: int
+    size: int
+
+
+class Folding(msgspec.Struct, array_like=True):
+    """A base being made."""
+
+    generation: int
+    chunks: int
+    next_delta: int
+    size: int
+    cursor: bytes
+
+
+class Header(msgspec.Struct):
+    """What a slot's state is, as of the last committed batch."""
+
+    format: int
+    seq: int
+    token: bytes
+    meta: bytes
+    first_delta: int = 0
+    deltas: list[tuple[int, int]] = []  # (bytes, chunks) of the deltas from first_delta on
+    base: Base | None = None
+    folding: Folding | None = None
+    garbage: list[tuple[int, int]] = []  # (generation, chunks left) of old bases
+
+    @property
+    def log_bytes(self) -> int:
+        return sum(size for size, _ in self.deltas)
+
+    @property
+    def base_bytes(self) -> int:
+        return self.base.size if self.base is not None else 0
+
+
+class Delta(msgspec.Struct, array_like=True):
+    """One chunk of a batch's changes; tokens chain the batches."""
+
+    previous: bytes
+    token: bytes
+    chunks: int
+    entries: list[bytes | None]  # key, value, key, value, ...; None: deleted
+
+
+class FoldPolicy(msgspec.Struct, frozen=True):
+    """When and how much to fold."""
+
+    fraction: float = 0.5
+    least: int = 8 << 20
+    ratio: float = 2.0
+    most_deltas: int = 500
+
+
+_encode = msgspec.msgpack.encode
+_header_decoder = msgspec.msgpack.Decoder(Header)
+_delta_decoder = msgspec.msgpack.Decoder(Delta)
+_chunk_decoder = msgspec.msgpack.Decoder(list[bytes])
+
+
+class StateLog:
+    """Reads and writes one slot's durable state, and keeps its working copy in step."""
+
+    def __init__(self, store: KeyValue, copy: WorkingCopy, policy: FoldPolicy) -> None:
+        self._store = store
+        self._copy = copy
+        self._policy = policy
+        self.header: Header | None = None
+        self.view: CopyView | None = None
+        self.rebuilt = False
+        self.written = 0
+
+    def begin(self) -> CopyView:
+        """Brings the working copy to the committed state and opens a view of it."""
+        data = self._store.get(_HEADER)
+        self.header = None if data is None else _read_header(data)
+        self.written = 0
+        for _ in range(3):
+            try:
+                self._catch_up()
+                break
+            except Raced:
+                continue
+        view = self._copy.view()
+        self.view = view
+        return view
+
+    def _catch_up(self) -> None:
+        header, copy = self.header, self._copy
+        position = copy.position()
+        if header is None:
+            if position != (0, b"empty"):
+                copy.rebuild((), 0, b"empty")
+            return
+        if position[1] == header.token:
+            return
+        if 0 <= position[0] < header.seq and position[0] + 1 >= header.first_delta:
+            deltas = self._deltas_after(position, header)
+            if deltas is not None:
+                copy.apply(deltas, header.seq, header.token, position)
+                return
+        self.rebuilt = True
+        copy.rebuild(self._all_chunks(header), header.seq, header.token)
+
+    def _deltas_after(self, position: tuple[int, bytes], header: Header) -> list[Changes] | None:
+        """The deltas that a copy lacks; None when it stands on another history."""
+        seq, token = position
+        found: list[Changes] = []
+        while seq < header.seq:
+            seq += 1
+            blobs = self._copy.take_pending(seq, header.token) if seq == header.seq else None
+            chunks = [_delta_decoder.decode(b) for b in blobs] if blobs else self._read_delta(seq)
+            if chunks[0].previous != token:
+                return None
+            token = chunks[0].token
+            found += [_changes(c.entries) for c in chunks]
+        return found if token == header.token else None
+
+    def _read_delta(self, seq: int) -> list[Delta]:
+        first = self._must(f"d/{seq}/0")
+        chunks = [_delta_decoder.decode(first)]
+        for number in range(1, chunks[0].chunks):
+            chunks.append(_delta_decoder.decode(self._must(f"d/{seq}/{number}")))
+        return chunks
+
+    def _all_chunks(self, header: Header) -> Iterator[Changes]:
+        start = header.first_delta
+        if header.base is not None:
+            start = header.base.next_delta
+            for number in range(header.base.chunks):
+                flat = _chunk_decoder.decode(self._must(f"b/{header.base.generation}/{number}"))
+                yield dict(zip(flat[::2], flat[1::2], strict=True))
+        for seq in range(start, header.seq + 1):
+            for chunk in self._read_delta(seq):
+                yield _changes(chunk.entries)
+
+    def _must(self, key: str) -> bytes:
+        data = self._store.get(key)
+        if data is None:
+            raise CheckpointError(
+                "STATE_MISSING", f"The checkpoint lacks entry '{key}' of a slot's state: it is damaged. Resume from another one."
+            )
+        return data
+
+    def commit(self, changes: Changes, meta: bytes) -> Header:
+        """Writes a batch: its delta, some folding, and the header that makes both count."""
+        old = self.header
+        seq = 1 if old is None else old.seq + 1
+        header = Header(FORMAT, seq, secrets.token_bytes(8), meta, first_delta=1) if old is None else self._following(old, seq, meta)
+        blobs = _delta_blobs(changes, b"empty" if old is None else old.token, header.token)
+        for number, blob in enumerate(blobs):
+            self._put(f"d/{seq}/{number}", blob)
+        size = sum(map(len, blobs))
+        header.deltas = [*header.deltas, (size, len(blobs))]
+        self._fold(header, seq, size)
+        self._put(_HEADER, _encode(header))
+        self._copy.forget_pending(seq - 1)
+        self._copy.keep_pending(seq, header.token, blobs)
+        return header
+
+    @staticmethod
+    def _following(old: Header, seq: int, meta: bytes) -> Header:
+        return Header(
+            FORMAT,
+            seq,
+            secrets.token_bytes(8),
+            meta,
+            old.first_delta,
+            old.deltas,
+            old.base,
+            old.folding,
+            old.garbage,
+        )
+
+    def _put(self, key: str, value: bytes) -> None:
+        self._store.put(key, value)
+        self.written += len(value)
+
+    def _fold(self, header: Header, seq: int, delta_size: int) -> None:
+        policy = self._policy
+        self._collect_garbage(header)
+        if header.folding is None:
+            long = header.log_bytes > max(policy.least, policy.fraction * header.base_bytes)
+            if not long and len(header.deltas) <= policy.most_deltas:
+                return
+            generation = 1 if header.base is None else header.base.generation + 1
+            # The view shows the state before this batch, so this batch's delta is the first to come on top.
+            header.folding = Folding(generation, 0, seq, 0, b"")
+        budget = max(int(policy.ratio * delta_size), _CHUNK)
+        self._fold_some(header, header.folding, budget)
+
+    def _fold_some(self, header: Header, folding: Folding, budget: int) -> None:
+        assert self.view is not None
+        flat: list[bytes] = []
+        size = total = 0
+        folding = Folding(folding.generation, folding.chunks, folding.next_delta, folding.size, folding.cursor)
+        header.folding = folding
+        for key, value in self.view.scan(folding.cursor, b"\xff" * 1024):
+            if total >= budget:
+                folding.cursor = key
+                break
+            flat += (key, value)
+            size += len(key) + len(value) + 6
+            if size >= _CHUNK:
+                total += self._close_chunk(folding, flat)
+                flat, size = [], 0
+        else:
+            if flat:
+                self._close_chunk(folding, flat)
+            self._finish(header, folding)
+            return
+        if flat:
+            self._close_chunk(folding, flat)
+
+    def _close_chunk(self, folding: Folding, flat: list[bytes]) -> int:
+        blob = _encode(flat)
+        self._put(f"b/{folding.generation}/{folding.chunks}", blob)
+        folding.chunks += 1
+        folding.size += len(blob)
+        return len(blob)
+
+    def _finish(self, header: Header, folding: Folding) -> None:
+        """The new base is whole: the old one and the deltas before it may go."""
+        if header.base is not None:
+            header.garbage = [*header.garbage, (header.base.generation, header.base.chunks)]
+        header.base = Base(folding.generation, folding.chunks, folding.next_delta, folding.size)
+        header.folding = None
+        gone = folding.next_delta - header.first_delta
+        for seq in range(header.first_delta, folding.next_delta):
+            for number in range(header.deltas[seq - header.first_delta][1]):
+                self._store.remove(f"d/{seq}/{number}")
+        header.first_delta = folding.next_delta
+        header.deltas = header.deltas[gone:]
+
+    def _collect_garbage(self, header: Header) -> None:
+        """Removes some chunks of old bases with every batch."""
+        left = 64
+        kept = []
+        for generation, chunks in header.garbage:
+            removed = min(left, chunks)
+            for number in range(chunks - removed, chunks):
+                self._store.remove(f"b/{generation}/{number}")
+            left -= removed
+            if chunks > removed:
+                kept.append((generation, chunks - removed))
+        header.garbage = kept
+
+    def end(self) -> None:
+        if self.view is not None:
+            self.view.close()
+            self.view = None
+
+
+def _read_header(data: bytes) -> Header:
+    header = _header_decoder.decode(data)
+    if header.format > FORMAT:
+        raise CheckpointError(
+            "STATE_FORMAT",
+            f"The checkpoint's state has format {header.format}, and this Penstock reads formats up to {FORMAT}. "
+            "Resume with the version that wrote it, or a newer one.",
+        )
+    return header
+
+
+def _delta_blobs(changes: Changes, previous: bytes, token: bytes) -> list[bytes]:
+    groups: list[list[bytes | None]] = [[]]
+    size = 0
+    for key, value in changes.items():
+        groups[-1] += (key, value)
+        size += len(key) + (len(value) if value is not None else 0) + 6
+        if size >= _CHUNK:
+            groups.append([])
+            size = 0
+    if len(groups) > 1 and not groups[-1]:
+        groups.pop()
+    return [_encode(Delta(previous, token, len(groups), group)) for group in groups]
+
+
+def _changes(flat: list[bytes | None]) -> Changes:
+    return dict(zip(flat[::2], flat[1::2], strict=True))  # type: ignore[arg-type]

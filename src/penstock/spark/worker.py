@@ -1,0 +1,104 @@
+"""What a Python worker of Spark's keeps between batches: unpickled programs, opened functions, open files."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from typing import Any
+
+import cloudpickle
+import msgspec
+
+from penstock.engine.host import LevelHost, SlotMeta
+from penstock.engine.mapper import Mapper
+from penstock.engine.program import Program
+from penstock.runtime.store import Store
+from penstock.spark.working_copy import CopyView, WorkingCopy
+
+_programs: dict[str, Program] = {}
+_mappers: dict[tuple[str, int, int], Mapper] = {}
+_hosts: dict[tuple[str, int, int], tuple[LevelHost, bytes]] = {}
+_copies: dict[str, WorkingCopy] = {}
+_MOST_PROGRAMS = 4
+
+
+def pickle_program(program: Program) -> bytes:
+    """A program with the classes of the user's main module, so that workers know them by their names."""
+    main = sys.modules["__main__"]
+    mine = {n: v for n, v in vars(main).items() if isinstance(v, type) and v.__module__ == "__main__"}
+    data: bytes = cloudpickle.dumps((mine, program))
+    return data
+
+
+def unpickle_program(data: bytes) -> Program:
+    """A fresh copy of a program: subtasks do not share their functions."""
+    mine, program = cloudpickle.loads(data)
+    main = sys.modules["__main__"]
+    for name, value in mine.items():
+        if not hasattr(main, name):
+            setattr(main, name, value)
+    return program  # type: ignore[no-any-return]
+
+
+def program_of(key: str, data: bytes) -> Program:
+    """The program, unpickled once per worker."""
+    program = _programs.get(key)
+    if program is None:
+        if len(_programs) >= _MOST_PROGRAMS:
+            _forget_all()
+        program = _programs[key] = unpickle_program(data)
+    return program
+
+
+def mapper_of(key: str, data: bytes, source: int, subtask: int) -> Mapper:
+    mapper = _mappers.get((key, source, subtask))
+    if mapper is None:
+        program_of(key, data)
+        program = unpickle_program(data)
+        mapper = _mappers[key, source, subtask] = Mapper(program, program.sources[source], subtask)
+    return mapper
+
+
+def host_of(key: str, data: bytes, level: int, slot: int, view: CopyView, meta: SlotMeta) -> LevelHost:
+    """The host of a slot, with its functions opened once per worker; tables and clocks are those of the last batch."""
+    tables = msgspec.msgpack.encode([(t.operator, t.name, t.number) for t in meta.tables])
+    known = _hosts.get((key, level, slot))
+    if known is not None and known[1] == tables:
+        host = known[0]
+        host.store.base = view
+        host.take_meta(meta)
+        return host
+    if known is not None:
+        known[0].close()
+    program_of(key, data)
+    return LevelHost(unpickle_program(data), level, slot, Store(view), meta)
+
+
+def keep_host(key: str, host: LevelHost) -> None:
+    tables = msgspec.msgpack.encode([(t.operator, t.name, t.number) for t in host.tables.all()])
+    _hosts[key, host.level, host.slot] = (host, tables)
+
+
+def copy_of(folder: str, size_limit: int) -> WorkingCopy:
+    """A slot's working copy: a process may open an LMDB file only once."""
+    copy = _copies.get(folder)
+    if copy is None:
+        copy = _copies[folder] = WorkingCopy(folder, size_limit)
+    return copy
+
+
+def _forget_all() -> None:
+    for mapper in _mappers.values():
+        mapper.close()
+    for host, _ in _hosts.values():
+        host.close()
+    for cache in (_programs, _mappers, _hosts):
+        cache.clear()
+
+
+atexit.register(_forget_all)
+
+
+def worker_facts() -> dict[str, Any]:
+    """What this worker holds: for tests and diagnosis."""
+    return {"programs": len(_programs), "hosts": list(_hosts), "copies": list(_copies)}

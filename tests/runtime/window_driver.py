@@ -1,0 +1,248 @@
+"""Runs operators over hand-written batches, by the rules of time.md: w(r) before each record, W_end, explicit marks.
+
+A record is written `a@5` (key a, timestamp 5, value 1) or `a@5=7` (value 7); `!12` is an explicit watermark.
+The slot loop, the state backend, the timers and the store are the real ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.functions import AggregateFunction, OutputTag
+from penstock.runtime.channels import SplitTable, combine
+from penstock.runtime.keys import KeyTable
+from penstock.runtime.operator import Operator, OperatorContext, SubtaskContext, is_side_output
+from penstock.runtime.records import Records, Tags, column
+from penstock.runtime.slot import Advance, Emissions, SlotLoop
+from penstock.runtime.stamped import Stamped
+from penstock.runtime.state.backend import StateBackend, Tables
+from penstock.runtime.store import MemoryBase, Store
+from penstock.runtime.timers import TimerQueue
+from penstock.time import MIN_WATERMARK
+
+LATE = OutputTag("late")
+
+
+class Event(NamedTuple):
+    """An element of the tests."""
+
+    key: str
+    timestamp: int
+    value: int = 1
+
+
+class Mark(NamedTuple):
+    """An explicit watermark."""
+
+    watermark: int
+
+
+class Result(NamedTuple):
+    """An emission with its timestamp."""
+
+    value: Any
+    timestamp: int
+
+
+@dataclass
+class Batch:
+    """What the splits bring in one batch."""
+
+    splits: dict[str, list[Event | Mark]] = field(default_factory=dict)
+    now: int = 0
+    ended: tuple[str, ...] = ()
+    end: bool = False
+
+
+def parse(text: str) -> Event | Mark:
+    if text.startswith("!"):
+        return Mark(int(text[1:]))
+    found = re.fullmatch(r"(\w+)@(-?\d+)(?:=(-?\d+))?", text)
+    assert found is not None, text
+    return Event(found[1], int(found[2]), int(found[3] or 1))
+
+
+def one_split(*batches: str, now: int = 0) -> list[Batch]:
+    """Batches of split s0, each written as words."""
+    return [Batch({"s0": [parse(word) for word in text.split()]}, now) for text in batches]
+
+
+class Total(AggregateFunction):
+    """Adds up the values of events."""
+
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: Event, accumulator: int) -> int:
+        return accumulator + value.value
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        return acc_a + acc_b
+
+
+class Shown:
+    """A window function that shows the window: a[0,10)=2."""
+
+    def apply(self, key: str, window: Any, elements: Iterable[Any]) -> Iterable[str]:
+        total = sum(e.value if isinstance(e, Event) else e for e in elements)
+        yield f"{key}[{window.start},{window.end})={total}"
+
+
+def shown(value: Any) -> str:
+    """An emission as the transcripts write it."""
+    if is_side_output(value):
+        return f"{value[0].tag_id} {value[1].key}@{value[1].timestamp}"
+    return str(value)
+
+
+class Hop:
+    """One operator in one slot."""
+
+    def __init__(self, make: Callable[[], Operator]) -> None:
+        self._make = make
+        self._base = MemoryBase()
+        self._tables = Tables()
+        self.watermark = MIN_WATERMARK
+        self._number = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Everything but the committed state is made anew."""
+        self._store = Store(self._base)
+        keys = KeyTable(128)
+        backend = StateBackend(self._store, self._tables, "op", keys)
+        runtime = SubtaskContext(
+            uid="op", name="op", index=0, parallelism=1, max_parallelism=128, parameters={}, backend=backend
+        )
+        event, processing = TimerQueue(self._store, b"te", keys), TimerQueue(self._store, b"tp", keys)
+        self.context = OperatorContext(backend, event, processing, runtime)
+        self.operator = self._make()
+        self.operator.open(self.context)
+        self._loop = SlotLoop("op", self.operator, self.context)
+
+    def run(self, records: Records, end: int, marks: Iterable[int] = (), now: int = 0) -> Emissions:
+        self._number += 1
+        end = max(end, self.watermark)
+        out = self._loop.run(records, Advance(now, self.watermark, end, sorted(set(marks)), self._number))
+        self.watermark = end
+        self.context.event_timers.flush()
+        self.context.processing_timers.flush()
+        self.context.backend.flush()
+        self._base.apply(self._store.take_changes())
+        return out
+
+    def stored(self) -> int:
+        """How many entries the state and the timers have."""
+        return len(self._base.entries)
+
+
+def results(out: Emissions) -> list[Result]:
+    """The emissions with their timestamps; the loop may have unwrapped them or not."""
+    stamps = out.timestamps().tolist() if out.values else []
+    pairs = zip(out.values, stamps, strict=True)
+    return [Result(v.value, v.timestamp) if isinstance(v, Stamped) else Result(v, stamp) for v, stamp in pairs]
+
+
+class Driver:
+    """Feeds the batches of some splits to an operator, and its output to a second one if there is one.
+
+    `delay`: watermarks follow the timestamps by delay + 1 (0: monotonous); None: explicit ones only.
+    `combined`: turns a chunk's columns into partial records, as the mapper would.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Operator],
+        *,
+        then: Callable[[], Operator] | None = None,
+        delay: int | None = None,
+        splits: Iterable[str] = (),
+        combined: Callable[..., Records] | None = None,
+        restarting: bool = False,
+    ) -> None:
+        self.first = Hop(make)
+        self.second = None if then is None else Hop(then)
+        self._delay = delay
+        self._table = SplitTable({})
+        self._table.known(splits)
+        self._combined = combined
+        self._restarting = restarting
+        self._position = 0
+        self._explicit: list[int] = []
+
+    def run(self, batch: Batch) -> list[Result]:
+        if self._restarting:
+            self.first.restart()
+        self._explicit = []
+        self._table.known(batch.splits)
+        parts = [(0, self._chunk(name, events)) for name, events in sorted(batch.splits.items())]
+        self._table.ended(batch.ended)
+        if batch.end:
+            self._table.end_all()
+        end = combine(self._table.splits.values()).watermark
+        marks = [min(mark, max(end, self.first.watermark)) for mark in self._explicit]
+        out = self.first.run(Records.concatenate(parts, True), end, marks, batch.now)
+        if self.second is None:
+            return results(out)
+        return results(self.second.run(_onward(out), self.first.watermark, now=batch.now))
+
+    def run_all(self, batches: Iterable[Batch]) -> list[list[Result]]:
+        return [self.run(batch) for batch in batches]
+
+    def shown(self, batches: Iterable[Batch]) -> list[list[str]]:
+        return [[shown(r.value) for r in self.run(batch)] for batch in batches]
+
+    def _chunk(self, split: str, events: list[Event | Mark]) -> Records:
+        before = self._table.splits[split].mark
+        mark, highest, own = before, MIN_WATERMARK, MIN_WATERMARK
+        kept: list[Event] = []
+        watermarks: list[int] = []
+        chunk_watermarks: list[int] = []
+        for event in events:
+            if isinstance(event, Mark):
+                mark, own = max(mark, event.watermark), max(own, event.watermark)
+                self._explicit.append(mark)
+                continue
+            kept.append(event)
+            watermarks.append(mark)
+            chunk_watermarks.append(own)
+            if self._delay is not None:
+                highest = max(highest, event.timestamp)
+                own = max(own, highest - self._delay - 1)
+                mark = max(mark, own)
+        self._table.mark(split, mark)
+        positions = column(range(self._position, self._position + len(kept)))
+        self._position += len(kept)
+        origin = sorted(self._table.splits).index(split)
+        if self._combined is not None:
+            return self._combined(kept, column(chunk_watermarks), before, origin, positions)
+        return Records(
+            list(kept),
+            [e.key for e in kept],
+            None,
+            column([e.timestamp for e in kept]),
+            Tags.of_source(column(watermarks), origin, positions),
+        )
+
+
+def _onward(out: Emissions) -> Records:
+    """What the first operator emitted, as the second one's elements: shown windows become events again."""
+    events, stamps, at = [], [], []
+    for index, result in enumerate(results(out)):
+        if is_side_output(result.value):
+            continue
+        found = re.fullmatch(r"(\w+)\[.*=(\d+)", result.value)
+        assert found is not None
+        events.append(Event(found[1], result.timestamp, int(found[2])))
+        stamps.append(result.timestamp)
+        at.append(index)
+    tags = out.tags().take(np.asarray(at, dtype=np.int64)) if out.values else out.records.tags.take(column([]))
+    return Records(list(events), [e.key for e in events], None, column(stamps), tags)
