@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.runtime.window_driver import LATE, Batch, Driver, Event, Shown, Total, parse
 
 from penstock.runtime.operator import Emitted, Operator, OperatorContext
 from penstock.runtime.timers import Timer
 from penstock.runtime.window import WindowOperator
+from penstock.runtime.window_build import window_operator
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.windows import (
     EventTimeSessionWindows,
@@ -19,10 +21,9 @@ from penstock.windows import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
-from tests.runtime.window_driver import LATE, Batch, Driver, Event, Shown, Total, parse
 
-# a@5: key a, timestamp 5; !12: explicit watermark; a[0,10)=2: a window's result; L: allowed lateness; W: watermark after
-# each batch; wm mono: maximum - 1, bound d: maximum - d - 1, none: explicit ones only; set: order does not matter.
+# a@5: key a, timestamp 5; !12: explicit watermark; a[0,10)=2: a window's result; L: allowed lateness; W: watermark
+# after each batch; wm mono: maximum - 1, bound d: maximum - d - 1, none: explicit ones; set: order does not matter.
 TRANSCRIPTS = """
 - {id: 3, op: tumble 10, wm: mono, in: [{s0: [a@1, a@12, a@3, a@13]}], out: [["a[0,10)=1", late a@3]], W: [12]}
 - {id: 4, op: tumble 10, wm: mono, in: [{s0: [a@1, a@12]}, {s0: [a@3]}, {s0: [a@13]}],
@@ -33,7 +34,7 @@ TRANSCRIPTS = """
    out: [["b[0,10)=1", "a[10,20)=1", late a@5]], W: [29]}
 - {id: 9, op: tumble 10, wm: mono, splits: [s0, s1], in: [{s0: [a@1, a@50]}, {s1: [b@60]}],
    out: [[], ["a[0,10)=1"]], W: [MIN, 49]}
-- {id: 15, op: tumble 10, wm: mono, in: [{s0: [a@5, b@6]}, {end: true}], out: [[], ["a[0,10)=1", "b[0,10)=1"]],
+- {id: end, op: tumble 10, wm: mono, in: [{s0: [a@5, b@6]}, {end: true}], out: [[], ["a[0,10)=1", "b[0,10)=1"]],
    set: true, W: [5, MAX]}
 - {id: 16, op: tumble 10, wm: mono, in: [{s0: [a@1, a@30]}, {s1: [b@31], s0: [a@50]}],
    out: [["a[0,10)=1"], []], W: [29, 30]}
@@ -83,7 +84,7 @@ def operator_of(spec: str, lateness: int, elements: bool) -> Callable[[], Operat
     if spec == "show":
         return Show
     aggregate = None if elements else Total()
-    return lambda: WindowOperator(
+    return lambda: window_operator(
         assigner_of(spec), aggregate=aggregate, function=Shown(), allowed_lateness=lateness, late_tag=LATE
     )
 
@@ -94,7 +95,7 @@ def batch_of(written: dict[str, Any]) -> Batch:
 
 
 def watermark(text: Any) -> int:
-    return {"MIN": MIN_WATERMARK, "MAX": MAX_WATERMARK}.get(text, text)
+    return int({"MIN": MIN_WATERMARK, "MAX": MAX_WATERMARK}.get(text, text))
 
 
 @pytest.mark.parametrize("restarting", [False, True], ids=["running", "restarted"])

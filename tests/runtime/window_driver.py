@@ -16,7 +16,7 @@ import numpy as np
 from penstock.functions import AggregateFunction, OutputTag
 from penstock.runtime.channels import SplitTable, combine
 from penstock.runtime.keys import KeyTable
-from penstock.runtime.operator import Operator, OperatorContext, SubtaskContext, is_side_output
+from penstock.runtime.operator import Operator, OperatorContext, SubtaskContext
 from penstock.runtime.records import Records, Tags, column
 from penstock.runtime.slot import Advance, Emissions, SlotLoop
 from penstock.runtime.stamped import Stamped
@@ -94,6 +94,10 @@ class Shown:
     def apply(self, key: str, window: Any, elements: Iterable[Any]) -> Iterable[str]:
         total = sum(e.value if isinstance(e, Event) else e for e in elements)
         yield f"{key}[{window.start},{window.end})={total}"
+
+
+def is_side_output(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], OutputTag)
 
 
 def shown(value: Any) -> str:

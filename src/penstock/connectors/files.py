@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from penstock.connectors.source import DEFAULT_BYTES_PER_BATCH, Chunk, Offset, Source
 from penstock.errors import ConfigError, UserFunctionError
@@ -16,7 +17,7 @@ from penstock.errors import ConfigError, UserFunctionError
 _LEAST_RANGE = 1 << 20
 _READ = 4 << 20
 
-Decoder = Callable[[list[bytes]], list[Any]]
+Decoder = Callable[[bytes], list[Any]]  # whole lines in, one value per line that is not empty out
 
 
 class FileSource(Source):
@@ -99,12 +100,20 @@ class FileSource(Source):
         for name, number, low, high in task:
             # One split per file; its number in the list first, so that splits sort as the files do.
             split = f"{number:09d}:{name}"
-            for start, lines, positions in _lines(name, low, high):
+            for start, block in _blocks(name, low, high):
+                positions = _starts(block, start)
                 try:
-                    values = self._decode(lines)
+                    values = self._decode(block)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise _bad_line(name, lines, positions, self._decode, error) from error
-                yield Chunk(split, start, values, positions=positions, transient=True)
+                    raise _bad_line(name, start, block, self._decode, error) from error
+                if len(values) != len(positions):
+                    raise ConfigError(
+                        "DECODER_COUNT",
+                        f"The decoder made {len(values)} values of {len(positions)} lines of {name}; it must make one per line. "
+                        "Filter and multiply in flat_map.",
+                    )
+                if values:
+                    yield Chunk(split, start, values, positions=positions, transient=True)
 
     def splits(self, offset: Offset) -> list[str]:
         return ["*"]
@@ -121,8 +130,9 @@ def json_lines(path: str | Path, type: Any = Any, **options: Any) -> FileSource:
     return FileSource(path, JsonLines(type), **options)
 
 
-def decode_text(lines: list[bytes]) -> list[Any]:
-    return [line.decode() for line in lines]
+def decode_text(block: bytes) -> list[Any]:
+    """Lines as text."""
+    return [line for line in block.decode().split("\n") if line]
 
 
 class JsonLines:
@@ -131,8 +141,8 @@ class JsonLines:
     def __init__(self, type: Any = Any) -> None:
         self._type = type
 
-    def __call__(self, lines: list[bytes]) -> list[Any]:
-        return msgspec.json.Decoder(self._type).decode_lines(b"\n".join(lines))
+    def __call__(self, block: bytes) -> list[Any]:
+        return msgspec.json.Decoder(self._type).decode_lines(block)
 
 
 def _cut(tasks: list[tuple[str, int, int, int]], parts: int) -> list[Any]:
@@ -154,8 +164,8 @@ def _cut(tasks: list[tuple[str, int, int, int]], parts: int) -> list[Any]:
     return [s for s in spread if s]
 
 
-def _lines(name: str, low: int, high: int) -> Iterator[tuple[int, list[bytes], list[int]]]:
-    """Lines that start in [low, high), some megabytes at a time, with the byte position of each."""
+def _blocks(name: str, low: int, high: int) -> Iterator[tuple[int, bytes]]:
+    """Whole lines that start in [low, high), some megabytes at a time, with the position of each block."""
     with open(name, "rb") as file:
         if low:
             file.seek(low - 1)
@@ -167,30 +177,31 @@ def _lines(name: str, low: int, high: int) -> Iterator[tuple[int, list[bytes], l
                 block += file.readline()
             if not block:
                 return
-            lines = block.split(b"\n")
-            if not lines[-1]:
-                lines.pop()
-            positions = []
-            at = low
-            for line in lines:
-                positions.append(at)
-                at += len(line) + 1
-            if b"" in lines:
-                kept = [(p, line) for p, line in zip(positions, lines, strict=True) if line]
-                positions, lines = [p for p, _ in kept], [line for _, line in kept]
-            if lines:
-                yield low, lines, positions
+            yield low, block
             low += len(block)
 
 
-def _bad_line(name: str, lines: list[bytes], positions: list[int], decode: Decoder, error: Exception) -> UserFunctionError:
-    for line, position in zip(lines, positions, strict=True):
+def _starts(block: bytes, start: int) -> Any:
+    """The position of each line that is not empty."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10)
+    if not block.endswith(b"\n"):
+        ends = np.append(ends, len(block))
+    starts = np.empty(len(ends), np.int64)
+    starts[:1] = 0
+    starts[1:] = ends[:-1] + 1
+    return starts[ends > starts] + start
+
+
+def _bad_line(name: str, start: int, block: bytes, decode: Decoder, error: Exception) -> UserFunctionError:
+    position = start
+    for line in block.split(b"\n"):
         try:
-            decode([line])
+            decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as cause:
             return UserFunctionError(
                 "BAD_RECORD",
                 f"The line at byte {position} of {name} cannot be decoded: {cause}. It starts with {line[:80]!r}. "
                 "Mend the file, or read it as text and decode it in a function of your own.",
             )
+        position += len(line) + 1
     return UserFunctionError("BAD_RECORD", f"{name} cannot be decoded: {error}.")

@@ -28,7 +28,7 @@ class Chunk:
     start: int
     values: list[Any]
     timestamps: list[int] | None = None
-    positions: list[int] | None = None  # None: start, start + 1, ...
+    positions: Any = None  # a list or array of numbers; None: start, start + 1, ...
     marks: list[tuple[int, int]] = field(default_factory=list)
     transient: bool = False
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from penstock.engine.frames import SINKS, Bundles, Output, Rows, pack_body, pack_tags
+from penstock.engine.body import pack_body
+from penstock.engine.frames import SINKS, Bundles, Output, Rows, pack_tags
 from penstock.engine.steps import SendStep, SinkStep, Step, TransformStep, WatermarkStep, all_steps
-from penstock.functions import Function, TimerService
+from penstock.functions import Function, OutputTag, TimerService
 from penstock.runtime.keys import KeyTable
-from penstock.runtime.operator import SubtaskContext, WithoutTimers, is_side_output
+from penstock.runtime.operator import SubtaskContext, WithoutTimers
 from penstock.runtime.records import Column, Tags, column
 from penstock.runtime.slot import function_error
 from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
@@ -331,7 +332,7 @@ def _groups(slots: Column, width: int) -> list[tuple[int, Any]]:
 
 def split_side_outputs(values: list[Any]) -> tuple[list[int], dict[str, list[int]]]:
     """Indices of the main output, and of each side output."""
-    tagged = [i for i, v in enumerate(values) if v.__class__ is tuple and is_side_output(v)]
+    tagged = [i for i, v in enumerate(values) if v.__class__ is tuple and v and v[0].__class__ is OutputTag]
     if not tagged:
         return [], {}
     sides: dict[str, list[int]] = {}

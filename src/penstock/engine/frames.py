@@ -5,13 +5,11 @@ Elements are columns beside one pickled body, so a few hundred blobs are shuffle
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
-from typing import Any
-
 import msgspec
 import numpy as np
 
+from penstock.engine.body import unpack_body
 from penstock.runtime.records import TAG_NAMES, Column, Records, Tags
 
 SINKS = 0  # the level of bundles for the sink router
@@ -160,20 +158,9 @@ def unpack_column(data: bytes) -> Column:
     return np.frombuffer(data, np.int64)
 
 
-def pack_body(keys: list[Any] | None, values: list[Any]) -> bytes:
-    # One pickle of both: a key that is part of its value is written once.
-    return pickle.dumps((keys, values), 5)
-
-
-def unpack_body(body: bytes) -> list[Any]:
-    """The elements of an output."""
-    values: list[Any] = pickle.loads(body)[1]
-    return values
-
-
 def unpack_rows(frame: Rows, origin: int, at_least: int) -> Records:
     """The elements of a frame; those of a source get the watermark of their split where it is higher than the chunk's own."""
-    keys, values = pickle.loads(frame.body)
+    keys, values = unpack_body(frame.body)
     timestamps = unpack_column(frame.timestamps)
     if frame.stream < 0:
         return Records(values, keys, None, timestamps, unpack_tags(frame.tags))

@@ -79,6 +79,7 @@ class Program:
     sinks: list[Any]
     sink_names: list[str]
     depth: int
+    batch: bool = False  # batch mode: all input in one batch, key by key (time.md 9)
 
     def operators_at(self, level: int) -> list[OperatorProgram]:
         return [o for o in self.operators if o.level == level]

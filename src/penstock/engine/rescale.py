@@ -37,12 +37,13 @@ def rescale(
 ) -> list[SlotState]:
     """The state of a level's slots, spread over `parallelism` slots.
 
-    `widths` says over how many of them each operator (by uid) is spread. Clocks and split tables are equal in all slots,
-    so each new slot gets the same; broadcast state is copied to every slot of its operator; keyed state and timers go where
-    their key goes. What belongs to an operator without a width is left out.
+    `widths` says over how many of them each operator (by uid) is spread. Clocks and split tables are equal in all
+    slots, so each new slot gets the same; broadcast state is copied to every slot of its operator; keyed state and
+    timers go where their key goes. What belongs to an operator without a width is left out.
 
-    >>> [len(s.entries) for s in rescale([SlotState(SlotMeta())], {}, parallelism=2, max_parallelism=8, max_parallelism_before=8)]
-    [0, 0]
+    >>> saved = [SlotState(SlotMeta(batch=7))]
+    >>> [s.meta.batch for s in rescale(saved, {}, parallelism=2, max_parallelism=8, max_parallelism_before=8)]
+    [7, 7]
     """
     if not slots:
         return [SlotState(SlotMeta()) for _ in range(parallelism)]
@@ -99,8 +100,9 @@ def _merged_tables(slots: Sequence[SlotState], widths: Mapping[str, int]) -> dic
                 if (known.kind, known.schema) != (table.kind, table.schema):
                     raise CheckpointError(
                         "SLOTS_DIFFER",
-                        f"State '{table.name}' of operator '{table.operator}' is {known.kind} ({known.schema}) in one slot and "
-                        f"{table.kind} ({table.schema}) in another: the checkpoint is damaged. Resume from an earlier one.",
+                        f"State '{table.name}' of operator '{table.operator}' is {known.kind} ({known.schema}) in one "
+                        f"slot and {table.kind} ({table.schema}) in another: the checkpoint is damaged. "
+                        "Resume from an earlier one.",
                     )
     for number, key in enumerate(sorted(merged), 1):
         merged[key].number = number
@@ -113,8 +115,8 @@ def _check_clocks(slots: Sequence[SlotState]) -> None:
         if _clocks(slot.meta) != first:
             raise CheckpointError(
                 "SLOTS_DIFFER",
-                "The slots of a level disagree about the batch, the clock or a watermark, which are equal in all slots of a "
-                "committed batch: the checkpoint is damaged. Resume from an earlier one.",
+                "The slots of a level disagree about the batch, the clock or a watermark, which are equal in all slots "
+                "of a committed batch: the checkpoint is damaged. Resume from an earlier one.",
             )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args, get_origin
 
 import msgspec
 
@@ -23,6 +23,7 @@ class Codec(Protocol):
     """Encodes and decodes the values of one state."""
 
     schema: str  # compared with the checkpoint's when a job is resumed
+    immutable: bool  # no value can be changed in place
 
     def encode(self, value: Any) -> bytes: ...
     def decode(self, data: bytes) -> Any: ...
@@ -32,6 +33,7 @@ class PickleCodec:
     """Values with no declared type: any Python object, readable by the same program only."""
 
     schema = "pickle"
+    immutable = False
 
     def encode(self, value: Any) -> bytes:
         return PICKLED + pickle.dumps(value, 5)
@@ -47,6 +49,7 @@ class TypedCodec:
 
     def __init__(self, type_info: TypeInformation) -> None:
         self.schema = f"msgspec:{type_info.name}"
+        self.immutable = _is_immutable_type(type_info.python_type)
         self._encode = msgspec.msgpack.Encoder(decimal_format="string").encode
         try:
             self._decode: Callable[..., Any] = msgspec.msgpack.Decoder(type_info.python_type).decode
@@ -81,6 +84,7 @@ class StampedCodec:
 
     def __init__(self, inner: Codec) -> None:
         self._inner = inner
+        self.immutable = inner.immutable
         self.schema = f"ttl:{inner.schema}"
 
     def encode(self, value: tuple[int, Any]) -> bytes:
@@ -103,6 +107,13 @@ def _unreadable(data: bytes, schema: str) -> StateError:
 
 
 _IMMUTABLE = frozenset({str, int, float, bool, bytes, type(None), complex})
+
+
+def _is_immutable_type(declared: Any) -> bool:
+    """Whether all values of a declared type are immutable: plain ones, and tuples of such."""
+    if declared in _IMMUTABLE:
+        return True
+    return get_origin(declared) is tuple and all(_is_immutable_type(a) for a in get_args(declared) if a is not ...)
 
 
 def is_immutable(value: Any) -> bool:

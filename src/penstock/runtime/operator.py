@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import xxhash
 
 from penstock.errors import StateError, TimeError
-from penstock.functions import OnTimerContext, OutputTag, RuntimeContext, TimerService
+from penstock.functions import OnTimerContext, RuntimeContext, TimerService
 from penstock.runtime.state.backend import StateBackend
 from penstock.runtime.timers import Timer, TimerQueue
 from penstock.state import StateDescriptor
@@ -191,8 +191,3 @@ class WithoutTimers(TimerService):
 
     register_processing_time_timer = register_event_time_timer = _refuse
     delete_processing_time_timer = delete_event_time_timer = _refuse
-
-
-def is_side_output(value: Any) -> bool:
-    """Whether an emitted value is `(OutputTag, value)`."""
-    return value.__class__ is tuple and len(value) == 2 and value[0].__class__ is OutputTag

@@ -19,6 +19,7 @@ from penstock.runtime.records import (
     Tags,
     column,
 )
+from penstock.runtime.stamped import Stamped
 from penstock.runtime.state.cell import NO_KEY
 from penstock.runtime.timers import Timer
 from penstock.time import MAX_WATERMARK, NO_TIMESTAMP
@@ -46,9 +47,20 @@ class Emissions:
     emitters: list[int] = field(default_factory=list)
     fired: list[tuple[int, int, int, int, int]] = field(default_factory=list)  # watermark, phase, due, key hash, timestamp
     key_table: KeyTable | None = None  # of a keyed operator
+    stamps: dict[int, int] = field(default_factory=dict)  # timestamps of emissions that have their own
+
+    def unwrap(self) -> Emissions:
+        """Takes results out of their `Stamped`."""
+        for index, value in enumerate(self.values):
+            if value.__class__ is Stamped:
+                self.values[index], self.stamps[index] = value
+        return self
 
     def timestamps(self) -> Column:
-        return self._mixed(self.records.timestamps, 4)
+        stamps = self._mixed(self.records.timestamps, 4)
+        if self.stamps:
+            stamps[list(self.stamps)] = list(self.stamps.values())
+        return stamps
 
     def tags(self) -> Tags:
         """Where the emissions stand in the next operator's order."""
@@ -109,7 +121,7 @@ class SlotLoop:
             self._advance(advance.end, marks, out)
         finally:
             context.backend.unset_key()
-        return out
+        return out.unwrap()
 
     def _elements(self, records: Records, marks: list[int], out: Emissions) -> None:
         context, cell = self._context, self._context.cell

@@ -1,4 +1,7 @@
-"""The window operator: puts elements into windows, asks the trigger, fires and cleans up (time.md 4 and 5)."""
+"""The window operator: puts elements into windows, asks the trigger, fires and cleans up (time.md 4 and 5).
+
+Windows that merge are in `window_merging.py` and `window_session.py`; `window_build.py` picks the class.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.errors import PlanError, TimeError
+from penstock.errors import PlanError
 from penstock.functions import OutputTag, TimeDomain
 from penstock.runtime.codec import is_immutable
 from penstock.runtime.lateness import element_is_late, window_is_late
@@ -17,7 +20,7 @@ from penstock.runtime.window_contents import At, Fold, Timed, contents_of
 from penstock.runtime.window_context import PaneContext, WindowFunctionContext
 from penstock.runtime.window_function import Evaluate, clearing, evaluation, pass_through
 from penstock.runtime.window_known import KnownWindow, KnownWindows
-from penstock.runtime.window_set import Merge, Namespace, WindowSet
+from penstock.runtime.window_set import Namespace
 from penstock.time import MAX_WATERMARK, NO_TIMESTAMP
 from penstock.types import TypeInformation, type_information
 from penstock.windows import (
@@ -30,7 +33,7 @@ from penstock.windows import (
     WindowAssigner,
 )
 
-_CONTINUE = TriggerResult.CONTINUE
+CONTINUE = TriggerResult.CONTINUE
 
 
 class WindowOperator:
@@ -45,6 +48,7 @@ class WindowOperator:
     """
 
     keyed = True
+    merges = False  # whether the class can merge windows
 
     def __init__(
         self,
@@ -76,7 +80,6 @@ class WindowOperator:
         self._clear: Callable[[Any, Namespace, Window], None] | None = None
         self._aligned = assigner.grid() is not None and self._trigger.waits_for_end()
         self._known = KnownWindows(assigner, self._lateness)
-        self._set: WindowSet | None = None
         self._pane: PaneContext
         self._check(allowed_lateness)
 
@@ -87,29 +90,23 @@ class WindowOperator:
                 f"An allowed lateness of {allowed_lateness} ms was given; it must not be negative. "
                 "Leave it out if late elements are not to be taken.",
             )
-        if isinstance(self._assigner, MergingWindowAssigner) and not self._trigger.can_merge():
-            raise PlanError(
-                "TRIGGER_CANNOT_MERGE",
-                f"{type(self._assigner).__name__} merges windows, and {type(self._trigger).__name__} cannot: its state "
-                "of the merged windows would be lost. Use another trigger, or give it can_merge and on_merge.",
-            )
         if self._fold is None and self._function is None:
             raise PlanError(
                 "WINDOW_WITHOUT_FUNCTION",
                 "A window has neither reduce, aggregate nor a window function, so it has no results. Give one of them.",
             )
+        if isinstance(self._assigner, MergingWindowAssigner) and not self.merges:
+            raise TypeError("This operator cannot merge windows; make it with window_operator().")
 
     # -- the operator's life
 
     def open(self, context: OperatorContext) -> None:
         self._pane = PaneContext(context)
         self._contents.open(context.backend)
-        if isinstance(self._assigner, MergingWindowAssigner):
-            self._set = WindowSet(self._assigner, context.backend)
         for function in self._functions:
             if hasattr(function, "open"):
                 function.open(context.runtime)
-        view = WindowFunctionContext(context, merging=self._set is not None)
+        view = WindowFunctionContext(context, self.merges)
         self._evaluate = evaluation(self._function, view)
         self._clear = clearing(self._function, view)
 
@@ -141,8 +138,7 @@ class WindowOperator:
             pane = known.panes.get(key)
             if pane is None:
                 pane = known.panes[key] = self._contents.pane((key, known.namespace))
-                self._trigger.on_element(value, timestamp, known.window, self._pane.at(key, known.namespace))
-                self._set_cleanup_timer(known)
+                self._ask(value, timestamp, known, key, context)
             add(pane, value, timestamp)
         return None
 
@@ -154,18 +150,16 @@ class WindowOperator:
 
     def _take(self, value: Any, timestamp: int, context: OperatorContext, count: int) -> Emitted:
         """Adds an element to its windows, which may fire at once. `count`: how many records a partial stands for."""
-        key, contents, pane = context.cell.at, self._contents, self._pane
+        key, contents = context.cell.at, self._contents
         emitted: list[Any] = []
         taken = False
-        places = self._places if self._set is None else self._merged_places
-        for known, kept in places(value, timestamp, context):
+        for known, kept in self._places(value, timestamp, context):
             taken = True
             at = (key, kept)
             contents.add(contents.pane(at), value, timestamp)
-            result = self._trigger.on_element(value, timestamp, known.window, pane.at(key, known.namespace))
-            self._set_cleanup_timer(known)
-            if result is not _CONTINUE:
-                emitted += self._act(result, key, known, at)
+            result = self._ask(value, timestamp, known, key, context)
+            if result is not CONTINUE:
+                emitted += self._act(result, key, known, at, stamped=True)
         if not taken:
             return self._late(value, timestamp, context.watermark, count)
         return emitted or None
@@ -177,6 +171,12 @@ class WindowOperator:
             if not (self._event_time and window_is_late(known.cleanup, context.watermark)):
                 yield known, known.namespace
 
+    def _ask(self, value: Any, timestamp: int, known: KnownWindow, key: Any, context: OperatorContext) -> TriggerResult:
+        pane = self._pane.at(key, known.namespace)
+        result = self._trigger.on_element(value, timestamp, known.window, pane)
+        self._set_cleanup_timer(known)
+        return result
+
     def _late(self, value: Any, timestamp: int, watermark: int, count: int) -> Emitted:
         if self._event_time and element_is_late(timestamp, self._lateness, watermark):
             if self._late_tag is not None:
@@ -184,76 +184,27 @@ class WindowOperator:
             self.late_records += count
         return None
 
-    # -- merging
-
-    def _merged_places(
-        self, value: Any, timestamp: int, context: OperatorContext
-    ) -> Iterator[tuple[KnownWindow, Namespace]]:
-        """As `_places`; windows merge first, and the merged window is judged."""
-        windows = self._set
-        assert windows is not None
-        for window in self._assigner.assign_windows(value, timestamp, self._pane):
-            actual, kept = window.namespace(), None
-            for merge in windows.merges(actual):
-                place = merge.merged[0][1] if merge.changes_nothing else self._merge(merge, windows, context)
-                if merge.takes_new:
-                    actual, kept = merge.result, place
-            known = self._known.named(actual)
-            if self._event_time and window_is_late(known.cleanup, context.watermark):
-                continue
-            yield known, windows.add(actual) if kept is None else kept
-
-    def _merge(self, merge: Merge, windows: WindowSet, context: OperatorContext) -> Namespace:
-        key, pane = context.cell.at, self._pane
-        result = self._known.named(merge.result)
-        if window_is_late(result.cleanup, context.watermark if self._event_time else context.now):
-            raise TimeError(
-                "MERGED_WINDOW_LATE",
-                f"{type(self._assigner).__name__} merged windows of key {key!r} into {result.window}, whose end has "
-                "passed. Windows may only merge into one that ends no earlier than each of them.",
-            )
-        kept = windows.apply(merge)
-        pane.merged = [window for window, _ in merge.merged]
-        self._trigger.on_merge(result.window, pane.at(key, merge.result))
-        for namespace in pane.merged:
-            if namespace != merge.result:
-                gone = self._known.named(namespace)
-                self._trigger.clear(gone.window, pane.at(key, namespace))
-                self._delete_cleanup_timer(gone)
-        if len(merge.merged) > 1:
-            self._contents.merge((key, kept), [(key, place) for _, place in merge.merged[1:]])
-        return kept
-
     # -- timers
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
-        key, namespace = timer.key, timer.namespace
-        kept = namespace if self._set is None else self._set.kept_under(namespace)
-        if kept is None:
-            return None  # the window has merged into another, and a trigger left its timer behind
-        known = self._known.named(namespace)
+        return self._at_time(timer, context, self._known.named(timer.namespace), (timer.key, timer.namespace))
+
+    def _at_time(self, timer: Timer, context: OperatorContext, known: KnownWindow, at: At) -> Emitted:
+        key = timer.key
         of_event_time = context.domain == TimeDomain.EVENT_TIME
         ask = self._trigger.on_event_time if of_event_time else self._trigger.on_processing_time
-        result = ask(timer.time, known.window, self._pane.at(key, namespace))
+        result = ask(timer.time, known.window, self._pane.at(key, known.namespace))
         closing = of_event_time == self._event_time and timer.time == known.cleanup
-        at = (key, kept)
         emitted: list[Any] = []
-        if result is not _CONTINUE:
+        if result is not CONTINUE:
             stamped = not of_event_time or timer.time != known.fires
-            emitted = self._act(result, key, known, at, stamped=stamped, closing=closing)
+            emitted = self._act(result, key, known, at, stamped, closing)
         if closing:
             self._close_window(key, known, at)
         return emitted or None
 
     def _act(
-        self,
-        result: TriggerResult,
-        key: Any,
-        known: KnownWindow,
-        at: At,
-        *,
-        stamped: bool = True,
-        closing: bool = False,
+        self, result: TriggerResult, key: Any, known: KnownWindow, at: At, stamped: bool, closing: bool = False
     ) -> list[Any]:
         """Fires and purges. `stamped`: results need a timestamp of their own."""
         emitted: list[Any] = []
@@ -263,8 +214,7 @@ class WindowOperator:
             if stamped:
                 emitted = [Stamped(value, known.fires) for value in emitted]
         if purging:
-            self._contents.clear(at)
-            known.panes.pop(key, None)
+            self._drop(key, known, at)
         return emitted
 
     def _fire(self, key: Any, known: KnownWindow, at: At, lives_on: bool) -> list[Any]:
@@ -290,26 +240,21 @@ class WindowOperator:
         contents.replace(at, [(NO_TIMESTAMP if t.timestamp is None else t.timestamp, t.value) for t in timed])
         return emitted
 
-    def _close_window(self, key: Any, known: KnownWindow, at: At) -> None:
-        """Drops all that is kept of a key's window."""
+    def _drop(self, key: Any, known: KnownWindow, at: At) -> None:
         self._contents.clear(at)
         known.panes.pop(key, None)
+
+    def _close_window(self, key: Any, known: KnownWindow, at: At) -> None:
+        """Drops all that is kept of a key's window."""
+        self._drop(key, known, at)
         self._trigger.clear(known.window, self._pane.at(key, known.namespace))
         if self._clear is not None:
             self._clear(key, known.namespace, known.window)
-        if self._set is not None:
-            self._set.retire(known.namespace)
 
     def _set_cleanup_timer(self, known: KnownWindow) -> None:
+        """For the key and window that `_pane` stands at; a window whose cleanup is at the end of time gets none."""
         if known.cleanup != MAX_WATERMARK:
             if self._event_time:
                 self._pane.register_event_time_timer(known.cleanup)
             else:
                 self._pane.register_processing_time_timer(known.cleanup)
-
-    def _delete_cleanup_timer(self, known: KnownWindow) -> None:
-        if known.cleanup != MAX_WATERMARK:
-            if self._event_time:
-                self._pane.delete_event_time_timer(known.cleanup)
-            else:
-                self._pane.delete_processing_time_timer(known.cleanup)

@@ -14,7 +14,7 @@ from penstock.runtime.state.backend import StateBackend
 from penstock.state import ValueStateDescriptor
 from penstock.time import MAX_WATERMARK
 from penstock.types import Types
-from penstock.windows import MergingWindowAssigner, Window
+from penstock.windows import MergingWindowAssigner, TimeWindow, Window
 
 Namespace = tuple[Any, ...]
 Entry = tuple[Namespace, Namespace]  # a window, and the one under which its contents are kept
@@ -69,6 +69,24 @@ class WindowSet:
                 kept: Namespace = entry[1]
                 return kept
         return None
+
+    def covering(self, window: Namespace) -> Entry | None:
+        """The entry of a time window that a window has become part of: windows only grow."""
+        if self._assigner.window_type is not TimeWindow:
+            return None
+        for entry in self._state.value() or ():
+            if entry[0][0] <= window[0] and window[1] <= entry[0][1]:
+                found: Entry = entry
+                return found
+        return None
+
+    def entries(self) -> list[Entry]:
+        """All entries, in order; whoever changes the list says so with `changed`."""
+        entries: list[Entry] | None = self._state.value()
+        return entries or []
+
+    def changed(self, entries: list[Entry]) -> None:
+        self._state.update(entries)
 
     def retire(self, window: Namespace) -> None:
         self._write([e for e in self._state.value() or () if e[0] != window])

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, Suppor
 
 from penstock.connectors.scripted import ScriptedSource, Step
 from penstock.engine.frames import Bundle, Bundles, Control
-from penstock.spark import worker
+from penstock.spark.pickling import unpickle_program
 from penstock.spark.processor import ROW_SCHEMA
 from penstock.spark.run_folder import RunFolder
 from penstock.spark.sources import to_arrow
@@ -30,7 +30,7 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, folder: RunFolder) -> None:
         self._folder: RunFolder | None = folder
         key, data = folder.program()
-        program = worker.unpickle_program(data)
+        program = unpickle_program(data)
         self._facts = folder.facts()
         self._parallelism = program.parallelism
         self._levels = program.control_levels() or ([0] if program.depth == 0 else [])

@@ -34,9 +34,9 @@ from penstock.config import (
 from penstock.connectors.sinks import CollectSink, PrintSink
 from penstock.engine.program import Program, build
 from penstock.plan.graph import JobGraph
-from penstock.spark import worker
 from penstock.spark.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.control import PenstockControl
+from penstock.spark.pickling import pickle_program
 from penstock.spark.processor import ROW_SCHEMA, HostSettings, SlotProcessor
 from penstock.spark.router import PenstockRouter
 from penstock.spark.run_folder import RunFolder
@@ -69,11 +69,11 @@ class SparkEngine:
 class JobResult:
     """How a job ended."""
 
-    def __init__(self, job_id: str, checkpoint: str, seconds: float, report: dict[str, Any]) -> None:
+    def __init__(self, job_id: str, checkpoint: str, seconds: float, batches: list[dict[str, Any]]) -> None:
         self.job_id = job_id
         self.checkpoint = checkpoint
         self.seconds = seconds
-        self.report = report
+        self.batches = batches  # one report each; `millis` is what Spark measured for the batch
 
     def get_job_id(self) -> str:
         return self.job_id
@@ -104,7 +104,7 @@ class SparkJob:
         configuration, program = self._configuration, self.program
         prepare(self.session, configuration, program.parallelism)
         self._admit()
-        data = worker.pickle_program(program)
+        data = pickle_program(program)
         self.folder.create(
             self.run_id,
             data,
@@ -196,9 +196,13 @@ class SparkJob:
             time.sleep(_POLL)
 
     def result(self) -> JobResult:
-        report = self.folder.report() or {}
+        reports = self.folder.reports()
+        assert self.query is not None
+        spent = {p["batchId"]: p["durationMs"] for p in self.query.recentProgress}
+        for report in reports:
+            report["millis"] = spent.get(report["batch"], {})
         shutil.rmtree(self.folder.path, ignore_errors=True)
-        return JobResult(self.checkpoint.job_id, self.checkpoint.folder, time.monotonic() - self._began, report)
+        return JobResult(self.checkpoint.job_id, self.checkpoint.folder, time.monotonic() - self._began, reports)
 
 
 def in_our_words(failure: Any) -> Exception:

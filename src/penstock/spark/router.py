@@ -12,7 +12,8 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, DataSourceStreamWriter, WriterCommitMessage
 
 from penstock.connectors.sink import SinkWriter, WriteTask
-from penstock.engine.frames import Counted, Output, Report, decode_bundle, unpack_body, unpack_column, unpack_tags
+from penstock.engine.body import unpack_body
+from penstock.engine.frames import Counted, Output, Report, decode_bundle, unpack_column, unpack_tags
 from penstock.spark import worker
 from penstock.spark.processor import ROW_SCHEMA
 from penstock.spark.run_folder import RunFolder
@@ -70,7 +71,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
         message.outputs[frame.sink] = message.outputs.get(frame.sink, 0) + frame.count
         if writer.reads_values:
             tags = unpack_tags(frame.tags) if frame.tags else None
-            writer.write(unpack_body(frame.body), unpack_column(frame.timestamps), tags)
+            writer.write(unpack_body(frame.body)[1], unpack_column(frame.timestamps), tags)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         written = [m for m in messages if isinstance(m, Written)]

@@ -62,7 +62,17 @@ class RunFolder:
     # -- sinks to control and to the program
 
     def tell_report(self, report: dict[str, Any]) -> None:
+        with open(self.path / "reports", "a", encoding="utf-8") as file:
+            file.write(json.dumps(report) + "\n")
         self._write("report", report)
+
+    def reports(self) -> list[dict[str, Any]]:
+        """The reports of all batches of this run."""
+        try:
+            lines = (self.path / "reports").read_text().splitlines()
+        except OSError:
+            return []
+        return [json.loads(line) for line in lines]
 
     def report(self) -> dict[str, Any] | None:
         report: dict[str, Any] | None = self._read("report")

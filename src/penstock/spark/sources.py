@@ -12,6 +12,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, Suppor
 from penstock.connectors.source import Source
 from penstock.engine.frames import Bundle
 from penstock.spark import worker
+from penstock.spark.pickling import unpickle_program
 from penstock.spark.processor import ROW_SCHEMA
 from penstock.spark.run_folder import RunFolder
 from penstock.spark.slots import labels
@@ -44,7 +45,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._folder: RunFolder | None = folder
         self._number = number
         self._key, self._data = folder.program()
-        program = worker.unpickle_program(self._data)
+        program = unpickle_program(self._data)
         self._parallelism = program.parallelism
         self._source: Source | None = program.sources[number].source
         self._uid = program.sources[number].uid

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import atexit
-import sys
 from typing import Any
 
-import cloudpickle
 import msgspec
 
 from penstock.engine.host import LevelHost, SlotMeta
 from penstock.engine.mapper import Mapper
 from penstock.engine.program import Program
 from penstock.runtime.store import Store
+from penstock.spark.pickling import unpickle_program
 from penstock.spark.working_copy import CopyView, WorkingCopy
 
 _programs: dict[str, Program] = {}
@@ -20,24 +19,6 @@ _mappers: dict[tuple[str, int, int], Mapper] = {}
 _hosts: dict[tuple[str, int, int], tuple[LevelHost, bytes]] = {}
 _copies: dict[str, WorkingCopy] = {}
 _MOST_PROGRAMS = 4
-
-
-def pickle_program(program: Program) -> bytes:
-    """A program with the classes of the user's main module, so that workers know them by their names."""
-    main = sys.modules["__main__"]
-    mine = {n: v for n, v in vars(main).items() if isinstance(v, type) and v.__module__ == "__main__"}
-    data: bytes = cloudpickle.dumps((mine, program))
-    return data
-
-
-def unpickle_program(data: bytes) -> Program:
-    """A fresh copy of a program: subtasks do not share their functions."""
-    mine, program = cloudpickle.loads(data)
-    main = sys.modules["__main__"]
-    for name, value in mine.items():
-        if not hasattr(main, name):
-            setattr(main, name, value)
-    return program  # type: ignore[no-any-return]
 
 
 def program_of(key: str, data: bytes) -> Program:

@@ -10,6 +10,7 @@ import cloudpickle
 import msgspec
 
 from penstock.connectors.sink import WriteTask
+from penstock.engine.body import unpack_body
 from penstock.engine.frames import (
     Bundle,
     Bundles,
@@ -18,7 +19,6 @@ from penstock.engine.frames import (
     Output,
     Report,
     decode_bundle,
-    unpack_body,
     unpack_column,
     unpack_tags,
 )
@@ -46,7 +46,7 @@ class LocalJob:
     def __init__(self, program: Program, seed: int = 0) -> None:
         self._pickled = cloudpickle.dumps(program)
         self.program: Program = self._copy()
-        self._random = random.Random(seed)  # noqa: S311 - bundles arrive in any order, and it must not matter
+        self._random = random.Random(seed)  # bundles arrive in any order, and it must not matter
         self._bases: dict[At, MemoryBase] = {}
         self._hosts: dict[At, LevelHost] = {}
         self._mappers: dict[tuple[int, int], Mapper] = {}
@@ -132,7 +132,7 @@ class LocalJob:
             for frame in frames:
                 if frame.sink == number:
                     tags = unpack_tags(frame.tags) if frame.tags else None
-                    writer.write(unpack_body(frame.body), unpack_column(frame.timestamps), tags)
+                    writer.write(unpack_body(frame.body)[1], unpack_column(frame.timestamps), tags)
             message = writer.prepare()
             committed.append(sink.commit(self.batch, [] if message is None else [message]) or [])
         return committed
@@ -172,5 +172,7 @@ class LocalJob:
                 self._open(level, slot, state)
 
     def close(self) -> None:
-        for part in (*self._mappers.values(), *self._hosts.values()):
-            part.close()
+        for mapper in self._mappers.values():
+            mapper.close()
+        for host in self._hosts.values():
+            host.close()

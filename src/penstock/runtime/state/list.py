@@ -90,7 +90,7 @@ class ListHandle:
             value = self._codec.decode(data)
             kept.elements.append(value)
             kept.numbers.append(_number(stored[-8:]))
-            kept.raw.append(None if is_immutable(value) else data)
+            kept.raw.append(None if self._codec.immutable or is_immutable(value) else data)
 
     def flush(self) -> None:
         """Writes what changed and forgets the batch."""

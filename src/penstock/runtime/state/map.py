@@ -123,7 +123,7 @@ class MapHandle:
 
     def _decode(self, kept: _Kept, key: Any, data: bytes) -> Any:
         value = self._codec.decode(data[_frozen_end(data) :])
-        if not is_immutable(value):
+        if not self._codec.immutable and not is_immutable(value):
             kept.raw[key] = data
         return value
 

@@ -48,7 +48,7 @@ class ValueHandle:
             value = None
         else:
             value = self._codec.decode(data)
-            if not is_immutable(value):
+            if not self._codec.immutable and not is_immutable(value):
                 self._raw[at] = data
         self._values[at] = value
         return value

@@ -1,0 +1,95 @@
+"""What every benchmark here does the same way: alternate, repeat, take medians, write a table and a plot, end with JSON."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def alternate(contenders: dict[str, Callable[[], float]], repeats: int, warm_up: int = 0) -> dict[str, list[float]]:
+    """Runs all contenders in turn, so many times; each gives one figure. Warm-up rounds do not count."""
+    found: dict[str, list[float]] = {name: [] for name in contenders}
+    for turn in range(-warm_up, repeats):
+        for name, run in contenders.items():
+            figure = run()
+            kind = "warm-up" if turn < 0 else f"round {turn + 1}/{repeats}"
+            print(f"{kind}: {name}: {figure:,.1f}", file=sys.stderr, flush=True)
+            if turn >= 0:
+                found[name].append(figure)
+    return found
+
+
+def medians(found: dict[str, list[float]]) -> dict[str, float]:
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def finish(bench: str, figures: dict[str, Any], targets: dict[str, tuple[float, float]], lower_is_better: tuple[str, ...] = ()) -> int:
+    """Writes results and prints the line of JSON. Targets: name to (found, wanted)."""
+    met = all((f <= w) if name in lower_is_better else (f >= w) for name, (f, w) in targets.items())
+    line = {
+        "bench": bench,
+        "figures": {k: round(v, 3) if isinstance(v, float) else v for k, v in figures.items()},
+        "targets": {k: {"found": round(f, 3), "wanted": w} for k, (f, w) in targets.items()},
+        "met": met,
+    }
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{bench}.json").write_text(json.dumps(line, indent=1) + "\n")
+    print(json.dumps(line))
+    return 0 if met else 1
+
+
+def table(bench: str, head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    """A Markdown table, to the results and to the screen."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(f"{c:,.1f}" if isinstance(c, float) else str(c) for c in row) + " |" for row in rows]
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{bench}.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines), file=sys.stderr)
+
+
+def bars(bench: str, title: str, values: dict[str, float], unit: str) -> None:
+    """A bar chart."""
+    plt = _pyplot()
+    figure, axes = plt.subplots(figsize=(8, 0.6 * len(values) + 1.4))
+    axes.barh(list(values), list(values.values()), color="#3b6ea5")
+    axes.invert_yaxis()
+    axes.set_xlabel(unit)
+    axes.set_title(title)
+    for place, value in enumerate(values.values()):
+        axes.text(value, place, f" {value:,.0f}", va="center")
+    axes.margins(x=0.15)
+    figure.tight_layout()
+    figure.savefig(RESULTS / f"{bench}.png", dpi=110)
+
+
+def lines(bench: str, title: str, xlabel: str, ylabel: str, series: dict[str, tuple[list[float], list[float]]], log_x: bool = False) -> None:
+    """A line chart."""
+    plt = _pyplot()
+    figure, axes = plt.subplots(figsize=(8, 4.5))
+    for name, (xs, ys) in series.items():
+        axes.plot(xs, ys, marker="o", label=name)
+    if log_x:
+        axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    axes.set_title(title)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(RESULTS / f"{bench}.png", dpi=110)
+
+
+def _pyplot() -> Any:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    RESULTS.mkdir(exist_ok=True)
+    return plt

@@ -1,0 +1,182 @@
+"""Keyed process functions: Penstock beside Spark's transformWithState and beside the same callback without state.
+
+All contenders read the same JSON lines and throw their output away. A contender's figure is events per second of its batches
+after the first one (which starts workers), so that a query's start does not count for anybody.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+import measure
+import penstock as ps
+from penstock.connectors import DiscardingSink, json_lines
+from penstock.spark.session import get_session, prepare
+
+KEYS = 100_000
+SCHEMA = "k string, x double, ts bigint"
+OUT = pa.schema([("k", pa.string()), ("n", pa.int64()), ("gap", pa.int64())])
+
+
+class Event(msgspec.Struct, gc=False):
+    k: str
+    x: float
+    ts: int
+
+
+def write_events(folder: Path, files: int, per_file: int) -> None:
+    rng = random.Random(7)
+    folder.mkdir(parents=True)
+    number = 0
+    for file in range(files):
+        with open(folder / f"{file:04d}.json", "w") as out:
+            for _ in range(per_file):
+                out.write('{"k":"user-%06d","x":%.4f,"ts":%d}\n' % (rng.randrange(KEYS), rng.random(), 1_700_000_000_000 + number // 20))
+                number += 1
+
+
+class Gaps(ps.KeyedProcessFunction):
+    """(a) A count and the last time of each key; one output per event."""
+
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self.seen = runtime_context.get_state(ps.ValueStateDescriptor("seen", ps.Types.TUPLE([ps.Types.LONG(), ps.Types.LONG()])))
+
+    def process_element(self, value: Event, ctx: Any) -> Iterator[Any]:
+        seen = self.seen.value()
+        count, last = seen if seen is not None else (0, value.ts)
+        self.seen.update((count + 1, value.ts))
+        yield value.k, count + 1, value.ts - last
+
+
+class Minutes(ps.KeyedProcessFunction):
+    """(b) Counts by minute in a map, and a timer at each key's next full minute that reports and clears."""
+
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self.counts = runtime_context.get_map_state(ps.MapStateDescriptor("counts", ps.Types.LONG(), ps.Types.LONG()))
+
+    def process_element(self, value: Event, ctx: Any) -> Iterator[Any]:
+        minute = value.ts // 60_000
+        count = (self.counts.get(minute) or 0) + 1
+        self.counts.put(minute, count)
+        ctx.timer_service().register_event_time_timer((minute + 1) * 60_000)
+        yield value.k, minute, count
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        minute = timestamp // 60_000 - 1
+        yield ctx.get_current_key(), minute, self.counts.get(minute)
+        self.counts.remove(minute)
+
+
+class Documented(StatefulProcessor):
+    """(c) The same as (a), as Spark's documentation writes a StatefulProcessor."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.seen = handle.getValueState("seen", "count bigint, last bigint")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        count, last = self.seen.get() if self.seen.exists() else (0, None)
+        for row in rows:
+            gap = row.ts - (row.ts if last is None else last)
+            count, last = count + 1, row.ts
+            yield Row(k=key[0], n=count, gap=gap)
+        self.seen.update((count, last))
+
+    def close(self) -> None:
+        pass
+
+
+def stateless(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """(d) The same callback with no state and no shuffle."""
+
+    class Line(msgspec.Struct, gc=False):  # here, since Spark's pickling of functions loses the fields of a Struct
+        k: str
+        x: float
+        ts: int
+
+    decode = msgspec.json.Decoder(Line).decode
+
+    def process_element(value: Line) -> Iterator[Any]:
+        count, last = 0, value.ts
+        yield value.k, count + 1, value.ts - last
+
+    for batch in batches:
+        out: list[Any] = []
+        for line in batch.column(0).to_pylist():
+            out.extend(process_element(decode(line)))
+        if out:
+            names, counts, gaps = zip(*out, strict=True)
+            yield pa.RecordBatch.from_arrays([pa.array(names), pa.array(counts, pa.int64()), pa.array(gaps, pa.int64())], schema=OUT)
+
+
+def penstock_rate(folder: Path, function: ps.KeyedProcessFunction, scratch: Path, bytes_per_batch: int) -> float:
+    env = ps.StreamExecutionEnvironment(ps.Configuration({"execution.checkpointing.dir": str(scratch), "state.local.dir": str(scratch / "state")}))
+    strategy = ps.WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda e, _: e.ts)
+    events = env.from_source(json_lines(folder, Event, bytes_per_batch=bytes_per_batch), strategy)
+    events.key_by(lambda e: e.k).process(function).sink_to(DiscardingSink())
+    result = env.execute()
+    batches = [b for b in result.batches if b["read"]][1:]
+    shutil.rmtree(scratch, ignore_errors=True)
+    return sum(sum(b["read"].values()) for b in batches) / sum(b["millis"]["triggerExecution"] for b in batches) * 1000
+
+
+def spark_rate(frame: DataFrame, scratch: Path) -> float:
+    query = frame.writeStream.format("noop").outputMode("append").option("checkpointLocation", str(scratch)).trigger(availableNow=True).start()
+    query.awaitTermination()
+    batches = [p for p in query.recentProgress if p["numInputRows"]][1:]
+    shutil.rmtree(scratch, ignore_errors=True)
+    return sum(p["numInputRows"] for p in batches) / sum(p["durationMs"]["triggerExecution"] for p in batches) * 1000
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--files", type=int, default=6, help="batches of the fast contenders")
+    arguments.add_argument("--per-file", type=int, default=400_000, help="events in each")
+    arguments.add_argument("--repeats", type=int, default=3)
+    options = arguments.parse_args()
+    root = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
+    many, few = root / "many", root / "few"
+    write_events(many, options.files, options.per_file)
+    write_events(few, 4, 15_000)
+    session: SparkSession = get_session(ps.Configuration({"spark.master": "local[2]", "spark.sql.execution.arrow.maxRecordsPerBatch": "100000"}))
+    prepare(session, ps.Configuration(), 2)
+    size = max(f.stat().st_size for f in many.iterdir())
+
+    def text(folder: Path) -> DataFrame:
+        return session.readStream.option("maxFilesPerTrigger", 1).text(str(folder))
+
+    def rows(folder: Path) -> DataFrame:
+        return session.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder))
+
+    # Spark reads a batch's file by as many tasks as it has splits: let both cores work.
+    session.conf.set("spark.sql.files.maxPartitionBytes", str(size // 2 + 1))
+    contenders = {
+        "a value state": lambda: penstock_rate(many, Gaps(), root / "a", size),
+        "b map state and timer": lambda: penstock_rate(many, Minutes(), root / "b", size),
+        "c transformWithState": lambda: spark_rate(
+            rows(few).groupBy("k").transformWithState(Documented(), "k string, n bigint, gap bigint", "Append", "None"), root / "c"
+        ),
+        "d stateless mapInArrow": lambda: spark_rate(text(many).mapInArrow(stateless, "k string, n bigint, gap bigint"), root / "d"),
+    }
+    found = measure.alternate(contenders, options.repeats, warm_up=1)
+    shutil.rmtree(root, ignore_errors=True)
+    a, b, c, d = measure.medians(found).values()
+    measure.table("process", ("contender", "median events/s", "runs"), [(n, measure.medians(found)[n], v) for n, v in found.items()])
+    measure.bars("process", "Keyed process functions, 100,000 keys, two cores", measure.medians(found), "events/s")
+    figures = {"a": a, "b": b, "c": c, "d": d, "a/c": a / c, "a/d": a / d, "b/a": b / a}
+    return measure.finish("process", figures, {"a/c": (a / c, 25), "a/d": (a / d, 0.6), "b/a": (b / a, 0.5)})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Programs as bytes: functions and classes of the user's main module travel whole, and workers know them by name.
+
+Workers then pickle elements of those classes by reference, as they would any other class.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import types
+import uuid
+import weakref
+from typing import Any
+
+import cloudpickle
+import msgspec
+
+from penstock.engine.program import Program
+
+_ids: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
+_made: dict[str, type] = {}
+
+
+class ProgramPickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Cloudpickle, and msgspec Structs by value: cloudpickle alone would lose their fields."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, type) and issubclass(obj, msgspec.Struct) and obj.__module__ == "__main__":
+            return _reduced_struct(obj)
+        return super().reducer_override(obj)
+
+
+def _reduced_struct(struct: type[msgspec.Struct]) -> Any:
+    fields = []
+    for field in msgspec.structs.fields(struct):
+        if field.default_factory is not msgspec.NODEFAULT:
+            fields.append((field.name, field.type, msgspec.field(default_factory=field.default_factory)))
+        elif field.default is not msgspec.NODEFAULT:
+            fields.append((field.name, field.type, field.default))
+        else:
+            fields.append((field.name, field.type))
+    config = struct.__struct_config__
+    options = {n: getattr(config, n) for n in ("frozen", "eq", "order", "array_like", "gc", "tag", "tag_field", "omit_defaults")}
+    methods = {
+        n: v for n, v in vars(struct).items() if isinstance(v, (types.FunctionType, classmethod, staticmethod, property))
+    }
+    identity = _ids.setdefault(struct, uuid.uuid4().hex)
+    bases = tuple(b for b in struct.__bases__)
+    return _make_struct, (identity, struct.__name__, fields, bases, methods, options)
+
+
+def _make_struct(
+    identity: str, name: str, fields: list[Any], bases: tuple[type, ...], methods: dict[str, Any], options: dict[str, Any]
+) -> type:
+    """The same class however often it is unpickled in a worker."""
+    if identity not in _made:
+        own = [f for f in fields if not any(f[0] in getattr(b, "__struct_fields__", ()) for b in bases)]
+        _made[identity] = msgspec.defstruct(name, own, bases=bases, module="__main__", namespace=methods, **options)
+    return _made[identity]
+
+
+def pickle_program(program: Program) -> bytes:
+    """A program with the classes of the user's main module."""
+    main = sys.modules["__main__"]
+    mine = {n: v for n, v in vars(main).items() if isinstance(v, type) and v.__module__ == "__main__"}
+    buffer = io.BytesIO()
+    ProgramPickler(buffer, protocol=5).dump((mine, program))
+    return buffer.getvalue()
+
+
+def unpickle_program(data: bytes) -> Program:
+    """A fresh copy of a program: subtasks do not share their functions."""
+    mine, program = cloudpickle.loads(data)
+    main = sys.modules["__main__"]
+    for name, value in mine.items():
+        setattr(main, name, value)
+    return program  # type: ignore[no-any-return]
