@@ -29,7 +29,9 @@ def medians(found: dict[str, list[float]]) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in found.items()}
 
 
-def finish(bench: str, figures: dict[str, Any], targets: dict[str, tuple[float, float]], lower_is_better: tuple[str, ...] = ()) -> int:
+def finish(
+    bench: str, figures: dict[str, Any], targets: dict[str, tuple[float, float]], lower_is_better: tuple[str, ...] = ()
+) -> int:
     """Writes results and prints the line of JSON. Targets: name to (found, wanted)."""
     met = all((f <= w) if name in lower_is_better else (f >= w) for name, (f, w) in targets.items())
     line = {
@@ -68,7 +70,14 @@ def bars(bench: str, title: str, values: dict[str, float], unit: str) -> None:
     figure.savefig(RESULTS / f"{bench}.png", dpi=110)
 
 
-def lines(bench: str, title: str, xlabel: str, ylabel: str, series: dict[str, tuple[list[float], list[float]]], log_x: bool = False) -> None:
+def lines(
+    bench: str,
+    title: str,
+    xlabel: str,
+    ylabel: str,
+    series: dict[str, tuple[list[float], list[float]]],
+    log_x: bool = False,
+) -> None:
     """A line chart."""
     plt = _pyplot()
     figure, axes = plt.subplots(figsize=(8, 4.5))

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import measure
 import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-import measure
 import penstock as ps
 from penstock.connectors import DiscardingSink, json_lines
 from penstock.spark.session import get_session, prepare
@@ -43,7 +43,8 @@ def write_events(folder: Path, files: int, per_file: int) -> None:
     for file in range(files):
         with open(folder / f"{file:04d}.json", "w") as out:
             for _ in range(per_file):
-                out.write('{"k":"user-%06d","x":%.4f,"ts":%d}\n' % (rng.randrange(KEYS), rng.random(), 1_700_000_000_000 + number // 20))
+                user, amount = rng.randrange(KEYS), rng.random()
+                out.write(f'{{"k":"user-{user:06d}","x":{amount:.4f},"ts":{1_700_000_000_000 + number // 20}}}\n')
                 number += 1
 
 
@@ -51,7 +52,9 @@ class Gaps(ps.KeyedProcessFunction):
     """(a) A count and the last time of each key; one output per event."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
-        self.seen = runtime_context.get_state(ps.ValueStateDescriptor("seen", ps.Types.TUPLE([ps.Types.LONG(), ps.Types.LONG()])))
+        self.seen = runtime_context.get_state(
+            ps.ValueStateDescriptor("seen", ps.Types.TUPLE([ps.Types.LONG(), ps.Types.LONG()]))
+        )
 
     def process_element(self, value: Event, ctx: Any) -> Iterator[Any]:
         seen = self.seen.value()
@@ -117,11 +120,15 @@ def stateless(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             out.extend(process_element(decode(line)))
         if out:
             names, counts, gaps = zip(*out, strict=True)
-            yield pa.RecordBatch.from_arrays([pa.array(names), pa.array(counts, pa.int64()), pa.array(gaps, pa.int64())], schema=OUT)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(names), pa.array(counts, pa.int64()), pa.array(gaps, pa.int64())], schema=OUT
+            )
 
 
 def penstock_rate(folder: Path, function: ps.KeyedProcessFunction, scratch: Path, bytes_per_batch: int) -> float:
-    env = ps.StreamExecutionEnvironment(ps.Configuration({"execution.checkpointing.dir": str(scratch), "state.local.dir": str(scratch / "state")}))
+    env = ps.StreamExecutionEnvironment(
+        ps.Configuration({"execution.checkpointing.dir": str(scratch), "state.local.dir": str(scratch / "state")})
+    )
     strategy = ps.WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda e, _: e.ts)
     events = env.from_source(json_lines(folder, Event, bytes_per_batch=bytes_per_batch), strategy)
     events.key_by(lambda e: e.k).process(function).sink_to(DiscardingSink())
@@ -132,7 +139,13 @@ def penstock_rate(folder: Path, function: ps.KeyedProcessFunction, scratch: Path
 
 
 def spark_rate(frame: DataFrame, scratch: Path) -> float:
-    query = frame.writeStream.format("noop").outputMode("append").option("checkpointLocation", str(scratch)).trigger(availableNow=True).start()
+    query = (
+        frame.writeStream.format("noop")
+        .outputMode("append")
+        .option("checkpointLocation", str(scratch))
+        .trigger(availableNow=True)
+        .start()
+    )
     query.awaitTermination()
     batches = [p for p in query.recentProgress if p["numInputRows"]][1:]
     shutil.rmtree(scratch, ignore_errors=True)
@@ -149,7 +162,9 @@ def main() -> int:
     many, few = root / "many", root / "few"
     write_events(many, options.files, options.per_file)
     write_events(few, 4, 15_000)
-    session: SparkSession = get_session(ps.Configuration({"spark.master": "local[2]", "spark.sql.execution.arrow.maxRecordsPerBatch": "100000"}))
+    session: SparkSession = get_session(
+        ps.Configuration({"spark.master": "local[2]", "spark.sql.execution.arrow.maxRecordsPerBatch": "100000"})
+    )
     prepare(session, ps.Configuration(), 2)
     size = max(f.stat().st_size for f in many.iterdir())
 
@@ -165,14 +180,21 @@ def main() -> int:
         "a value state": lambda: penstock_rate(many, Gaps(), root / "a", size),
         "b map state and timer": lambda: penstock_rate(many, Minutes(), root / "b", size),
         "c transformWithState": lambda: spark_rate(
-            rows(few).groupBy("k").transformWithState(Documented(), "k string, n bigint, gap bigint", "Append", "None"), root / "c"
+            rows(few).groupBy("k").transformWithState(Documented(), "k string, n bigint, gap bigint", "Append", "None"),
+            root / "c",
         ),
-        "d stateless mapInArrow": lambda: spark_rate(text(many).mapInArrow(stateless, "k string, n bigint, gap bigint"), root / "d"),
+        "d stateless mapInArrow": lambda: spark_rate(
+            text(many).mapInArrow(stateless, "k string, n bigint, gap bigint"), root / "d"
+        ),
     }
     found = measure.alternate(contenders, options.repeats, warm_up=1)
     shutil.rmtree(root, ignore_errors=True)
     a, b, c, d = measure.medians(found).values()
-    measure.table("process", ("contender", "median events/s", "runs"), [(n, measure.medians(found)[n], v) for n, v in found.items()])
+    measure.table(
+        "process",
+        ("contender", "median events/s", "runs"),
+        [(n, measure.medians(found)[n], v) for n, v in found.items()],
+    )
     measure.bars("process", "Keyed process functions, 100,000 keys, two cores", measure.medians(found), "events/s")
     figures = {"a": a, "b": b, "c": c, "d": d, "a/c": a / c, "a/d": a / d, "b/a": b / a}
     return measure.finish("process", figures, {"a/c": (a / c, 25), "a/d": (a / d, 0.6), "b/a": (b / a, 0.5)})

@@ -30,20 +30,40 @@ def _option(key: str, kind: type, default: Any, doc: str) -> Option:
 
 ENGINE = _option("execution.engine", str, "penstock.spark.engine:SparkEngine", "What runs a job: module:class.")
 MASTER = _option("spark.master", str, "local[*]", "The Spark master that jobs run on when no session is active.")
-CHECKPOINT_DIR = _option("execution.checkpointing.dir", str, "", "Folder of the job's checkpoint; empty: one is made per job.")
+CHECKPOINT_DIR = _option(
+    "execution.checkpointing.dir", str, "", "Folder of the job's checkpoint; empty: one is made per job."
+)
 RESUME = _option("execution.resume", str, "", "Checkpoint folder to continue; empty: start with empty state.")
-TRIGGER_INTERVAL = _option("execution.trigger.interval", int, 0, "Least milliseconds between batches; 0: as soon as possible.")
-CHECKPOINT_INTERVAL = _option("execution.checkpointing.interval", int, 0, "Asked-for checkpoint interval; every batch is one.")
-BATCH_RECORDS = _option("source.batch.records", int, 0, "Most records a source admits to a batch; 0: the source's own default.")
-BACKEND = _option("state.backend", str, "lmdb", "Working copy of state: lmdb, or hashmap (decoded values cached in the worker).")
-LOCAL_DIR = _option("state.local.dir", str, "", "Where working copies live on executors; empty: the system's temporary folder.")
+TRIGGER_INTERVAL = _option(
+    "execution.trigger.interval", int, 0, "Least milliseconds between batches; 0: as soon as possible."
+)
+CHECKPOINT_INTERVAL = _option(
+    "execution.checkpointing.interval", int, 0, "Asked-for checkpoint interval; every batch is one."
+)
+BATCH_RECORDS = _option(
+    "source.batch.records", int, 0, "Most records a source admits to a batch; 0: the source's own default."
+)
+BACKEND = _option(
+    "state.backend", str, "lmdb", "Working copy of state: lmdb, or hashmap (decoded values cached in the worker)."
+)
+LOCAL_DIR = _option(
+    "state.local.dir", str, "", "Where working copies live on executors; empty: the system's temporary folder."
+)
 LOCAL_LIMIT = _option("state.local.size-limit", int, 64 << 30, "Most bytes of one slot's working copy.")
-LOCAL_KEEP = _option("state.local.keep-hours", int, 168, "Working copies unused for longer are removed when a job starts.")
-LOG_FRACTION = _option("state.log.fraction", float, 0.5, "The log may grow to this fraction of the base before it is folded.")
-LOG_LEAST = _option("state.log.least-bytes", int, 8 << 20, "The log of a slot is not folded while it is smaller than this.")
+LOCAL_KEEP = _option(
+    "state.local.keep-hours", int, 168, "Working copies unused for longer are removed when a job starts."
+)
+LOG_FRACTION = _option(
+    "state.log.fraction", float, 0.5, "The log may grow to this fraction of the base before it is folded."
+)
+LOG_LEAST = _option(
+    "state.log.least-bytes", int, 8 << 20, "The log of a slot is not folded while it is smaller than this."
+)
 FOLD_RATIO = _option("state.fold.ratio", float, 2.0, "Bytes folded per byte of a batch's changes while folding.")
 RETAIN_BATCHES = _option("spark.batches-to-retain", int, 100, "How many batches back a checkpoint can be read.")
-HEARTBEAT = _option("execution.heartbeat", int, 0, "Run a batch at least every so many milliseconds; 0: only when needed.")
+HEARTBEAT = _option(
+    "execution.heartbeat", int, 0, "Run a batch at least every so many milliseconds; 0: only when needed."
+)
 JVM_OPTIONS = _option("spark.jvm-options", str, "", "Extra options of the driver's JVM.")
 
 
@@ -69,7 +89,9 @@ class Configuration:
                 return self
             near = difflib.get_close_matches(key, _OPTIONS, 1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise ConfigError("UNKNOWN_OPTION", f"There is no option '{key}'.{hint} docs/reference/options.md lists them all.")
+            raise ConfigError(
+                "UNKNOWN_OPTION", f"There is no option '{key}'.{hint} docs/reference/options.md lists them all."
+            )
         self._values[key] = _parse(option, value)
         return self
 
@@ -97,7 +119,8 @@ def _parse(option: Option, value: Any) -> Any:
         return readers[option.kind](value)
     except ValueError as error:
         raise ConfigError(
-            "OPTION_VALUE", f"Option '{option.key}' is {value!r}; a value of type {option.kind.__name__} is expected. {option.doc}"
+            "OPTION_VALUE",
+            f"Option '{option.key}' is {value!r}; a value of type {option.kind.__name__} is expected. {option.doc}",
         ) from error
 
 

@@ -107,7 +107,9 @@ class StateTtlConfigBuilder:
         self._full_snapshot = True
         return self
 
-    def cleanup_incrementally(self, cleanup_size: int, run_cleanup_for_every_record: bool = False) -> StateTtlConfigBuilder:
+    def cleanup_incrementally(
+        self, cleanup_size: int, run_cleanup_for_every_record: bool = False
+    ) -> StateTtlConfigBuilder:
         self._incremental = cleanup_size
         return self
 

@@ -159,6 +159,7 @@ class Driver:
     """Feeds the batches of some splits to an operator, and its output to a second one if there is one.
 
     `delay`: watermarks follow the timestamps by delay + 1 (0: monotonous); None: explicit ones only.
+    `inputs`: which input of the operator each split feeds, if not the first.
     `combined`: turns a chunk's columns into partial records, as the mapper would.
     """
 
@@ -169,6 +170,7 @@ class Driver:
         then: Callable[[], Operator] | None = None,
         delay: int | None = None,
         splits: Iterable[str] = (),
+        inputs: dict[str, int] | None = None,
         combined: Callable[..., Records] | None = None,
         restarting: bool = False,
     ) -> None:
@@ -177,6 +179,7 @@ class Driver:
         self._delay = delay
         self._table = SplitTable({})
         self._table.known(splits)
+        self._inputs = inputs or {}
         self._combined = combined
         self._restarting = restarting
         self._position = 0
@@ -187,7 +190,7 @@ class Driver:
             self.first.restart()
         self._explicit = []
         self._table.known(batch.splits)
-        parts = [(0, self._chunk(name, events)) for name, events in sorted(batch.splits.items())]
+        parts = [(self._inputs.get(name, 0), self._chunk(name, batch.splits[name])) for name in sorted(batch.splits)]
         self._table.ended(batch.ended)
         if batch.end:
             self._table.end_all()

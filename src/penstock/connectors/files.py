@@ -58,7 +58,9 @@ class FileSource(Source):
         known = {name for name, _ in self._files}
         root = Path(self._path)
         if not root.exists():
-            raise ConfigError("FILE_NOT_FOUND", f"The file source's path {self._path} does not exist. Create it, or correct the path.")
+            raise ConfigError(
+                "FILE_NOT_FOUND", f"The file source's path {self._path} does not exist. Create it, or correct the path."
+            )
         found = [root] if root.is_file() else [p for p in root.rglob(self._pattern) if p.is_file()]
         fresh = [p for p in found if str(p) not in known and not p.name.startswith((".", "_"))]
         stats = sorted((p.stat().st_mtime_ns, str(p), p.stat().st_size) for p in fresh)

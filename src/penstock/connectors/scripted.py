@@ -84,7 +84,7 @@ class ScriptedSource(Source):
                 element = item if isinstance(item, At) else At(item, -(2**63))
                 chunk.values.append(element.value)
                 chunk.timestamps.append(element.timestamp)  # type: ignore[union-attr]
-                chunk.positions.append(position)  # type: ignore[union-attr]
+                chunk.positions.append(position)
         yield chunk
 
     @staticmethod

@@ -6,6 +6,7 @@ An offset is a JSON-able dict that says how far a source has been read. Its meth
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,4 +82,4 @@ def even_ranges(start: int, end: int, parts: int, least: int = 1000) -> list[tup
         return []
     parts = max(1, min(parts, size // least))
     cuts = [start + size * i // parts for i in range(parts + 1)]
-    return list(zip(cuts, cuts[1:], strict=False))
+    return list(itertools.pairwise(cuts))

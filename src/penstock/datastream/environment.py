@@ -110,9 +110,15 @@ class StreamExecutionEnvironment:
         return self.from_source(DataGeneratorSource(generator, count, rate), None, "generator")
 
     def from_source(
-        self, source: Source, watermark_strategy: WatermarkStrategy | None = None, source_name: str = "source", type_info: Any = None
+        self,
+        source: Source,
+        watermark_strategy: WatermarkStrategy | None = None,
+        source_name: str = "source",
+        type_info: Any = None,
     ) -> DataStream[Any]:
-        node = SourceNode(id=self.next_id(), name=source_name, uid=self.unique(source_name), source=source, line=user_line())
+        node = SourceNode(
+            id=self.next_id(), name=source_name, uid=self.unique(source_name), source=source, line=user_line()
+        )
         stream: DataStream[Any] = DataStream(self, self.add(node))
         return stream if watermark_strategy is None else stream.assign_timestamps_and_watermarks(watermark_strategy)
 
@@ -136,7 +142,9 @@ class StreamExecutionEnvironment:
 
     def graph(self, job_name: str = "job") -> JobGraph:
         """The job as it stands."""
-        graph = JobGraph(job_name, tuple(self._nodes), self.get_parallelism(), self._max_parallelism, dict(self._parameters))
+        graph = JobGraph(
+            job_name, tuple(self._nodes), self.get_parallelism(), self._max_parallelism, dict(self._parameters)
+        )
         graph.validate()
         return graph
 
@@ -169,5 +177,3 @@ def _existing(path: str) -> str:
     if not os.path.exists(path):
         raise PlanError("FILE_NOT_FOUND", f"{path} was added to the job and does not exist. Correct the path.")
     return os.path.abspath(path)
-
-

@@ -81,7 +81,9 @@ class DataStream(Generic[T]):
 
         env = self._env
         of = tuple(i.id for i in inputs) or (self._node.id,)
-        return env.add(node_type(id=env.next_id(), name=name, uid=env.unique(name), inputs=of, line=user_line(), **fields))
+        return env.add(
+            node_type(id=env.next_id(), name=name, uid=env.unique(name), inputs=of, line=user_line(), **fields)
+        )
 
     # -- stateless steps
 
@@ -145,7 +147,9 @@ class DataStream(Generic[T]):
         """All elements in subtask 0."""
         return self._partition("global")
 
-    def partition_custom(self, partitioner: Callable[[Any, int], int] | Partitioner, key_selector: Any) -> DataStream[T]:
+    def partition_custom(
+        self, partitioner: Callable[[Any, int], int] | Partitioner, key_selector: Any
+    ) -> DataStream[T]:
         """Elements where the partitioner puts their key."""
         return self._partition("custom", selector=key_selector, partitioner=partitioner)
 
@@ -250,11 +254,15 @@ class ConnectedStreams:
 
     def map(self, func: CoMapFunction, output_type: Any = None) -> DataStream[Any]:
         """One element for each element of either stream."""
-        return DataStream(self._env, self._first._add(TransformNode, "co_map", *self._inputs(), kind="map", function=func))
+        return DataStream(
+            self._env, self._first._add(TransformNode, "co_map", *self._inputs(), kind="map", function=func)
+        )
 
     def flat_map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
         """Any number of elements for each element of either stream."""
-        return DataStream(self._env, self._first._add(TransformNode, "co_flat_map", *self._inputs(), kind="flat_map", function=func))
+        return DataStream(
+            self._env, self._first._add(TransformNode, "co_flat_map", *self._inputs(), kind="flat_map", function=func)
+        )
 
     def transform(self, name: str, factory: Callable[[], Any]) -> DataStream[Any]:
         """A keyed two-input operator made by a factory."""
@@ -264,7 +272,9 @@ class ConnectedStreams:
 class BroadcastStream:
     """A stream whose every element reaches every subtask, and the states that it feeds."""
 
-    def __init__(self, env: StreamExecutionEnvironment, node: Node, descriptors: tuple[MapStateDescriptor, ...]) -> None:
+    def __init__(
+        self, env: StreamExecutionEnvironment, node: Node, descriptors: tuple[MapStateDescriptor, ...]
+    ) -> None:
         self._env = env
         self._node = node
         self.descriptors = descriptors

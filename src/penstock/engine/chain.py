@@ -160,7 +160,11 @@ class ChainRunner:
                 some = [values[i] for i in at]
                 some_keys = None if keys is None else [keys[i] for i in at]
                 stamps, some_tags = timestamps[picked], tags.take(picked)
-            packed = np.concatenate((some_tags.watermark, some_tags.position)).tobytes() if from_source else pack_tags(some_tags)
+            packed = (
+                np.concatenate((some_tags.watermark, some_tags.position)).tobytes()
+                if from_source
+                else pack_tags(some_tags)
+            )
             body = pack_body(some_keys, some)
             frame = Rows(
                 step.operator,
@@ -282,7 +286,9 @@ class _Router:
         tags = flow.tags()
         spread = tags.position + tags.count if chunk.split is not None else tags.count + place.slot
         if step.partition == "shuffle":  # scattered, yet the same when the batch runs again
-            spread = (((spread.astype(np.uint64) + np.uint64(1)) * np.uint64(_SPREAD)) >> np.uint64(33)).astype(np.int64)
+            spread = (((spread.astype(np.uint64) + np.uint64(1)) * np.uint64(_SPREAD)) >> np.uint64(33)).astype(
+                np.int64
+            )
         return None, _groups(spread % width, width)
 
     def _keys(self, values: list[Any]) -> list[Any]:
@@ -354,5 +360,3 @@ def _callable_of(step: TransformStep) -> Callable[..., Any]:
 
 def _method(thing: Any, name: str) -> Callable[..., Any] | None:
     return getattr(thing, name, thing) if thing is not None else None
-
-

@@ -6,6 +6,7 @@ Elements are columns beside one pickled body, so a few hundred blobs are shuffle
 from __future__ import annotations
 
 from collections.abc import Iterator
+
 import msgspec
 import numpy as np
 
@@ -92,6 +93,7 @@ class Report(msgspec.Struct, tag=5, array_like=True):
     ended: bool
     state_bytes: int = 0
     delta_bytes: int = 0
+    seconds: dict[str, float] = {}  # where the slot's time went
 
 
 class Counted(msgspec.Struct, tag=6, array_like=True):
@@ -99,6 +101,7 @@ class Counted(msgspec.Struct, tag=6, array_like=True):
 
     source: int
     count: int
+    seconds: float = 0.0
 
 
 Frame = Rows | Marks | Control | Relay | Output | Report | Counted

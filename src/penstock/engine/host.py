@@ -7,6 +7,7 @@ from functools import partial
 import msgspec
 import numpy as np
 
+from penstock.engine import materials
 from penstock.engine.chain import NO_CHUNK, Base, ChainRunner, ChunkName, Flow, Place, split_side_outputs
 from penstock.engine.frames import (
     Bundle,
@@ -21,16 +22,18 @@ from penstock.engine.frames import (
     unpack_rows,
 )
 from penstock.engine.marks import ChunkMarks, assigned_timestamps
+from penstock.engine.materials import Materials, MemoryMaterials
 from penstock.engine.operators import make_operator
 from penstock.engine.program import OperatorProgram, Program
 from penstock.engine.steps import WatermarkStep
 from penstock.errors import CheckpointError
 from penstock.runtime.channels import Channel, SplitTable, combine
-from penstock.runtime.keys import KeyTable
+from penstock.runtime.keys import KeyTable, key_hash
 from penstock.runtime.operator import OperatorContext, SubtaskContext
 from penstock.runtime.records import Records, Tags
 from penstock.runtime.slot import Advance, Emissions, SlotLoop
 from penstock.runtime.state.backend import StateBackend, Table, Tables
+from penstock.runtime.state.cell import SlotCell
 from penstock.runtime.store import Store
 from penstock.runtime.timers import TimerQueue
 from penstock.state import ValueStateDescriptor
@@ -56,6 +59,7 @@ class SlotMeta(msgspec.Struct):
     edges: dict[str, Edge] = {}
     watermarks: dict[str, int] = {}
     tables: list[Table] = []
+    broadcast: dict[str, int] = {}  # a running hash of each operator's changes to broadcast state: equal in all slots
     ended: bool = False
 
 
@@ -101,7 +105,9 @@ class _Running:
 class LevelHost:
     """All operators of one level in one slot. Made once per worker; the store under it changes from batch to batch."""
 
-    def __init__(self, program: Program, level: int, slot: int, store: Store, meta: SlotMeta) -> None:
+    def __init__(
+        self, program: Program, level: int, slot: int, store: Store, meta: SlotMeta, materials: Materials | None = None
+    ) -> None:
         self.program = program
         self.level = level
         self.slot = slot
@@ -110,6 +116,7 @@ class LevelHost:
         self.tables = Tables(meta.tables)
         self._operators = program.operators_at(level)
         self._running = {o.number: _Running(o, self) for o in self._operators if slot < o.parallelism}
+        self._materials = materials if materials is not None else MemoryMaterials()
         self._out = Bundles()
         self._mid_marks: dict[int, ChunkMarks] = {}
         self._before: dict[int, SplitTable] = {}
@@ -168,7 +175,7 @@ class LevelHost:
             watermarks=dict(self.meta.watermarks),
             records=counts,
             late=late,
-            broadcast={},
+            broadcast=dict(self.meta.broadcast),
             ended=self.meta.ended,
         )
 
@@ -195,6 +202,9 @@ class LevelHost:
         if control is not None:
             self._control(control)
         self._marks(chunks, passed, fresh_run or first, now)
+        if control is not None and control.end:  # also of splits that spoke in this batch only
+            for stream in self._listened():
+                self._table_of(stream).end_all()
         for relay in relays.values():
             self._relay(relay)
         return _Clock(now, chunks, list(relays.values()))
@@ -231,8 +241,6 @@ class LevelHost:
             table, source = self._table_of(stream), self.program.streams[stream].source
             table.known(control.known.get(source, ()))
             table.ended(control.ended.get(source, ()))
-            if control.end:
-                table.end_all()
 
     def _marks(self, chunks: list[Marks], passed: int, fresh_run: bool, now: int) -> None:
         for stream in self._listened():
@@ -286,7 +294,9 @@ class LevelHost:
         self.meta.watermarks[program.uid] = end
         running = self._running.get(program.number)
         if running is not None:
-            records = self._records(program, [f for f in frames if isinstance(f, Rows) and f.operator == program.number], clock)
+            records = self._records(
+                program, [f for f in frames if isinstance(f, Rows) and f.operator == program.number], clock
+            )
             counts[program.uid] = len(records.values)
             if program.spec.kind == "generator":
                 self._generate(running, records, frames)
@@ -295,6 +305,8 @@ class LevelHost:
                 self._emit(running, emissions, clock.now)
             running.backend.clean()
             running.backend.flush()
+            if program.spec.kind == "broadcast":
+                self._hash_broadcast(program.uid)
             running.context.event_timers.flush()
             running.context.processing_timers.flush()
             if (earliest := running.context.processing_timers.earliest) is not None:
@@ -330,7 +342,23 @@ class LevelHost:
         rank = source + (0 if self.program.sources[source].only_broadcast else len(self.program.sources))
         return (rank << 32) + clock.split_order(frame.stream, self._table_of(frame.stream))[frame.split]
 
+    def _hash_broadcast(self, uid: str) -> None:
+        """All slots change broadcast state alike (time.md 6.2); the driver compares these hashes when it commits."""
+        tables = {t.number.to_bytes(2, "big"): t.name.encode() for t in self.tables.all() if t.operator == uid}
+        changed = [
+            (tables[key[:2]], key[4:], value)
+            for key, value in self.store.changes().items()
+            if key[2:4] == SlotCell.GROUP and key[:2] in tables
+        ]
+        if changed:
+            changed.sort(key=lambda c: c[:2])
+            before = self.meta.broadcast.get(uid, 0)
+            self.meta.broadcast[uid] = key_hash(msgspec.msgpack.encode((before, changed)))
+
     def _emit(self, running: _Running, emissions: Emissions, now: int) -> None:
+        if running.program.spec.kind == "materialize":
+            self._emit_materialized(running, emissions, now)
+            return
         if not emissions.values:
             return
         base = Base(emissions.timestamps(), emissions.tags, now)
@@ -342,6 +370,14 @@ class LevelHost:
                     running.sides[tag].run(flow.derive([emissions.values[i][1] for i in at], at), NO_CHUNK, self._out)
             flow = flow.derive([emissions.values[i] for i in main], main)
         running.chain.run(flow, NO_CHUNK, self._out)
+
+    def _emit_materialized(self, running: _Running, emissions: Emissions, now: int) -> None:
+        """Emits what the first run of this batch stored, whatever this run computed (time.md 8.3)."""
+        data = materials.pack(emissions.values, emissions.timestamps(), emissions.tags())
+        kept = self._materials.keep(running.program.uid, self.slot, self.meta.batch - 1, data)
+        values, timestamps, tags = materials.unpack(kept)
+        if values:
+            running.chain.run(Flow(values, Base(timestamps, lambda: tags, now)), NO_CHUNK, self._out)
 
     def _generate(self, running: _Running, records: Records, frames: list[Frame]) -> None:
         """A watermark generator with memory: runs split by split, and speaks for the splits to all slots behind it."""
@@ -426,7 +462,13 @@ class _Clock:
 
     def explicit(self, program: OperatorProgram, end: int) -> list[int]:
         """The explicit watermarks that all slots of an operator step through."""
-        found = {min(m, end) for (stream, _), cs in self._chunks.items() if stream in program.streams for c in cs for m in c.explicit}
+        found = {
+            min(m, end)
+            for (stream, _), cs in self._chunks.items()
+            if stream in program.streams
+            for c in cs
+            for m in c.explicit
+        }
         found |= {min(m, end) for r in self._relays if r.operator in program.edges for m in r.marks}
         return sorted(found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,6 +45,7 @@ class Mapper:
         out = Bundles()
         transient: set[str] = set()
         count = 0
+        began = time.perf_counter()
         for chunk in self._source.source.read(task):
             count += len(chunk.values)
             if chunk.transient:
@@ -52,7 +54,7 @@ class Mapper:
             self._run(chunk, out)
             yield from out.take_full()
         self._tell(waiting, transient, out)
-        out.add(SINKS, self._place.slot, Counted(self._source.number, count))
+        out.add(SINKS, self._place.slot, Counted(self._source.number, count, time.perf_counter() - began))
         yield from out.take_all()
 
     def _run(self, chunk: Chunk, out: Bundles) -> None:
@@ -94,6 +96,13 @@ class Mapper:
             for level in streams[number].levels:
                 for slot in range(self._program.parallelism):
                     frame = Marks(
-                        number, split, self._starts[split], marks.mark, marks.count, marks.explicit, waiting, split in transient
+                        number,
+                        split,
+                        self._starts[split],
+                        marks.mark,
+                        marks.count,
+                        marks.explicit,
+                        waiting,
+                        split in transient,
                     )
                     out.add(level, slot, frame)

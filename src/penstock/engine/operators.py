@@ -56,6 +56,7 @@ FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator]] = {
     "process": _process,
     "broadcast": _broadcast,
     "exchange": _exchange,
+    "materialize": _exchange,
     "factory": _factory,
 }
 
@@ -64,5 +65,7 @@ def make_operator(program: OperatorProgram, slot: int) -> Operator:
     """The running operator of a slot."""
     factory = FACTORIES.get(program.spec.kind)
     if factory is None:
-        raise PlanError("UNKNOWN_OPERATOR", f"Operator '{program.name}' is of kind '{program.spec.kind}', which nothing runs.")
+        raise PlanError(
+            "UNKNOWN_OPERATOR", f"Operator '{program.name}' is of kind '{program.spec.kind}', which nothing runs."
+        )
     return factory(program, slot)

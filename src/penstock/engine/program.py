@@ -91,7 +91,8 @@ class Program:
     def describe(self) -> list[dict[str, Any]]:
         """What a checkpoint remembers of the job's operators."""
         return [
-            {"uid": o.uid, "name": o.name, "kind": o.spec.kind, "keyed": o.spec.keyed, "level": o.level} for o in self.operators
+            {"uid": o.uid, "name": o.name, "kind": o.spec.kind, "keyed": o.spec.keyed, "level": o.level}
+            for o in self.operators
         ]
 
 
@@ -134,7 +135,12 @@ class _Builder:
 
     def _operator(self, number: int, node: OperatorNode) -> OperatorProgram:
         return OperatorProgram(
-            number, node.uid, node.name, self._levels.level_of[node.id], node.spec, node.parallelism or self._graph.parallelism
+            number,
+            node.uid,
+            node.name,
+            self._levels.level_of[node.id],
+            node.spec,
+            node.parallelism or self._graph.parallelism,
         )
 
     def _generated_stream(self, node: OperatorNode) -> int:
@@ -191,7 +197,9 @@ class _Builder:
     def _watermarks(self, node: WatermarkNode, stream: int, root: OperatorProgram | None) -> WatermarkStep:
         source = self._streams[stream].source if stream >= 0 else -1
         operator = -1 if root is None else root.number
-        self._streams.append(StreamProgram(f"{node.uid}@{source}/{operator}", source, operator, node.strategy.idle_timeout))
+        self._streams.append(
+            StreamProgram(f"{node.uid}@{source}/{operator}", source, operator, node.strategy.idle_timeout)
+        )
         step = WatermarkStep(node.name, len(self._streams) - 1, node.strategy)
         step.next = self._behind(node, step.stream, root)
         return step
@@ -212,7 +220,15 @@ class _Builder:
         consumer, number = reader
         target = self._operators[consumer.id]
         return SendStep(
-            node.name, target.level, target.number, number, stream, node.kind, node.selector, node.partitioner, target.parallelism
+            node.name,
+            target.level,
+            target.number,
+            number,
+            stream,
+            node.kind,
+            node.selector,
+            node.partitioner,
+            target.parallelism,
         )
 
     def _listen(self, sources: list[SourceProgram]) -> None:

@@ -23,7 +23,15 @@ from penstock.state import (
     ValueStateDescriptor,
 )
 
-__all__ = ["KeyedContext", "OnTimerContext", "OutputTag", "ProcessContext", "RuntimeContext", "TimeDomain", "TimerService"]
+__all__ = [
+    "KeyedContext",
+    "OnTimerContext",
+    "OutputTag",
+    "ProcessContext",
+    "RuntimeContext",
+    "TimeDomain",
+    "TimerService",
+]
 
 
 class TimeDomain:

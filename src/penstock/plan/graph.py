@@ -51,7 +51,9 @@ class JobGraph:
     def validate(self) -> None:
         """Refuses what cannot run, in the words of the program."""
         if not self.sinks:
-            raise PlanError("NO_SINK", f"Job '{self.name}' has no sink, so nothing would come out. Add sink_to() or print().")
+            raise PlanError(
+                "NO_SINK", f"Job '{self.name}' has no sink, so nothing would come out. Add sink_to() or print()."
+            )
         seen: dict[str, Node] = {}
         for node in self.nodes:
             other = seen.setdefault(node.uid, node)

@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.plan.graph import JobGraph
-from penstock.plan.nodes import ExchangeSpec, GeneratorSpec, Node, OperatorNode, PartitionNode, SourceNode, WatermarkNode
+from penstock.plan.nodes import (
+    ExchangeSpec,
+    GeneratorSpec,
+    Node,
+    OperatorNode,
+    PartitionNode,
+    SourceNode,
+    WatermarkNode,
+)
 
 
 @dataclass(frozen=True)
@@ -60,9 +68,15 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
         nodes.append(node)
         if isinstance(node, WatermarkNode) and needs_split_host(node):
             fresh += 2
-            by_split = PartitionNode(id=fresh - 1, name="by split", uid=f"{node.uid}#split", inputs=node.inputs, kind="split")
+            by_split = PartitionNode(
+                id=fresh - 1, name="by split", uid=f"{node.uid}#split", inputs=node.inputs, kind="split"
+            )
             host = OperatorNode(
-                id=fresh, name=node.name, uid=f"{node.uid}#generator", inputs=(by_split.id,), spec=GeneratorSpec(node.strategy)
+                id=fresh,
+                name=node.name,
+                uid=f"{node.uid}#generator",
+                inputs=(by_split.id,),
+                spec=GeneratorSpec(node.strategy),
             )
             nodes[-1:] = [by_split, host]
             renamed[node.id] = host.id
@@ -98,6 +112,3 @@ def _rewired(node: Node, renamed: dict[int, int]) -> Node:
     if isinstance(node, OperatorNode) or not any(i in renamed for i in node.inputs):
         return node
     return replace(node, inputs=tuple(renamed.get(i, i) for i in node.inputs))
-
-
-

@@ -44,7 +44,10 @@ class TransformNode(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionNode(Node):
-    """How elements are spread over subtasks: "key", "rebalance", "shuffle", "rescale", "forward", "broadcast", "global", "custom"."""
+    """How elements are spread over subtasks.
+
+    Kinds: "key", "rebalance", "shuffle", "rescale", "forward", "broadcast", "global", "custom", "split".
+    """
 
     kind: str
     selector: Any = None

@@ -66,8 +66,8 @@ class SplitTable(msgspec.Struct, array_like=True):
             self.splits.setdefault(name, Channel()).ended = True
 
     def end_all(self) -> None:
-        for channel in self.splits.values():
-            channel.ended = True
+        """Ends the stream, also one that never had a split."""
+        self.ended([*self.splits] or ["*"])
 
     def mark(self, name: str, mark: int) -> None:
         channel = self.splits.setdefault(name, Channel())

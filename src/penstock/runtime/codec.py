@@ -64,7 +64,9 @@ class TypedCodec:
         try:
             return TYPED + self._encode(value)
         except (TypeError, OverflowError) as error:
-            raise StateError("STATE_VALUE", f"{value!r} does not fit the declared type {self.schema}: {error}.") from error
+            raise StateError(
+                "STATE_VALUE", f"{value!r} does not fit the declared type {self.schema}: {error}."
+            ) from error
 
     def decode(self, data: bytes) -> Any:
         if data[0] == 1:

@@ -93,7 +93,9 @@ class KeyTable(dict[Any, KeyIdentity]):
 def _canonical(key: Any) -> tuple[Any, bool]:
     """A value that msgpack encodes in one way only, and whether it decodes to an equal key."""
     if key is None:
-        raise KeyError_("KEY_IS_NONE", "The key of an element is None. A key must be a value; filter such elements out first.")
+        raise KeyError_(
+            "KEY_IS_NONE", "The key of an element is None. A key must be a value; filter such elements out first."
+        )
     if isinstance(key, enum.Enum) and not isinstance(key, (str, int)):
         return _object(key, key.name)
     if isinstance(key, str):
@@ -144,7 +146,9 @@ def _object(key: Any, content: Any) -> tuple[Any, bool]:
 def _from_extension(code: int, data: memoryview) -> Any:
     if code == _BIG_INT:
         return int(bytes(data))
-    raise KeyError_("KEY_NOT_PLAIN", f"A key with extension {code} is not decoded from its bytes; it is stored beside them.")
+    raise KeyError_(
+        "KEY_NOT_PLAIN", f"A key with extension {code} is not decoded from its bytes; it is stored beside them."
+    )
 
 
 def _thaw(key: Any) -> Any:

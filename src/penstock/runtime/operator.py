@@ -42,7 +42,9 @@ class OperatorContext(OnTimerContext, TimerService):
     per record.
     """
 
-    def __init__(self, backend: StateBackend, event: TimerQueue, processing: TimerQueue, runtime: SubtaskContext) -> None:
+    def __init__(
+        self, backend: StateBackend, event: TimerQueue, processing: TimerQueue, runtime: SubtaskContext
+    ) -> None:
         self.backend = backend
         self.event_timers = event
         self.processing_timers = processing
@@ -103,7 +105,7 @@ class OperatorContext(OnTimerContext, TimerService):
     def random(self) -> random.Random:
         key = self.backend.keys[self.cell.at].encoded
         if self._random is None or self._random_for != key:
-            self._random = random.Random(self._seed(key))  # noqa: S311 - repeatability is the point
+            self._random = random.Random(self._seed(key))
             self._random_for = key
         return self._random
 

@@ -41,7 +41,9 @@ class Tags:
     def of_source(cls, watermark: Column, origin: int, position: Column) -> Tags:
         n = len(watermark)
         zeros = np.zeros(n, np.int64)
-        return cls(watermark, np.ones(n, np.int64), np.full(n, origin, np.int64), position, zeros, np.arange(n, dtype=np.int64))
+        return cls(
+            watermark, np.ones(n, np.int64), np.full(n, origin, np.int64), position, zeros, np.arange(n, dtype=np.int64)
+        )
 
     @classmethod
     def concatenate(cls, parts: list[Tags]) -> Tags:

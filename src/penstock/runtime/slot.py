@@ -45,7 +45,9 @@ class Emissions:
     records: Records
     values: list[Any] = field(default_factory=list)
     emitters: list[int] = field(default_factory=list)
-    fired: list[tuple[int, int, int, int, int]] = field(default_factory=list)  # watermark, phase, due, key hash, timestamp
+    fired: list[tuple[int, int, int, int, int]] = field(
+        default_factory=list
+    )  # watermark, phase, due, key hash, timestamp
     key_table: KeyTable | None = None  # of a keyed operator
     stamps: dict[int, int] = field(default_factory=dict)  # timestamps of emissions that have their own
 

@@ -68,6 +68,10 @@ class Store:
             if mine is not None:
                 yield key, mine
 
+    def changes(self) -> Changes:
+        """What changed so far; to look at."""
+        return self._changes
+
     def take_changes(self) -> Changes:
         changes, self._changes = self._changes, {}
         return changes
@@ -80,7 +84,8 @@ class MemoryBase:
         self.entries: SortedDict[bytes, bytes] = SortedDict()
 
     def get(self, key: bytes) -> bytes | None:
-        return self.entries.get(key)
+        found: bytes | None = self.entries.get(key)
+        return found
 
     def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
         for key in list(self.entries.irange(start, stop, inclusive=(True, False))):

@@ -141,7 +141,9 @@ class TimerQueue:
         added = {}
         for time, key, namespace in self._added:
             known = keys[key]
-            added[table + self._stored_key(time, key, namespace)] = len(known.encoded).to_bytes(4, "big") + freeze_key(key, known)
+            added[table + self._stored_key(time, key, namespace)] = len(known.encoded).to_bytes(4, "big") + freeze_key(
+                key, known
+            )
         for stored in gone:
             store.delete(stored)
         for stored, value in added.items():

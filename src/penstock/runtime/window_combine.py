@@ -7,6 +7,8 @@ late for the same windows, and the operator judges the partial as one record.
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,13 +97,13 @@ def combine_chunk(
     """
     if not keys:
         return Partials([], [], column([]), column([]))
-    numbers: dict[Any, int] = {}
-    codes = column([numbers.setdefault(key, len(numbers)) for key in keys])
+    numbers: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
+    codes = np.fromiter(map(numbers.__getitem__, keys), np.int64, len(keys))
+    distinct = list(numbers)
     times, classes, passed = _classes(assigner, timestamps, watermarks)
     groups, first = _groups(codes, times, classes, (assigner.grid() or (1, 0))[0])
     counts = np.bincount(groups)
     accumulators = counts.tolist() if aggregate.kind == "count" else _fold(aggregate, groups, values, counts)
-    distinct = list(numbers)
     return Partials(
         [distinct[code] for code in codes[first].tolist()],
         [Partial(*p) for p in zip(times[first].tolist(), accumulators, counts.tolist(), strict=True)],
@@ -173,10 +175,12 @@ def _fold(aggregate: NamedAggregate, groups: Column, values: Any, counts: Column
         return list(zip(totals.tolist(), counts.tolist(), strict=True))
     if aggregate.kind == "min":
         least = np.full(len(counts), _LARGEST if whole else np.nan, numbers.dtype)
-        (np.minimum if whole else np.fmin).at(least, groups, numbers)
+        with np.errstate(invalid="ignore"):  # NaN
+            (np.minimum if whole else np.fmin).at(least, groups, numbers)
         return list(least.tolist())
     most = np.full(len(counts), MIN_WATERMARK if whole else -np.inf, numbers.dtype)
-    np.maximum.at(most, groups, numbers)
+    with np.errstate(invalid="ignore"):
+        np.maximum.at(most, groups, numbers)
     return list(most.tolist())
 
 

@@ -80,10 +80,13 @@ def _resumed(folder: str, program: Program) -> Checkpoint:
     except OSError as error:
         raise CheckpointError(
             "NO_CHECKPOINT",
-            f"{folder} holds no checkpoint of a Penstock job (penstock/job.json cannot be read). Give the folder that the job printed.",
+            f"{folder} holds no checkpoint of a Penstock job (penstock/job.json cannot be read). "
+            "Give the folder that the job printed.",
         ) from error
     except ValueError as error:
-        raise CheckpointError("CHECKPOINT_DAMAGED", f"{_file(folder)} cannot be read: {error}. Resume from another one.") from error
+        raise CheckpointError(
+            "CHECKPOINT_DAMAGED", f"{_file(folder)} cannot be read: {error}. Resume from another one."
+        ) from error
     differences = _differences(saved, _memory(program, saved["job_id"]))
     if differences:
         raise CheckpointError(

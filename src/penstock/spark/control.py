@@ -29,7 +29,7 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder: RunFolder | None = folder
-        key, data = folder.program()
+        _key, data = folder.program()
         program = unpickle_program(data)
         self._facts = folder.facts()
         self._parallelism = program.parallelism
@@ -44,16 +44,16 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_folder": None, "_sources": [], "_script": None}
 
-    def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
+    def initialOffset(self) -> Offset:
         return {"n": 0, "run": "", "clock": None, "known": {}, "ended": {}, "end": False}
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+    def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable()
 
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+    def prepareForTriggerAvailableNow(self) -> None:
         """Jobs end by this source's own word."""
 
-    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802 - Spark's name
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
         if start["end"]:
             self._finish(start)
             return start
@@ -80,7 +80,12 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ended = {str(i): list(step.ended) for i in range(len(self._sources))} if step.ended else {}
         run = self._facts["run"] if step.run is None else str(step.run)
         return self._moved(
-            start, run=run, clock=step.clock if step.clock is not None else start["clock"] or 0, known=known, ended=ended, end=step.end
+            start,
+            run=run,
+            clock=step.clock if step.clock is not None else start["clock"] or 0,
+            known=known,
+            ended=ended,
+            end=step.end,
         )
 
     def _decided(self, start: Offset) -> Offset:
@@ -122,7 +127,9 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from to_arrow(self._bundles(partition.value), self._parallelism)
 
     def _bundles(self, offset: Offset) -> Iterator[Bundle]:
-        control = Control(offset["run"], offset["clock"], _by_source(offset["known"]), _by_source(offset["ended"]), offset["end"])
+        control = Control(
+            offset["run"], offset["clock"], _by_source(offset["known"]), _by_source(offset["ended"]), offset["end"]
+        )
         out = Bundles()
         for level in self._levels:
             for slot in range(self._parallelism if level else 1):
@@ -152,5 +159,5 @@ class PenstockControl(DataSource):
     def schema(self) -> str:
         return ROW_SCHEMA
 
-    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
         return ControlReader(RunFolder(self.options["folder"]))

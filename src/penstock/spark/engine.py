@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql.functions import current_timestamp, unix_millis
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock import errors
@@ -114,10 +114,12 @@ class SparkJob:
         for source in (PenstockSource, PenstockControl, PenstockRouter):
             self.session.dataSource.register(source)
         rows = self._read("penstock_control")
-        rows = reduce(DataFrame.unionByName, [self._read("penstock_source", source=str(s.number)) for s in program.sources], rows)
+        rows = reduce(
+            DataFrame.unionByName, [self._read("penstock_source", source=str(s.number)) for s in program.sources], rows
+        )
         for level in range(1, program.depth + 1):
             processor = SlotProcessor(self.run_id, data, level, program.parallelism, settings)
-            timed = rows.withColumn("t", F.unix_millis(F.current_timestamp()))
+            timed = rows.withColumn("t", unix_millis(current_timestamp()))
             rows = timed.groupBy("slot").transformWithState(processor, ROW_SCHEMA, "Append", "None")
         self._began = time.monotonic()
         writer = rows.writeStream.format("penstock_router").option("folder", str(self.folder.path)).outputMode("append")
@@ -140,8 +142,12 @@ class SparkJob:
         configuration = self._configuration
         root = configuration.get(LOCAL_DIR) or str(Path(tempfile.gettempdir(), "penstock-state"))
         remove_unused(root, configuration.get(LOCAL_KEEP))
-        policy = FoldPolicy(configuration.get(LOG_FRACTION), configuration.get(LOG_LEAST), configuration.get(FOLD_RATIO))
-        return HostSettings(f"{root}/{self.checkpoint.job_id}", configuration.get(LOCAL_LIMIT), policy)
+        policy = FoldPolicy(
+            configuration.get(LOG_FRACTION), configuration.get(LOG_LEAST), configuration.get(FOLD_RATIO)
+        )
+        return HostSettings(
+            f"{root}/{self.checkpoint.job_id}", configuration.get(LOCAL_LIMIT), policy, self.checkpoint.materialized
+        )
 
     # -- until it ends
 

@@ -31,7 +31,7 @@ class ProgramPickler(cloudpickle.Pickler):  # type: ignore[misc]
 
 
 def _reduced_struct(struct: type[msgspec.Struct]) -> Any:
-    fields = []
+    fields: list[Any] = []
     for field in msgspec.structs.fields(struct):
         if field.default_factory is not msgspec.NODEFAULT:
             fields.append((field.name, field.type, msgspec.field(default_factory=field.default_factory)))
@@ -40,9 +40,14 @@ def _reduced_struct(struct: type[msgspec.Struct]) -> Any:
         else:
             fields.append((field.name, field.type))
     config = struct.__struct_config__
-    options = {n: getattr(config, n) for n in ("frozen", "eq", "order", "array_like", "gc", "tag", "tag_field", "omit_defaults")}
+    options = {
+        n: getattr(config, n)
+        for n in ("frozen", "eq", "order", "array_like", "gc", "tag", "tag_field", "omit_defaults")
+    }
     methods = {
-        n: v for n, v in vars(struct).items() if isinstance(v, (types.FunctionType, classmethod, staticmethod, property))
+        n: v
+        for n, v in vars(struct).items()
+        if isinstance(v, (types.FunctionType, classmethod, staticmethod, property))
     }
     identity = _ids.setdefault(struct, uuid.uuid4().hex)
     bases = tuple(b for b in struct.__bases__)
@@ -50,7 +55,12 @@ def _reduced_struct(struct: type[msgspec.Struct]) -> Any:
 
 
 def _make_struct(
-    identity: str, name: str, fields: list[Any], bases: tuple[type, ...], methods: dict[str, Any], options: dict[str, Any]
+    identity: str,
+    name: str,
+    fields: list[Any],
+    bases: tuple[type, ...],
+    methods: dict[str, Any],
+    options: dict[str, Any],
 ) -> type:
     """The same class however often it is unpickled in a worker."""
     if identity not in _made:

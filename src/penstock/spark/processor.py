@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,7 @@ class HostSettings(msgspec.Struct, frozen=True):
     local_folder: str
     size_limit: int
     policy: FoldPolicy
+    materialized: str
 
 
 class SparkMap:
@@ -58,7 +60,8 @@ class SlotProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._map = SparkMap(handle.getMapState("log", "k string", "v binary"))
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        clock = [time.perf_counter()]
         slot = slots(self._parallelism)[key[0]]
         bundles, timestamp = [], 0
         for row in rows:
@@ -67,12 +70,15 @@ class SlotProcessor(StatefulProcessor):
         folder = f"{self._settings.local_folder}/{self._level}-{slot}"
         copy = worker.copy_of(folder, self._settings.size_limit)
         log = StateLog(self._map, copy, self._settings.policy)
+        clock.append(time.perf_counter())
         view = log.begin()
+        clock.append(time.perf_counter())
         try:
             header = log.header
             meta = SlotMeta() if header is None else _meta_decoder.decode(header.meta)
-            host = worker.host_of(self._key, self._program, self._level, slot, view, meta)
+            host = worker.host_of(self._key, self._program, self._level, slot, view, meta, self._settings.materialized)
             out = host.run(bundles, timestamp)
+            clock.append(time.perf_counter())
             committed = log.commit(host.store.take_changes(), _meta_encode(host.meta))
         finally:
             log.end()
@@ -85,6 +91,9 @@ class SlotProcessor(StatefulProcessor):
         if report is not None:
             report.state_bytes = committed.base_bytes + committed.log_bytes
             report.delta_bytes = log.written
+            clock.append(time.perf_counter())
+            steps = zip(("read", "catch up", "run", "commit"), clock, clock[1:], strict=False)
+            report.seconds = {name: round(after - before, 4) for name, before, after in steps}
             last = Bundles()
             last.add(SINKS, slot, report)
             for to, level, blob in last.take_all():

@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, Data
 from penstock.connectors.sink import SinkWriter, WriteTask
 from penstock.engine.body import unpack_body
 from penstock.engine.frames import Counted, Output, Report, decode_bundle, unpack_column, unpack_tags
+from penstock.errors import StateError
 from penstock.spark import worker
 from penstock.spark.processor import ROW_SCHEMA
 from penstock.spark.run_folder import RunFolder
@@ -27,6 +28,7 @@ class Written(WriterCommitMessage):
     reports: list[bytes] = field(default_factory=list)
     counted: dict[int, int] = field(default_factory=dict)
     outputs: dict[int, int] = field(default_factory=dict)
+    mapping: float = 0.0
 
 
 class RouterWriter(DataSourceStreamArrowWriter):
@@ -54,6 +56,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
                             message.reports.append(msgspec.json.encode(frame))
                         elif isinstance(frame, Counted):
                             message.counted[frame.source] = message.counted.get(frame.source, 0) + frame.count
+                            message.mapping += frame.seconds
             for number, writer in writers.items():
                 if (prepared := writer.prepare()) is not None:
                     message.prepared[number] = prepared
@@ -64,7 +67,9 @@ class RouterWriter(DataSourceStreamArrowWriter):
         return message
 
     @staticmethod
-    def _output(frame: Output, sinks: list[Any], writers: dict[int, SinkWriter], task: WriteTask, message: Written) -> None:
+    def _output(
+        frame: Output, sinks: list[Any], writers: dict[int, SinkWriter], task: WriteTask, message: Written
+    ) -> None:
         writer = writers.get(frame.sink)
         if writer is None:
             writer = writers[frame.sink] = sinks[frame.sink].writer(task)
@@ -73,8 +78,10 @@ class RouterWriter(DataSourceStreamArrowWriter):
             tags = unpack_tags(frame.tags) if frame.tags else None
             writer.write(unpack_body(frame.body)[1], unpack_column(frame.timestamps), tags)
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         written = [m for m in messages if isinstance(m, Written)]
+        reports = [msgspec.json.decode(r, type=Report) for m in written for r in m.reports]
+        _compare_broadcast(reports)
         sinks = worker.program_of(self._key, self._data).sinks
         folder = RunFolder(self._folder)
         letters = {}
@@ -82,17 +89,29 @@ class RouterWriter(DataSourceStreamArrowWriter):
             prepared = [m.prepared[number] for m in written if number in m.prepared]
             letters[number] = sink.commit(batchId, prepared) or []
         folder.post(batchId, letters)
-        folder.tell_report(_summary(batchId, written))
+        folder.tell_report(_summary(batchId, written, reports))
 
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         written = [m for m in messages if isinstance(m, Written)]
         for number, sink in enumerate(worker.program_of(self._key, self._data).sinks):
             sink.abort(batchId, [m.prepared[number] for m in written if number in m.prepared])
 
 
-def _summary(batch: int, written: list[Written]) -> dict[str, Any]:
+def _compare_broadcast(reports: list[Report]) -> None:
+    """Every slot keeps its own copy of broadcast state; they must be equal (time.md 6.2)."""
+    seen: dict[str, int] = {}
+    for report in reports:
+        for uid, hashed in report.broadcast.items():
+            if seen.setdefault(uid, hashed) != hashed:
+                raise StateError(
+                    "BROADCAST_DIFFERS",
+                    f"The subtasks of operator '{uid}' changed their copies of broadcast state in different ways. "
+                    "process_broadcast_element must do the same everywhere: no subtask index, clock or randomness in it.",
+                )
+
+
+def _summary(batch: int, written: list[Written], reports: list[Report]) -> dict[str, Any]:
     """All reports of a batch as one."""
-    reports = [msgspec.json.decode(r, type=Report) for m in written for r in m.reports]
     wakes = [r.wake for r in reports if r.wake is not None]
     records: dict[str, int] = {}
     late: dict[str, int] = {}
@@ -112,7 +131,18 @@ def _summary(batch: int, written: list[Written]) -> dict[str, Any]:
         "outputs": {str(s): sum(m.outputs.get(s, 0) for m in written) for s in {s for m in written for s in m.outputs}},
         "state_bytes": sum(r.state_bytes for r in reports),
         "delta_bytes": sum(r.delta_bytes for r in reports),
+        "seconds": {"map": round(sum(m.mapping for m in written), 4), **_spent(reports)},
     }
+
+
+def _spent(reports: list[Report]) -> dict[str, float]:
+    """Seconds of all slots together, by what they were spent on."""
+    spent: dict[str, float] = {}
+    for report in reports:
+        for name, seconds in report.seconds.items():
+            name = f"level {report.level} {name}"
+            spent[name] = round(spent.get(name, 0) + seconds, 4)
+    return spent
 
 
 class PenstockRouter(DataSource):
@@ -125,5 +155,5 @@ class PenstockRouter(DataSource):
     def schema(self) -> str:
         return ROW_SCHEMA
 
-    def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
+    def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamWriter:
         return RouterWriter(RunFolder(self.options["folder"]))

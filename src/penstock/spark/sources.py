@@ -25,7 +25,8 @@ def to_arrow(bundles: Iterator[Bundle], parallelism: int) -> Iterator[pa.RecordB
     label = labels(parallelism)
     for slot, level, blob in bundles:
         yield pa.record_batch(
-            [pa.array([label[slot]], pa.int32()), pa.array([level], pa.int32()), pa.array([blob], pa.binary())], _ARROW_SCHEMA
+            [pa.array([label[slot]], pa.int32()), pa.array([level], pa.int32()), pa.array([blob], pa.binary())],
+            _ARROW_SCHEMA,
         )
 
 
@@ -56,19 +57,20 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What executors get: the program, nothing of the driver's."""
         return {**self.__dict__, "_folder": None, "_source": None, "_told": None}
 
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+    def initialOffset(self) -> dict[str, Any]:
         assert self._source is not None
         return self._source.initial()
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+    def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable()  # sources admit by their own limits
 
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+    def prepareForTriggerAvailableNow(self) -> None:
         """Jobs end by the control source, not by this trigger."""
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """What is planned was committed up to `start`: so this is the place to tell which splits have ended."""
-        assert self._source is not None and self._folder is not None
+        assert self._source is not None
+        assert self._folder is not None
         told = {"splits": self._source.splits(start), "ended": self._source.ended(start)}
         if told != self._told:
             self._folder.tell_source(self._number, told)
@@ -100,5 +102,5 @@ class PenstockSource(DataSource):
     def schema(self) -> str:
         return ROW_SCHEMA
 
-    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
         return SourceReader(RunFolder(self.options["folder"]), int(self.options["source"]))

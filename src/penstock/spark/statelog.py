@@ -109,7 +109,7 @@ class StateLog:
     def begin(self) -> CopyView:
         """Brings the working copy to the committed state and opens a view of it."""
         data = self._store.get(_HEADER)
-        self.header = None if data is None else _read_header(data)
+        self.header = None if data is None else read_header(data)
         self.written = 0
         for _ in range(3):
             try:
@@ -136,7 +136,7 @@ class StateLog:
                 copy.apply(deltas, header.seq, header.token, position)
                 return
         self.rebuilt = True
-        copy.rebuild(self._all_chunks(header), header.seq, header.token)
+        copy.rebuild(all_chunks(self._store, header), header.seq, header.token)
 
     def _deltas_after(self, position: tuple[int, bytes], header: Header) -> list[Changes] | None:
         """The deltas that a copy lacks; None when it stands on another history."""
@@ -145,44 +145,22 @@ class StateLog:
         while seq < header.seq:
             seq += 1
             blobs = self._copy.take_pending(seq, header.token) if seq == header.seq else None
-            chunks = [_delta_decoder.decode(b) for b in blobs] if blobs else self._read_delta(seq)
+            chunks = [_delta_decoder.decode(b) for b in blobs] if blobs else _read_delta(self._store, seq)
             if chunks[0].previous != token:
                 return None
             token = chunks[0].token
             found += [_changes(c.entries) for c in chunks]
         return found if token == header.token else None
 
-    def _read_delta(self, seq: int) -> list[Delta]:
-        first = self._must(f"d/{seq}/0")
-        chunks = [_delta_decoder.decode(first)]
-        for number in range(1, chunks[0].chunks):
-            chunks.append(_delta_decoder.decode(self._must(f"d/{seq}/{number}")))
-        return chunks
-
-    def _all_chunks(self, header: Header) -> Iterator[Changes]:
-        start = header.first_delta
-        if header.base is not None:
-            start = header.base.next_delta
-            for number in range(header.base.chunks):
-                flat = _chunk_decoder.decode(self._must(f"b/{header.base.generation}/{number}"))
-                yield dict(zip(flat[::2], flat[1::2], strict=True))
-        for seq in range(start, header.seq + 1):
-            for chunk in self._read_delta(seq):
-                yield _changes(chunk.entries)
-
-    def _must(self, key: str) -> bytes:
-        data = self._store.get(key)
-        if data is None:
-            raise CheckpointError(
-                "STATE_MISSING", f"The checkpoint lacks entry '{key}' of a slot's state: it is damaged. Resume from another one."
-            )
-        return data
-
     def commit(self, changes: Changes, meta: bytes) -> Header:
         """Writes a batch: its delta, some folding, and the header that makes both count."""
         old = self.header
         seq = 1 if old is None else old.seq + 1
-        header = Header(FORMAT, seq, secrets.token_bytes(8), meta, first_delta=1) if old is None else self._following(old, seq, meta)
+        header = (
+            Header(FORMAT, seq, secrets.token_bytes(8), meta, first_delta=1)
+            if old is None
+            else self._following(old, seq, meta)
+        )
         blobs = _delta_blobs(changes, b"empty" if old is None else old.token, header.token)
         for number, blob in enumerate(blobs):
             self._put(f"d/{seq}/{number}", blob)
@@ -287,7 +265,37 @@ class StateLog:
             self.view = None
 
 
-def _read_header(data: bytes) -> Header:
+def all_chunks(store: KeyValue, header: Header) -> Iterator[Changes]:
+    """The whole state: the base, then the deltas on top of it, in order."""
+    start = header.first_delta
+    if header.base is not None:
+        start = header.base.next_delta
+        for number in range(header.base.chunks):
+            flat = _chunk_decoder.decode(_must(store, f"b/{header.base.generation}/{number}"))
+            yield dict(zip(flat[::2], flat[1::2], strict=True))
+    for seq in range(start, header.seq + 1):
+        for chunk in _read_delta(store, seq):
+            yield _changes(chunk.entries)
+
+
+def _read_delta(store: KeyValue, seq: int) -> list[Delta]:
+    chunks = [_delta_decoder.decode(_must(store, f"d/{seq}/0"))]
+    for number in range(1, chunks[0].chunks):
+        chunks.append(_delta_decoder.decode(_must(store, f"d/{seq}/{number}")))
+    return chunks
+
+
+def _must(store: KeyValue, key: str) -> bytes:
+    data = store.get(key)
+    if data is None:
+        raise CheckpointError(
+            "STATE_MISSING",
+            f"The checkpoint lacks entry '{key}' of a slot's state: it is damaged. Resume from another one.",
+        )
+    return data
+
+
+def read_header(data: bytes) -> Header:
     header = _header_decoder.decode(data)
     if header.format > FORMAT:
         raise CheckpointError(

@@ -9,6 +9,7 @@ import msgspec
 
 from penstock.engine.host import LevelHost, SlotMeta
 from penstock.engine.mapper import Mapper
+from penstock.engine.materials import FileMaterials
 from penstock.engine.program import Program
 from penstock.runtime.store import Store
 from penstock.spark.pickling import unpickle_program
@@ -40,7 +41,9 @@ def mapper_of(key: str, data: bytes, source: int, subtask: int) -> Mapper:
     return mapper
 
 
-def host_of(key: str, data: bytes, level: int, slot: int, view: CopyView, meta: SlotMeta) -> LevelHost:
+def host_of(
+    key: str, data: bytes, level: int, slot: int, view: CopyView, meta: SlotMeta, materialized: str
+) -> LevelHost:
     """The host of a slot, with its functions opened once per worker; tables and clocks are those of the last batch."""
     tables = msgspec.msgpack.encode([(t.operator, t.name, t.number) for t in meta.tables])
     known = _hosts.get((key, level, slot))
@@ -52,7 +55,7 @@ def host_of(key: str, data: bytes, level: int, slot: int, view: CopyView, meta: 
     if known is not None:
         known[0].close()
     program_of(key, data)
-    return LevelHost(unpickle_program(data), level, slot, Store(view), meta)
+    return LevelHost(unpickle_program(data), level, slot, Store(view), meta, FileMaterials(materialized))
 
 
 def keep_host(key: str, host: LevelHost) -> None:

@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import lmdb
 import xxhash
@@ -205,14 +206,14 @@ class Raced(Exception):  # noqa: N818 - StateLog looks again
 class CopyView:
     """The entries of a working copy at one moment."""
 
-    def __init__(self, txn: lmdb.Transaction) -> None:
+    def __init__(self, txn: Any) -> None:  # lmdb's types allow for memory views, which we do not ask for
         self._txn = txn
 
     def get(self, key: bytes) -> bytes | None:
         if len(key) < _HASHED:
             value: bytes | None = self._txn.get(key)
             return value
-        data = self._txn.get(_stored_key(key))
+        data: bytes | None = self._txn.get(_stored_key(key))
         if data is None:
             return None
         full, value = _unhash(data)

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from types import TracebackType
 from typing import Any
 
@@ -100,14 +101,14 @@ class Harness:
 
     def sink(self, name: str) -> Collected:
         """The elements that reach a sink of the pipeline, by the sink's name or uid."""
-        return self._not_started().sink(name)
+        return self._pipeline.sink(name)
 
     def _not_started(self) -> WatchedPipeline:
         if self._now_running is not None:
             raise PlanError(
                 "HARNESS_STARTED",
                 "The harness runs already, and a stream can be looked at from the start only. "
-                "Call collect, side_output and sink before the first push.",
+                "Call collect and side_output before the first push.",
             )
         return self._pipeline
 
@@ -204,14 +205,12 @@ class Harness:
         """
         if self._reader is None:
             self._reader = SourceReader(self._pipeline.sources, self.parallelism, self._offsets)
-        readings = self._reader.batches()
-        for reading in (
-            readings if max_batches is None else (r for r, _ in zip(readings, range(max_batches), strict=False))
-        ):
+        for reading in islice(self._reader.batches(), max_batches):
             for number, splits in reading.known.items():
                 self._known[number] = list(dict.fromkeys([*self._known.get(number, ()), *splits]))
             self._follow(reading.clock, reading.run)
             self._run_batch(Inbox(ended=reading.ended, end=reading.end), reading.planned, [])
+            self._reader.commit(reading)
         return self
 
     # -- what can be seen

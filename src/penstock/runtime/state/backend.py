@@ -117,7 +117,8 @@ class StateBackend:
         return known
 
     def _make(self, descriptor: StateDescriptor, scope: str) -> Any:
-        cell: Cell = {"key": self.key_cell, "namespace": self.namespace_cell, "slot": self._slot_cell}[scope]
+        cells: dict[str, Cell] = {"key": self.key_cell, "namespace": self.namespace_cell, "slot": self._slot_cell}
+        cell = cells[scope]
         codec: Codec = codec_of(descriptor.value_type)
         if descriptor.ttl is not None:
             codec = StampedCodec(codec)

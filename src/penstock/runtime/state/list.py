@@ -103,7 +103,9 @@ class ListHandle:
                     store.delete(prefix + _bytes(number))
                 first = following
             else:
-                for number, data, value in zip(kept.numbers, kept.raw, kept.elements or (), strict=True) if kept.raw else ():
+                for number, data, value in (
+                    zip(kept.numbers, kept.raw, kept.elements or (), strict=True) if kept.raw else ()
+                ):
                     if data is not None and (now := encode(value)) != data:
                         store.put(prefix + _bytes(number), now)
             for value in kept.added:

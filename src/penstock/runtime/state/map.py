@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.runtime.codec import Codec, is_immutable
-from penstock.runtime.keys import encode_key, freeze_key, thaw_key
 from penstock.runtime.keys import KeyIdentity as _Identity
+from penstock.runtime.keys import encode_key, freeze_key, thaw_key
 from penstock.runtime.state.cell import Cell
 from penstock.runtime.store import Store, after_prefix
 

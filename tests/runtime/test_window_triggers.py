@@ -1,0 +1,152 @@
+"""Triggers: when windows fire, on windows that stand and on windows that merge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.runtime.window_driver import Driver, Event, Shown, Total, one_split
+
+from penstock.runtime.window_build import window_operator
+from penstock.windows import (
+    ContinuousEventTimeTrigger,
+    CountTrigger,
+    EventTimeSessionWindows,
+    EventTimeTrigger,
+    GlobalWindows,
+    ProcessingTimeTrigger,
+    PurgingTrigger,
+    SlidingEventTimeWindows,
+    Trigger,
+    TriggerResult,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+    Window,
+    WindowAssigner,
+)
+
+
+class Summed:
+    def apply(self, key: str, window: Window, elements: list[int]) -> list[str]:
+        return [f"{key}={sum(elements)}"]
+
+
+def fired(
+    assigner: WindowAssigner[Any, Any], trigger: Trigger[Any, Any], *batches: str, restarting: bool = False
+) -> list[list[str]]:
+    function = Summed() if isinstance(assigner, GlobalWindows) else Shown()
+    driver = Driver(
+        lambda: window_operator(assigner, aggregate=Total(), function=function, trigger=trigger), restarting=restarting
+    )
+    return driver.shown(one_split(*batches))
+
+
+def test_count_fires_with_every_nth_element_and_keeps_the_contents() -> None:
+    assert fired(TumblingEventTimeWindows.of(10), CountTrigger.of(2), "a@1 a@2 b@1 a@3 a@4", "b@2 !9") == [
+        ["a[0,10)=2", "a[0,10)=4"],
+        ["b[0,10)=2"],
+    ]
+
+
+def test_count_is_per_window() -> None:
+    assert fired(SlidingEventTimeWindows.of(10, 5), CountTrigger.of(2), "a@7 a@12 a@3") == [["a[5,15)=2", "a[0,10)=2"]]
+
+
+@pytest.mark.parametrize("restarting", [False, True])
+def test_purging_count_on_a_global_window(restarting: bool) -> None:
+    first = "k2@3000 k2@3999 k1@20 k1@0 k1@999 k2@1998 k2@1999"
+    second = "k2@1000 k1@10999 k2@1000 k2@1000 k2@1000"
+    trigger = PurgingTrigger.of(CountTrigger.of(4))
+    assert fired(GlobalWindows.create(), trigger, first, second, restarting=restarting) == [
+        ["k2=4"],
+        ["k1=4", "k2=4"],
+    ]
+
+
+@pytest.mark.parametrize("restarting", [False, True])
+def test_counts_of_merging_sessions_add_up(restarting: bool) -> None:
+    first = "k2@0=1 k2@1000=2 k2@2500=3 k2@3500=4 k1@10=1 k1@1000=2"
+    second = "k1@2500=3 k1@6000=1 k1@6500=2 k1@7000=3 k1@4500=10"
+    trigger = PurgingTrigger.of(CountTrigger.of(4))
+    assert fired(EventTimeSessionWindows.with_gap(3000), trigger, first, second, restarting=restarting) == [
+        ["k2[0,6500)=10"],
+        ["k1[10,10000)=22"],
+    ]
+
+
+@pytest.mark.parametrize("restarting", [False, True])
+def test_continuous_firing_on_merging_sessions(restarting: bool) -> None:
+    out = fired(
+        EventTimeSessionWindows.with_gap(3000),
+        ContinuousEventTimeTrigger.of(2000),
+        "k1@1500=1 k2@0=1 k2@2500=3 k2@1000=2 !2500",
+        "k2@4000=5 !3000",
+        "k1@4000=2 k2@3500=4 !4000",
+        restarting=restarting,
+    )
+    assert [sorted(o) for o in out] == [["k1[1500,4500)=1", "k2[0,5500)=6"], [], ["k1[1500,7000)=3", "k2[0,7000)=15"]]
+
+
+def test_continuous_firing_on_a_standing_window() -> None:
+    assert fired(
+        TumblingEventTimeWindows.of(10), ContinuousEventTimeTrigger.of(4), "a@1 !3 a@2 !4 a@5", "!8 a@6 !100"
+    ) == [
+        ["a[0,10)=2"],
+        ["a[0,10)=3", "a[0,10)=4"],
+    ]
+
+
+def test_an_event_trigger_may_close_windows_of_the_clock_early() -> None:
+    driver = Driver(
+        lambda: window_operator(
+            TumblingProcessingTimeWindows.of(10),
+            aggregate=Total(),
+            function=Shown(),
+            trigger=EventTimeTrigger.create(),
+        )
+    )
+    assert driver.shown(one_split("a@1 a@2 !8", now=3)) == [[]]
+    assert driver.shown(one_split("!9 a@3", now=3)) == [["a[0,10)=2", "a[0,10)=3"]]
+
+
+def test_a_clock_trigger_on_event_time_windows_fires_between_batches() -> None:
+    driver = Driver(
+        lambda: window_operator(
+            TumblingEventTimeWindows.of(10), aggregate=Total(), function=Shown(), trigger=ProcessingTimeTrigger.create()
+        )
+    )
+    assert driver.shown(one_split("a@1 a@2", now=100)) == [[]]
+    assert driver.shown(one_split("a@3", now=101)) == [["a[0,10)=2"]]
+    assert driver.shown(one_split("!9", now=102)) == [["a[0,10)=3"]]
+    assert driver.first.stored() == 0
+
+
+class Loud(Trigger[Event, Window]):
+    """A trigger of a user's own: fires at elements of 100 and more, purges at negative ones."""
+
+    def on_element(self, element: Event, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        if element.value < 0:
+            return TriggerResult.PURGE
+        return TriggerResult.FIRE if element.value >= 100 else TriggerResult.CONTINUE
+
+    def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
+        pass
+
+
+def test_a_trigger_of_the_users_own() -> None:
+    out = fired(TumblingEventTimeWindows.of(10), Loud(), "a@1 a@2=100 a@3 a@4=-1 a@5=7 a@6=200 !9")
+    assert out == [["a[0,10)=101", "a[0,10)=207"]]
+    assert not Loud().can_merge()
+    with pytest.raises(NotImplementedError, match="Loud"):
+        Loud().on_merge(Window.__new__(GlobalWindows.window_type), None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("result", list(TriggerResult))
+def test_results(result: TriggerResult) -> None:
+    assert (result.is_fire(), result.is_purge()) == result.value

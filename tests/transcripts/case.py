@@ -1,0 +1,151 @@
+"""A transcript, and the job that it tells of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from tests.transcripts.operators import LATE, Record, attach, watermark_text
+
+from penstock.connectors import At, CollectSink, Mark, ScriptedSource, Step
+from penstock.datastream import DataStream, StreamExecutionEnvironment
+from penstock.time import WatermarkStrategy
+
+FIRST, SECOND, SINK = "first", "second", "out"  # uids
+
+
+@dataclass(frozen=True)
+class Case:
+    """One transcript; its fields are explained in cases.yaml."""
+
+    told: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.told['id']}: {self.told['rule']}"
+
+    @property
+    def batch_mode(self) -> bool:
+        return bool(self.told.get("mode") == "batch")
+
+    @property
+    def crash(self) -> bool:
+        return bool(self.told.get("crash"))
+
+    @property
+    def groups(self) -> list[int]:
+        return list(self.told.get("groups", [1, 2, 3]))
+
+    @property
+    def restores(self) -> dict[int, int]:
+        """With how many slots the job is restored before which of its batches."""
+        found: dict[int, int] = {}
+        batches = 0
+        for step in self.told["in"]:
+            if "restore" in step:
+                found[batches] = step["restore"]
+            else:
+                batches += 1
+        return found
+
+    def steps(self) -> list[Step]:
+        """The batches of the source."""
+        return [self._step(told) for told in self.told["in"] if "restore" not in told]
+
+    def _step(self, told: dict[str, Any]) -> Step:
+        splits = {name: self._items(items) for name, items in told.items() if re.fullmatch(r"s\d", name)}
+        ended = tuple(told.get("ended", ()))
+        return Step(splits, clock=told.get("T"), ended=ended, run=told.get("run"), end=told.get("end", False))
+
+    def _items(self, words: list[str]) -> list[Any]:
+        keys = self.told.get("keys")
+        if keys is None:
+            return [_item(word) for word in words]
+        return [_item(key + word[1:]) for word in words for key in keys]
+
+    # -- the job
+
+    def env(self, groups: int) -> StreamExecutionEnvironment:
+        """The job; its results go to the sink `SINK`, as the words of the transcript."""
+        env = StreamExecutionEnvironment()
+        env.set_parallelism(groups)
+        source = ScriptedSource(self.steps(), known=tuple(self.told.get("splits", ())))
+        stream = env.from_source(source, self._strategy())
+        op, late = self.told["op"], "late_count" not in self.told
+        result = attach(stream, op, FIRST, self.told.get("L", 0), late, self._rules(env))
+        if "then" in self.told:
+            result = attach(result, self.told["then"], SECOND, 0, False)
+            late = False
+        words: DataStream[str] = result.map(str)
+        if late:
+            words = words.union(result.get_side_output(LATE).map(lambda record: f"late {record}"))
+        words.sink_to(CollectSink()).uid(SINK)
+        return env
+
+    def _rules(self, env: StreamExecutionEnvironment) -> DataStream[Any] | None:
+        """The second source, if the transcript has one: broadcast, and without watermarks."""
+        told = self.told["in"]
+        if not any("rules" in step for step in told):
+            return None
+        steps = [Step({"r": [_item(word) for word in step.get("rules", ())]}) for step in told]
+        return env.from_source(ScriptedSource(steps, lockstep=False), None, "rules")
+
+    def _strategy(self) -> WatermarkStrategy | None:
+        kind = self.told.get("wm", "none")
+        if kind == "none":
+            return None
+        delay = int(kind.split()[1]) if kind.startswith("bound") else 0
+        strategy = WatermarkStrategy.for_bounded_out_of_orderness(delay)
+        return strategy.with_idleness(self.told["idle"]) if "idle" in self.told else strategy
+
+    # -- what it expects
+
+    def expected_outputs(self) -> list[list[str]]:
+        keys = self.told.get("keys")
+        if keys is None:
+            return [list(words) for words in self.told["out"]]
+        return [[key + word[1:] for word in words for key in keys] for words in self.told["out"]]
+
+    def comparable(self, outputs: list[list[str]]) -> Any:
+        """Outputs as far as the transcript fixes their order."""
+        if self.told.get("set"):
+            return [sorted(words) for words in outputs]
+        if self.told.get("by_key"):
+            return [sorted(words, key=lambda word: word[0]) for words in outputs]
+        return outputs
+
+    def expected_watermarks(self) -> list[str]:
+        return [str(w) for w in self.told["W"]]
+
+
+@dataclass
+class Outcome:
+    """What an engine made of a case; lists have an entry per entry of the transcript's `in`."""
+
+    outputs: list[list[str]]
+    watermarks: list[int]
+    late_records: int
+    next_wake: int | None
+
+    def watermark_words(self) -> list[str]:
+        return [watermark_text(w) for w in self.watermarks]
+
+
+def _item(word: str) -> Any:
+    if word.startswith("!"):
+        return Mark(int(word[1:]))
+    found = re.fullmatch(r"(\w+)(?:@(\d+))?(?:=(\d+))?", word)
+    assert found is not None, word
+    key, timestamp, value = found.groups()
+    if timestamp is None:
+        return Record(key)
+    return At(Record(key, int(timestamp), int(value or 1)), int(timestamp))
+
+
+def cases() -> list[Case]:
+    """All transcripts."""
+    told = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
+    return [Case(each) for each in told]
