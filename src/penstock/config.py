@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +21,8 @@ class Option:
     default: Any
     doc: str
 
+
+OPTIONS_VARIABLE = "PENSTOCK_OPTIONS"
 
 _OPTIONS: dict[str, Option] = {}
 
@@ -68,7 +72,7 @@ JVM_OPTIONS = _option("spark.jvm-options", str, "", "Extra options of the driver
 
 
 class Configuration:
-    """Options of a job, checked against the registry.
+    """Options of a job, checked against the registry. Those of the variable PENSTOCK_OPTIONS are its defaults.
 
     >>> Configuration({"execution.trigger.interval": "100"}).get(TRIGGER_INTERVAL)
     100
@@ -77,7 +81,7 @@ class Configuration:
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self._values: dict[str, Any] = {}
         self._spark: dict[str, str] = {}
-        for key, value in (values or {}).items():
+        for key, value in {**given_options(), **(values or {})}.items():
             self.set(key, value)
 
     def set(self, key: str, value: Any) -> Configuration:
@@ -135,3 +139,19 @@ def _boolean(value: Any) -> bool:
 def options() -> list[Option]:
     """Every option, by key."""
     return sorted(_OPTIONS.values(), key=lambda o: o.key)
+
+
+def given_options() -> dict[str, Any]:
+    """The options in the environment variable PENSTOCK_OPTIONS, a JSON object: what `penstock run` was given."""
+    text = os.environ.get(OPTIONS_VARIABLE, "")
+    try:
+        given = json.loads(text or "{}")
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        raise ConfigError(
+            "OPTIONS_VARIABLE",
+            f"The environment variable {OPTIONS_VARIABLE} is {text[:200]!r}; a JSON object of options is expected. "
+            "Correct it or unset it.",
+        )
+    return given

@@ -134,7 +134,9 @@ def test_the_global_window_has_no_end() -> None:
 def test_sliding_windows_hold_their_time_and_stand_on_the_grid(time: int, size: int, slide: int, shift: int) -> None:
     size = min(size, slide * 50)
     assigner = SlidingEventTimeWindows.of(size, slide, shift % slide)
-    width, offset = assigner.grid()
+    grid = assigner.grid()
+    assert grid is not None
+    width, offset = grid
     windows = assigner.assign_windows("a", time, Clock())
     assert all(w.start <= time < w.end and w.end - w.start == size for w in windows)
     assert all((w.start - assigner.offset) % slide == 0 for w in windows)

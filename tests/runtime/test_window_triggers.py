@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from tests.runtime.window_driver import Driver, Event, Shown, Total, one_split
 
+from penstock.runtime.window_aggregates import NamedAggregate
 from penstock.runtime.window_build import window_operator
+from penstock.runtime.window_combine import can_combine
 from penstock.windows import (
     ContinuousEventTimeTrigger,
     CountTrigger,
@@ -17,6 +19,7 @@ from penstock.windows import (
     ProcessingTimeTrigger,
     PurgingTrigger,
     SlidingEventTimeWindows,
+    TimeWindow,
     Trigger,
     TriggerResult,
     TumblingEventTimeWindows,
@@ -145,6 +148,35 @@ def test_a_trigger_of_the_users_own() -> None:
     assert not Loud().can_merge()
     with pytest.raises(NotImplementedError, match="Loud"):
         Loud().on_merge(Window.__new__(GlobalWindows.window_type), None)  # type: ignore[arg-type]
+
+
+class Eager(EventTimeTrigger):
+    """Does more than the class that it is made from."""
+
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        super().on_element(element, timestamp, window, ctx)
+        return TriggerResult.FIRE
+
+
+class Shifted(TumblingEventTimeWindows):
+    """Puts the elements of negative values into windows of their own."""
+
+    def assign_windows(self, element: Event, timestamp: int, context: Any) -> list[TimeWindow]:
+        return [self.window_of(timestamp + (1000 if element.value < 0 else 0))]
+
+
+@pytest.mark.parametrize("assigner", [TumblingEventTimeWindows.of(10), EventTimeSessionWindows.with_gap(10)])
+@pytest.mark.parametrize("purging", [False, True])
+def test_a_trigger_made_from_another_is_asked_for_every_element(
+    assigner: WindowAssigner[Any, Any], purging: bool
+) -> None:
+    trigger = PurgingTrigger.of(Eager()) if purging else Eager()
+    assert [len(o) for o in fired(assigner, trigger, "a@0 a@0 a@0", "!9")] == [3, 0 if purging else 1]
+
+
+def test_an_assigner_made_from_another_is_asked_for_every_element() -> None:
+    assert fired(Shifted(10), EventTimeTrigger(), "a@1 a@2=-3 a@3 !2000") == [["a[0,10)=2", "a[1000,1010)=-3"]]
+    assert not can_combine(Shifted(10), NamedAggregate("sum"))
 
 
 @pytest.mark.parametrize("result", list(TriggerResult))

@@ -37,6 +37,7 @@ class Sink:
     """Where elements go. Subclasses describe themselves by plain, picklable fields."""
 
     wants_tags = False  # get each element's place in the order, to sort what is shown to people
+    wants_timestamps = False  # get each element's timestamp
 
     def writer(self, task: WriteTask) -> SinkWriter:
         raise NotImplementedError

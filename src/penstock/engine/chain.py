@@ -24,11 +24,17 @@ _SPREAD = 0x9E3779B97F4A7C15
 class Base:
     """What is known of the elements that entered a chain: timestamps and tags, by index."""
 
-    def __init__(self, timestamps: Column, tags: Callable[[], Tags], now: int = 0) -> None:
-        self.timestamps = timestamps
+    def __init__(self, timestamps: Column | Callable[[], Column], tags: Callable[[], Tags], now: int = 0) -> None:
+        self._timestamps = timestamps
         self._make_tags = tags
         self._tags: Tags | None = None
         self.now = now
+
+    @property
+    def timestamps(self) -> Column:
+        if callable(self._timestamps):
+            self._timestamps = self._timestamps()
+        return self._timestamps
 
     @property
     def tags(self) -> Tags:
@@ -181,7 +187,8 @@ class ChainRunner:
     def _to_sink(self, step: SinkStep, flow: Flow, out: Bundles) -> None:
         tags = pack_tags(flow.tags()) if step.wants_tags else b""
         body = pack_body(None, flow.values)
-        frame = Output(step.sink, self._place.slot, len(flow.values), flow.timestamps().tobytes(), tags, body)
+        timestamps = flow.timestamps().tobytes() if step.wants_timestamps else b""
+        frame = Output(step.sink, self._place.slot, len(flow.values), timestamps, tags, body)
         out.add(SINKS, self._place.slot, frame, len(body))
 
 

@@ -27,6 +27,7 @@ from penstock.engine.operators import make_operator
 from penstock.engine.program import OperatorProgram, Program
 from penstock.engine.steps import WatermarkStep
 from penstock.errors import CheckpointError
+from penstock.runtime.batch import BatchLoop
 from penstock.runtime.channels import Channel, SplitTable, combine
 from penstock.runtime.keys import KeyTable, key_hash
 from penstock.runtime.operator import OperatorContext, SubtaskContext
@@ -85,7 +86,7 @@ class _Running:
         processing = TimerQueue(host.store, self._table(host, "processing"), self.keys)
         self.context = OperatorContext(self.backend, event, processing, runtime)
         self.operator.open(self.context)
-        self.loop = SlotLoop(program.name, self.operator, self.context)
+        self.loop = (BatchLoop if job.batch else SlotLoop)(program.name, self.operator, self.context)
         place = Place(slot, program.parallelism, job.max_parallelism, job.parameters)
         self.chain = ChainRunner(program.chain, place)
         self.sides = {tag: ChainRunner(steps, place) for tag, steps in program.side.items()}
@@ -361,7 +362,7 @@ class LevelHost:
             return
         if not emissions.values:
             return
-        base = Base(emissions.timestamps(), emissions.tags, now)
+        base = Base(emissions.timestamps, emissions.tags, now)
         flow = Flow(emissions.values, base)
         main, sides = split_side_outputs(emissions.values)
         if sides:

@@ -191,7 +191,7 @@ class _Builder:
         if isinstance(node, PartitionNode):
             return [self._send(node, consumer, stream) for consumer in self._readers(node)]
         if isinstance(node, SinkNode):
-            return [SinkStep(node.name, self._sinks[node.id], bool(getattr(node.sink, "wants_tags", False)))]
+            return [SinkStep(node.name, self._sinks[node.id], node.sink.wants_tags, node.sink.wants_timestamps)]
         raise PlanError("UNKNOWN_NODE", f"Node '{node.name}' of kind {type(node).__name__} cannot stand in a chain.")
 
     def _watermarks(self, node: WatermarkNode, stream: int, root: OperatorProgram | None) -> WatermarkStep:

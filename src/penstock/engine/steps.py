@@ -54,6 +54,7 @@ class SinkStep:
     name: str
     sink: int
     wants_tags: bool
+    wants_timestamps: bool
 
 
 Step = TransformStep | WatermarkStep | SendStep | SinkStep

@@ -77,11 +77,10 @@ class Side:
         return fresh
 
     def remove(self, timestamp: int) -> None:
-        stamps = self._known()
-        at = bisect_left(stamps, timestamp)
-        if at < len(stamps) and stamps[at] == timestamp:
-            del stamps[at]
-            self._buckets.remove(timestamp)
+        self._buckets.remove(timestamp)
+        stamps = self._stamps.get(self._cell.at)
+        if stamps is not None:
+            del stamps[bisect_left(stamps, timestamp)]
 
     def between(self, lower: int, upper: int) -> list[tuple[int, Any]]:
         """The elements with timestamps from lower to upper, both included, by time and arrival."""

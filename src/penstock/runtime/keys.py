@@ -35,6 +35,7 @@ class KeyIdentity(NamedTuple):
     group: int
     encoded: bytes
     plain: bool  # the key can be decoded from its encoding alone
+    prefix: bytes  # of its entries in a table: group and encoding
 
 
 def encode_key(key: Any) -> tuple[bytes, bool]:
@@ -86,7 +87,8 @@ class KeyTable(dict[Any, KeyIdentity]):
         if not plain:
             self.exotic[encoded] = key
         hashed = key_hash(encoded)
-        identity = self[key] = KeyIdentity(hashed, key_group(hashed, self._max_parallelism), encoded, plain)
+        group = key_group(hashed, self._max_parallelism)
+        identity = self[key] = KeyIdentity(hashed, group, encoded, plain, group.to_bytes(2, "big") + encoded)
         return identity
 
 
@@ -186,9 +188,9 @@ _COUNTED = {0xC4: (1, 0), 0xC5: (2, 0), 0xC6: (4, 0), 0xC7: (1, 1), 0xC8: (2, 1)
 _COUNTED |= {0xD9: (1, 0), 0xDA: (2, 0), 0xDB: (4, 0)}
 
 
-def freeze_key(key: Any, identity: KeyIdentity) -> bytes:
+def freeze_key(key: Any, plain: bool) -> bytes:
     """What must be kept beside the encoding so that the key can be given back: nothing, when it is plain."""
-    return b"" if identity.plain else pickle.dumps(key, 5)
+    return b"" if plain else pickle.dumps(key, 5)
 
 
 def thaw_key(encoded: bytes, frozen: bytes) -> Any:

@@ -65,6 +65,8 @@ class BroadcastOperator:
     slot of key group 0, unless the call used apply_to_keyed_state: then each slot has something of its own to say.
     """
 
+    broadcast_inputs = (1,)
+
     def __init__(self, function: Any, keyed: bool, states: tuple[MapStateDescriptor, ...], keeps_output: bool) -> None:
         self.keyed = keyed
         self._function = function

@@ -97,8 +97,12 @@ class Records:
         tags = self.tags
         self.effective = np.maximum(watermark_before, np.minimum(tags.watermark, watermark_end))
         order = _order(self.effective, tags)
-        if order is None:
-            return
+        if order is not None:
+            self.take(order)
+            self.effective = self.effective[order]
+
+    def take(self, order: NDArray[np.intp]) -> None:
+        """Puts the elements into an order."""
         at = order.tolist()
         self.values = [self.values[i] for i in at]
         if self.keys is not None:
@@ -106,8 +110,7 @@ class Records:
         if self.inputs is not None:
             self.inputs = [self.inputs[i] for i in at]
         self.timestamps = self.timestamps[order]
-        self.tags = tags.take(order)
-        self.effective = self.effective[order]
+        self.tags = self.tags.take(order)
 
 
 def _order(effective: Column, tags: Tags) -> NDArray[np.intp] | None:

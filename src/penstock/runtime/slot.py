@@ -114,8 +114,8 @@ class SlotLoop:
         context.watermark = advance.before
         context.timestamps = records.timestamps.tolist()
         marks = advance.marks[::-1]
-        self._fire_processing_timers(advance, out)
         context.event_timers.begin(advance.end)
+        self._fire_processing_timers(advance, out)
         records.arrange(advance.before, advance.end)
         context.timestamps = records.timestamps.tolist()
         try:
@@ -126,37 +126,60 @@ class SlotLoop:
         return out.unwrap()
 
     def _elements(self, records: Records, marks: list[int], out: Emissions) -> None:
-        context, cell = self._context, self._context.cell
-        functions = self._operator.elements()
-        keep, emit = out.values.append, out.emitters.append
-        timers = context.event_timers
+        if not records.values:
+            return
+        context = self._context
         effective = records.effective.tolist()
-        inputs = records.inputs
-        keys = records.keys
-        process = functions[0]
-        index = 0
         try:
-            for index, value in enumerate(records.values):
-                now = effective[index]
-                if now > context.watermark:
-                    if timers.next_time <= now:
-                        self._advance(now, marks, out)
-                    else:
-                        context.watermark = now
-                if keys is not None:
-                    cell.at = keys[index]
-                context.index = index
-                if inputs is not None:
-                    process = functions[inputs[index]]
-                emitted = process(value, context)
-                if emitted is not None:
-                    for result in emitted:
-                        keep(result)
-                        emit(index)
+            if records.keys is not None and records.inputs is None:
+                self._of_one_input(records.values, records.keys, effective, marks, out)
+            else:
+                self._of_inputs(records, effective, marks, out)
         except PenstockError:
             raise
         except Exception as error:
-            raise self._failed(error, keys[index] if keys is not None else NO_KEY, records.values[index]) from error
+            key = NO_KEY if records.keys is None else records.keys[context.index]
+            raise self._failed(error, key, records.values[context.index]) from error
+
+    def _of_one_input(
+        self, values: list[Any], keys: list[Any], effective: list[int], marks: list[int], out: Emissions
+    ) -> None:
+        """The hot path: nothing here that could be done per batch."""
+        context, cell, timers = self._context, self._context.cell, self._context.event_timers
+        process = self._operator.elements()[0]
+        keep, emit = out.values.append, out.emitters.append
+        watermark = context.watermark
+        for index, (value, key, now) in enumerate(zip(values, keys, effective, strict=True)):
+            if now > watermark:
+                if timers.next_time <= now:
+                    self._advance(now, marks, out)
+                else:
+                    context.watermark = now
+                watermark = now
+            cell.at = key
+            context.index = index
+            emitted = process(value, context)
+            if emitted is not None:
+                for result in emitted:
+                    keep(result)
+                    emit(index)
+
+    def _of_inputs(self, records: Records, effective: list[int], marks: list[int], out: Emissions) -> None:
+        """The same for elements of several inputs, or without keys."""
+        context, cell = self._context, self._context.cell
+        functions = self._operator.elements()
+        inputs = records.inputs or [0] * len(records.values)
+        keys = records.keys or [NO_KEY] * len(records.values)
+        for index, value in enumerate(records.values):
+            context.index = index
+            if effective[index] > context.watermark:
+                self._advance(effective[index], marks, out)
+            cell.at = keys[index]
+            emitted = functions[inputs[index]](value, context)
+            if emitted is not None:
+                for result in emitted:
+                    out.values.append(result)
+                    out.emitters.append(index)
 
     def _advance(self, watermark: int, marks: list[int], out: Emissions) -> None:
         while marks and marks[-1] <= watermark:

@@ -69,7 +69,7 @@ class Store:
                 yield key, mine
 
     def changes(self) -> Changes:
-        """What changed so far; to look at."""
+        """What changed so far: the overlay itself, which states write to in bulk."""
         return self._changes
 
     def take_changes(self) -> Changes:

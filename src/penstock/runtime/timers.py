@@ -142,7 +142,7 @@ class TimerQueue:
         for time, key, namespace in self._added:
             known = keys[key]
             added[table + self._stored_key(time, key, namespace)] = len(known.encoded).to_bytes(4, "big") + freeze_key(
-                key, known
+                key, known.plain
             )
         for stored in gone:
             store.delete(stored)

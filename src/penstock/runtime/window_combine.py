@@ -70,10 +70,10 @@ def can_combine(
     trigger = assigner.get_default_trigger() if trigger is None else trigger
     if not isinstance(aggregate, NamedAggregate) or evictor is not None or not trigger.waits_for_end():
         return False
-    if isinstance(assigner, _BY_CLOCK):
+    if type(assigner) in _BY_CLOCK:
         return True
     gapless = not isinstance(assigner, SlidingEventTimeWindows) or assigner.slide <= assigner.size
-    return isinstance(assigner, _BY_EVENT_TIME) and gapless and allowed_lateness == 0 and not late_output
+    return type(assigner) in _BY_EVENT_TIME and gapless and allowed_lateness == 0 and not late_output
 
 
 def combine_chunk(
@@ -116,12 +116,13 @@ def _classes(
     assigner: WindowAssigner[Any, Any], timestamps: Column, watermarks: Column
 ) -> tuple[Column, Column, Column]:
     """Each record's slice, its class, and the last cleanup time of the slice's windows that had passed."""
-    if not isinstance(assigner, _BY_EVENT_TIME):
+    grid = assigner.grid()
+    if grid is None or not isinstance(assigner, _BY_EVENT_TIME):
         n = len(timestamps)
         return np.full(n, NO_TIMESTAMP), np.zeros(n, np.int64), np.full(n, MIN_WATERMARK)
     if np.any(timestamps == NO_TIMESTAMP):
         event_time_of(NO_TIMESTAMP)
-    width, offset = assigner.grid()
+    width, offset = grid
     size = assigner.size
     slide = assigner.slide if isinstance(assigner, SlidingEventTimeWindows) else size
     slices = timestamps - (timestamps - offset) % width

@@ -41,6 +41,7 @@ from penstock.spark.processor import ROW_SCHEMA, HostSettings, SlotProcessor
 from penstock.spark.router import PenstockRouter
 from penstock.spark.run_folder import RunFolder
 from penstock.spark.session import cores_of, get_session, prepare
+from penstock.spark.shipping import ship
 from penstock.spark.sources import PenstockSource
 from penstock.spark.statelog import FoldPolicy
 from penstock.spark.working_copy import remove_unused
@@ -104,7 +105,7 @@ class SparkJob:
         configuration, program = self._configuration, self.program
         prepare(self.session, configuration, program.parallelism)
         self._admit()
-        data = pickle_program(program)
+        data = pickle_program(program, ship(self.session, self._files))
         self.folder.create(
             self.run_id,
             data,

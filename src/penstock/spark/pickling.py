@@ -6,6 +6,7 @@ Workers then pickle elements of those classes by reference, as they would any ot
 from __future__ import annotations
 
 import io
+import pickle
 import sys
 import types
 import uuid
@@ -14,6 +15,7 @@ from typing import Any
 
 import cloudpickle
 import msgspec
+from pyspark import SparkFiles
 
 from penstock.engine.program import Program
 
@@ -69,18 +71,23 @@ def _make_struct(
     return _made[identity]
 
 
-def pickle_program(program: Program) -> bytes:
-    """A program with the classes of the user's main module."""
+def pickle_program(program: Program, archives: list[str]) -> bytes:
+    """A program with the classes of the user's main module, and the shipped archives that it needs on the path."""
     main = sys.modules["__main__"]
     mine = {n: v for n, v in vars(main).items() if isinstance(v, type) and v.__module__ == "__main__"}
     buffer = io.BytesIO()
     ProgramPickler(buffer, protocol=5).dump((mine, program))
-    return buffer.getvalue()
+    return pickle.dumps((archives, buffer.getvalue()), 5)
 
 
 def unpickle_program(data: bytes) -> Program:
     """A fresh copy of a program: subtasks do not share their functions."""
-    mine, program = cloudpickle.loads(data)
+    archives, inner = pickle.loads(data)
+    for name in archives:
+        path = SparkFiles.get(name)
+        if path not in sys.path:
+            sys.path.append(path)
+    mine, program = cloudpickle.loads(inner)
     main = sys.modules["__main__"]
     for name, value in mine.items():
         setattr(main, name, value)

@@ -33,6 +33,7 @@ def read_state(
     session: SparkSession, folder: str, parallelism: int, levels: int, batch: int | None = None
 ) -> dict[tuple[int, int], SlotState]:
     """Clocks and entries by (level, slot)."""
+    _ = session.streams  # starts Spark's coordinator of state stores, which reading needs
     found: dict[tuple[int, int], SlotState] = {}
     for level in range(1, levels + 1):
         # Spark numbers stateful operators from the sink's end on.

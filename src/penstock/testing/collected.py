@@ -45,6 +45,7 @@ class HarnessSink(Sink):
     """Brings elements, their timestamps and their order to the harness."""
 
     wants_tags = True
+    wants_timestamps = True
 
     def writer(self, task: WriteTask) -> SinkWriter:
         return _Writer()

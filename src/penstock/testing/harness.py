@@ -50,7 +50,8 @@ class Harness:
     Each push, watermark, change of time or end is a batch of its own, unless it stands in ``with harness.batch():``.
     A pipeline needs no sink: `collect` looks at any stream. The pipeline's own sinks are not written to, only
     collected, unless `real_sinks` is set. Functions are pickled as on Spark, so a test sees only what they emit. Blobs
-    reach operators in an order drawn from `seed`, as on a cluster; results do not depend on it.
+    reach operators in an order drawn from `seed`, as on a cluster; results do not depend on it. In batch mode all input
+    is one batch, which runs at `end`.
 
     >>> from penstock.testing import PushSource
     >>> env = StreamExecutionEnvironment()
@@ -205,12 +206,18 @@ class Harness:
         """
         if self._reader is None:
             self._reader = SourceReader(self._pipeline.sources, self.parallelism, self._offsets)
+        whole: list[Planned] = []
         for reading in islice(self._reader.batches(), max_batches):
             for number, splits in reading.known.items():
                 self._known[number] = list(dict.fromkeys([*self._known.get(number, ()), *splits]))
             self._follow(reading.clock, reading.run)
-            self._run_batch(Inbox(ended=reading.ended, end=reading.end), reading.planned, [])
+            if self._batch_mode:
+                whole += reading.planned
+            else:
+                self._run_batch(Inbox(ended=reading.ended, end=reading.end), reading.planned, [])
             self._reader.commit(reading)
+        if self._batch_mode:
+            self._run_batch(Inbox(end=True), whole, [])
         return self
 
     # -- what can be seen
@@ -312,7 +319,7 @@ class Harness:
         return original.splits(original.initial())
 
     def _act(self) -> None:
-        if self._batching:
+        if self._batching or (self._batch_mode and not self._inbox.end):
             return
         inbox, self._inbox = self._inbox, Inbox()
         self._meet(inbox)

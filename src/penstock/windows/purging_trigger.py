@@ -43,7 +43,7 @@ class PurgingTrigger(Trigger[Any, Window]):
         self.nested_trigger.clear(window, ctx)
 
     def waits_for_end(self) -> bool:
-        return self.nested_trigger.waits_for_end()
+        return type(self) is PurgingTrigger and self.nested_trigger.waits_for_end()
 
 
 def _purging(result: TriggerResult) -> TriggerResult:

@@ -36,8 +36,11 @@ class _Sliding(WindowAssigner[Any, TimeWindow]):
                 "than the slide. A window starts at every slide, so the rest of offset / slide gives the same windows.",
             )
 
-    def grid(self) -> tuple[int, int]:
-        return math.gcd(self.size, self.slide), self.offset
+    def grid(self) -> tuple[int, int] | None:
+        known = type(self) in (SlidingEventTimeWindows, SlidingProcessingTimeWindows)
+        return (
+            (math.gcd(self.size, self.slide), self.offset) if known else None
+        )  # a subclass may put elements elsewhere
 
     def windows_of(self, time: int) -> list[TimeWindow]:
         """The windows of a time, the latest first."""

@@ -53,7 +53,7 @@ class EventTimeTrigger(Trigger[Any, Window]):
         ctx.delete_event_time_timer(window.max_timestamp())
 
     def waits_for_end(self) -> bool:
-        return True
+        return type(self) is EventTimeTrigger  # what a subclass does is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class ProcessingTimeTrigger(Trigger[Any, Window]):
         ctx.delete_processing_time_timer(window.max_timestamp())
 
     def waits_for_end(self) -> bool:
-        return True
+        return type(self) is ProcessingTimeTrigger
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,7 +182,16 @@ class StateBackend:
         """Drops the changes of a batch that failed."""
         for handle in self._flushed:
             handle.forget()
+        self.keys.clear()  # so that keys met again are written again
+        self.keys.exotic.clear()
         self.unset_key()
+
+    def forget_keyed(self) -> None:
+        """Drops all state of keys and leaves broadcast state: for batch mode, where a key that is done never returns."""
+        for handle in self._flushed:
+            if handle._cell is not self._slot_cell:
+                handle.forget()
+        self.keys.exotic.clear()
 
     def clean(self) -> None:
         """Deletes some expired entries: each table with a time to live is looked through in bounded steps."""

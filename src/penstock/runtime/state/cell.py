@@ -44,8 +44,7 @@ class KeyCell:
         self._keys = keys
 
     def prefix(self, at: Any) -> bytes:
-        identity = self._keys[at]
-        return identity.group.to_bytes(2, "big") + identity.encoded
+        return self._keys[at].prefix
 
 
 class NamespaceCell:
@@ -59,8 +58,7 @@ class NamespaceCell:
 
     def prefix(self, at: Any) -> bytes:
         key, namespace = at
-        identity = self._keys[key]
-        return identity.group.to_bytes(2, "big") + identity.encoded + _encode(namespace)
+        return self._keys[key].prefix + _encode(namespace)
 
 
 class SlotCell:

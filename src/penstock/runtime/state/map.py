@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.runtime.codec import Codec, is_immutable
-from penstock.runtime.keys import KeyIdentity as _Identity
 from penstock.runtime.keys import encode_key, freeze_key, thaw_key
 from penstock.runtime.state.cell import Cell
 from penstock.runtime.store import Store, after_prefix
 
 _ABSENT = object()
+_NOT_FROZEN = bytes(4)  # the length of a key kept beside its value
 
 
 class _Kept:
@@ -141,9 +141,10 @@ class MapHandle:
 
     def flush(self) -> None:
         """Writes what changed and forgets the batch."""
-        store = self._store
+        store, prefix_of, table, writes = self._store, self._cell.prefix, self._table, self._store.changes()
+        encode_value = self._codec.encode
         for at, kept in self._maps.items():
-            prefix = self._table + self._cell.prefix(at)
+            prefix = table + prefix_of(at)
             if kept.cleared:
                 for stored, _ in list(store.scan(prefix, after_prefix(prefix))):
                     store.delete(stored)
@@ -151,20 +152,22 @@ class MapHandle:
                 encoded, plain = encode_key(key)
                 value = kept.entries[key]
                 if value is _ABSENT:
-                    store.delete(prefix + encoded)
+                    writes[prefix + encoded] = None
+                elif plain:
+                    writes[prefix + encoded] = _NOT_FROZEN + encode_value(value)
                 else:
-                    store.put(prefix + encoded, self._encode(key, encoded, plain, value))
+                    writes[prefix + encoded] = self._encode(key, plain, value)
             for key, before in kept.raw.items():
                 value = kept.entries.get(key, _ABSENT)
                 if key in kept.changed or value is _ABSENT:
                     continue
                 encoded, plain = encode_key(key)
-                if (now := self._encode(key, encoded, plain, value)) != before:
+                if (now := self._encode(key, plain, value)) != before:
                     store.put(prefix + encoded, now)
         self.forget()
 
-    def _encode(self, key: Any, encoded: bytes, plain: bool, value: Any) -> bytes:
-        frozen = b"" if plain else freeze_key(key, _Identity(0, 0, encoded, plain))
+    def _encode(self, key: Any, plain: bool, value: Any) -> bytes:
+        frozen = freeze_key(key, plain)
         return len(frozen).to_bytes(4, "big") + frozen + self._codec.encode(value)
 
     def forget(self) -> None:

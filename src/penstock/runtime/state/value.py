@@ -55,17 +55,14 @@ class ValueHandle:
 
     def flush(self) -> None:
         """Writes what changed and forgets the batch."""
-        prefix, encode, put, table = self._cell.prefix, self._codec.encode, self._store.put, self._table
+        prefix, encode, table, writes = self._cell.prefix, self._codec.encode, self._table, self._store.changes()
         values = self._values
         for at in self._dirty:
             value = values[at]
-            if value is None:
-                self._store.delete(table + prefix(at))
-            else:
-                put(table + prefix(at), encode(value))
+            writes[table + prefix(at)] = None if value is None else encode(value)
         for at, before in self._raw.items():
             if at not in self._dirty and (now := encode(values[at])) != before:
-                put(table + prefix(at), now)
+                writes[table + prefix(at)] = now
         self.forget()
 
     def forget(self) -> None:

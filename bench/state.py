@@ -1,0 +1,193 @@
+"""State that grows: 50,000 random keys of 10 thousand to 10 million in each batch.
+
+First all keys are written in large batches, then batches of 50,000 random keys are measured: their rate, the bytes that they
+write, and the memory of Python workers. At the largest size the job is stopped and resumed twice: with its working copies
+(warm) and without them (cold).
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import measure
+
+import penstock as ps
+from penstock.connectors import Chunk, DiscardingSink
+from penstock.connectors.collection import CountedSource
+from penstock.connectors.source import Offset
+from penstock.spark.session import get_session
+
+TOUCHED = 50_000
+FILL = 400_000
+PAYLOAD = 64
+
+
+class KeysSource(CountedSource):
+    """All keys once in large batches, then random ones, 50,000 a batch."""
+
+    def __init__(self, keys: int, batches: int) -> None:
+        super().__init__(keys + batches * TOUCHED)
+        self._keys = keys
+
+    def latest(self, start: Offset) -> Offset:
+        n = start["n"]
+        end = min(self._keys, n + FILL) if n < self._keys else n + TOUCHED
+        return {"n": min(end, self.count or 0)}
+
+    def read(self, task: Any) -> Iterator[Chunk]:
+        low, high = task
+        keys = self._keys
+        # A multiplicative scramble: random keys, the same ones when a batch runs again.
+        yield Chunk("0", low, [i if i < keys else (i * 11400714819323198485 >> 20) % keys for i in range(low, high)])
+
+
+class Touch(ps.KeyedProcessFunction):
+    """A counter and a payload of each key."""
+
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self.kept = runtime_context.get_state(
+            ps.ValueStateDescriptor("kept", ps.Types.TUPLE([ps.Types.LONG(), ps.Types.STRING()]))
+        )
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+        kept = self.kept.value()
+        count = 1 if kept is None else kept[0] + 1
+        self.kept.update((count, f"{value:0{PAYLOAD}d}"))
+        yield value, count
+
+
+class WorkerMemory:
+    """The most memory that a Python worker had, sampled while something runs."""
+
+    def __init__(self) -> None:
+        self.peak = 0
+        self._on = True
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> WorkerMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._on = False
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while self._on:
+            for entry in Path("/proc").iterdir():
+                if entry.name.isdigit():
+                    self.peak = max(self.peak, _private_bytes(entry))
+            time.sleep(0.25)
+
+
+def _private_bytes(process: Path) -> int:
+    """Memory of its own of a Python worker; the pages of the working copy belong to the file cache."""
+    try:
+        if b"pyspark.daemon" not in (process / "cmdline").read_bytes():
+            return 0
+        status = (process / "status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("RssAnon")), 0)
+
+
+def run(keys: int, batches: int, scratch: Path, resume: str = "", extra: int = 0) -> Any:
+    settings = {"execution.checkpointing.dir": str(scratch / "checkpoints"), "state.local.dir": str(scratch / "local")}
+    if resume:
+        settings["execution.resume"] = resume
+    env = ps.StreamExecutionEnvironment(ps.Configuration(settings))
+    env.set_parallelism(2)
+    env.from_source(KeysSource(keys, batches + extra)).key_by(lambda k: k).process(Touch()).sink_to(DiscardingSink())
+    return env.execute(f"{keys} keys")
+
+
+def touched(result: Any) -> list[dict[str, Any]]:
+    """The measured batches: those of 50,000 keys, without the first few."""
+    return [b for b in result.batches if sum(b["read"].values()) == TOUCHED][3:]
+
+
+def median_rate(batches: list[dict[str, Any]]) -> float:
+    return statistics.median(TOUCHED / b["millis"]["triggerExecution"] * 1000 for b in batches)
+
+
+def seconds_of(result: Any, part: str) -> float:
+    first: float = result.batches[0]["seconds"].get(f"level 1 {part}", 0.0)
+    return first
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000, 10_000_000])
+    arguments.add_argument("--batches", type=int, default=25)
+    arguments.add_argument("--repeats", type=int, default=2)
+    options = arguments.parse_args()
+    get_session(ps.Configuration({"spark.master": "local[2]", "spark.driver.memory": "6g"}))
+    rates: dict[int, list[float]] = {size: [] for size in options.sizes}
+    rows: dict[int, tuple[Any, ...]] = {}
+    figures: dict[str, Any] = {}
+    for turn in range(options.repeats):
+        for size in options.sizes:
+            scratch = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
+            with WorkerMemory() as memory:
+                result = run(size, options.batches, scratch)
+            measured = touched(result)
+            rates[size].append(median_rate(measured))
+            written = statistics.median(b["delta_bytes"] for b in measured)
+            state = measured[-1]["state_bytes"]
+            rows[size] = (
+                f"{size:,}",
+                statistics.median(rates[size]),
+                round(written / 1e6, 2),
+                round(state / 1e6, 1),
+                memory.peak >> 20,
+            )
+            print(f"round {turn + 1}: {rows[size]}", file=sys.stderr, flush=True)
+            if size == max(options.sizes) and turn == options.repeats - 1:
+                figures |= restarts(size, options.batches, scratch, result)
+                figures["worker MiB"] = memory.peak >> 20
+            shutil.rmtree(scratch, ignore_errors=True)
+    medians = {size: statistics.median(r) for size, r in rates.items()}
+    measure.table(
+        "state",
+        ("keys", "events/s", "MB written per batch", "MB of state", "peak MiB of a worker"),
+        list(rows.values()),
+    )
+    series = {"Penstock": ([float(s) for s in medians], list(medians.values()))}
+    measure.lines("state", "50,000 random keys per batch", "keys", "events/s", series, log_x=True)
+    largest, small = max(options.sizes), min((s for s in options.sizes if s >= 100_000), default=min(options.sizes))
+    ratio = medians[largest] / medians[small]
+    figures |= {f"{s} keys": m for s, m in medians.items()} | {"largest/100k": ratio}
+    figures["written/changed"] = rows[largest][2] * 1e6 / (TOUCHED * (PAYLOAD + 20))
+    targets = {"largest/100k": (ratio, 0.7), "worker MiB": (float(figures["worker MiB"]), 1024.0)}
+    return measure.finish("state", figures, targets, lower_is_better=("worker MiB",))
+
+
+def restarts(size: int, batches: int, scratch: Path, result: Any) -> dict[str, Any]:
+    """Seconds until the state is at hand, with and without the working copies."""
+    began = time.monotonic()
+    warm = run(size, batches, scratch, result.checkpoint, extra=2)
+    warm_seconds = time.monotonic() - began
+    shutil.rmtree(scratch / "local")
+    began = time.monotonic()
+    cold = run(size, batches, scratch, result.checkpoint, extra=4)
+    cold_seconds = time.monotonic() - began
+    return {
+        "state MB": round(result.batches[-1]["state_bytes"] / 1e6, 1),
+        "warm: catch up s": seconds_of(warm, "catch up"),
+        "warm: two batches s": warm_seconds,
+        "cold: catch up s": seconds_of(cold, "catch up"),
+        "cold: two batches s": cold_seconds,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""The command `penstock`: one file per command."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import penstock
+from penstock.cli.demo import demo
+from penstock.cli.options import options
+from penstock.cli.run import run
+
+app = typer.Typer(
+    name="penstock",
+    help="Apache Flink's programming model for Python, on Spark.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(run)
+app.command()(demo)
+app.command()(options)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"penstock {penstock.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _penstock(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Holds the options that belong to no command."""

@@ -1,0 +1,33 @@
+"""`penstock options`: every option, its type, its default and what it does."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
+
+from penstock import config
+
+
+def options(as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False) -> None:
+    """List all options: give them with -D key=value, or in a Configuration."""
+    known = config.options()
+    if as_json:
+        for option in known:
+            typer.echo(
+                json.dumps(
+                    {"key": option.key, "type": option.kind.__name__, "default": option.default, "doc": option.doc}
+                )
+            )
+        return
+    console = Console(highlight=False)
+    for option in known:
+        console.print(
+            f"[bold]{option.key}[/]  {option.kind.__name__}, default {escape(repr(option.default))}", soft_wrap=True
+        )
+        console.print(Padding(Text(option.doc), (0, 0, 0, 4)))

@@ -1,0 +1,130 @@
+"""The loop of batch mode: the whole input of one operator in one slot, key by key (time.md 9).
+
+A key's elements come by timestamp while the watermark stands at its minimum; then the watermark is at its maximum and the
+key's event timers fire, then its processing timers. What callbacks register is ignored, so nothing renews itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import PenstockError, TimeError
+from penstock.functions import TimeDomain
+from penstock.runtime.records import PHASE_ELEMENT, PHASE_EVENT_TIMER, PHASE_PROCESSING_TIMER, Records, Tags, column
+from penstock.runtime.slot import Advance, Emissions, SlotLoop
+from penstock.time import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP
+
+
+@dataclass(slots=True)
+class BatchEmissions(Emissions):
+    """What an operator emitted in batch mode: by key, and for each key in the order of emission."""
+
+    def tags(self) -> Tags:
+        old, n = self.records.tags, len(self.emitters)
+        least = np.full(n, MIN_WATERMARK, np.int64)
+        counts = np.arange(n, dtype=np.int64)
+        if self.key_table is None:
+            at = column(self.emitters)
+            return Tags(least, old.phase[at], old.origin[at], old.position[at], old.emitter[at], counts)
+        known = self.key_table
+        hashes = column([0 if k is None else known[k].hash for k in self.records.keys or ()])
+        none = np.zeros(n, np.int64)
+        return Tags(least, np.full(n, PHASE_ELEMENT), none, none, self._mixed(hashes, 3), counts)
+
+
+class BatchLoop(SlotLoop):
+    """Runs all input of one operator in one slot, at once."""
+
+    def run(self, records: Records, advance: Advance) -> Emissions:
+        """Broadcast elements, then key by key: its elements, its event timers, its processing timers."""
+        if advance.end != MAX_WATERMARK:
+            raise TimeError(
+                "BATCH_WITHOUT_END",
+                f"Operator '{self._name}' runs in batch mode and was given a part of its input. "
+                "Batch mode needs all of it at once, up to its end.",
+            )
+        context = self._context
+        out = BatchEmissions(records, key_table=context.backend.keys if self._operator.keyed else None)
+        context.begin_batch(advance.batch, advance.now)
+        context.watermark = MIN_WATERMARK
+        records.take(self._order(records))
+        context.timestamps = records.timestamps.tolist()
+        try:
+            for start, stop in self._stretches(records):
+                self._run_key(records, start, stop, out)
+        finally:
+            context.backend.unset_key()
+        return out.unwrap()
+
+    def _order(self, records: Records) -> NDArray[np.intp]:
+        """Broadcast inputs first, then by key; elements of a key by timestamp and input, all else by origin."""
+        tags, n = records.tags, len(records.values)
+        inputs = column(records.inputs) if records.inputs is not None else np.zeros(n, np.int64)
+        later = ~np.isin(inputs, self._broadcast_inputs())
+        ranks, stamps = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        if records.keys is not None:
+            known = [None if k is None else self._context.backend.keys[k] for k in records.keys]
+            places = {k.encoded: i for i, k in enumerate(sorted({k for k in known if k is not None}), 1)}
+            ranks = column([0 if k is None else places[k.encoded] for k in known])
+            stamps = np.where(later, records.timestamps, 0)
+        return np.lexsort(
+            (tags.count, tags.emitter, tags.position, tags.origin, tags.phase, inputs, stamps, ranks, later)
+        )
+
+    def _broadcast_inputs(self) -> list[int]:
+        return list(getattr(self._operator, "broadcast_inputs", ()))
+
+    def _stretches(self, records: Records) -> list[tuple[int, int]]:
+        """From where to where the elements of one key stand; those without a key together."""
+        keys = records.keys
+        if keys is None:
+            return [(0, len(records.values))]
+        cuts = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
+        return list(pairwise([*cuts, len(keys)]))
+
+    def _run_key(self, records: Records, start: int, stop: int, out: BatchEmissions) -> None:
+        context = self._context
+        context.watermark = MIN_WATERMARK
+        for queue in (context.event_timers, context.processing_timers):
+            queue.begin(MAX_WATERMARK)
+        self._process(records, range(start, stop), out)
+        for queue in (context.event_timers, context.processing_timers):
+            queue.stop_firing()
+        context.watermark = MAX_WATERMARK
+        self._fire_all(TimeDomain.EVENT_TIME, out)
+        self._fire_all(TimeDomain.PROCESSING_TIME, out)
+        context.backend.forget_keyed()  # the key never comes again
+        context.event_timers.forget()
+        context.processing_timers.forget()
+
+    def _fire_all(self, domain: int, out: BatchEmissions) -> None:
+        event = domain == TimeDomain.EVENT_TIME
+        queue = self._context.event_timers if event else self._context.processing_timers
+        phase = PHASE_EVENT_TIMER if event else PHASE_PROCESSING_TIMER
+        while (timer := queue.pop(MAX_WATERMARK)) is not None:
+            stamp = timer.time if event else NO_TIMESTAMP
+            out.fired.append((MAX_WATERMARK, phase, timer.time, timer.hash, stamp))
+            self._fire(timer, domain, out)
+
+    def _process(self, records: Records, at: range, out: Emissions) -> None:
+        """The elements of one key, or all that have none."""
+        context = self._context
+        functions = self._operator.elements()
+        inputs, keys = records.inputs, records.keys
+        index = at.start
+        try:
+            for index in at:
+                if keys is not None:
+                    context.cell.at = keys[index]
+                context.index = index
+                emitted = functions[0 if inputs is None else inputs[index]](records.values[index], context)
+                for result in emitted or ():
+                    out.values.append(result)
+                    out.emitters.append(index)
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise self._failed(error, None if keys is None else keys[index], records.values[index]) from error

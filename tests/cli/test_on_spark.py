@@ -1,0 +1,82 @@
+"""The commands on a real Spark, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.test_ads import expected
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+PROGRAM = """
+import sys
+from pathlib import Path
+
+import penstock as ps
+
+
+class Running(ps.KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.total = runtime_context.get_state(ps.ValueStateDescriptor("total", int))
+
+    def process_element(self, value, ctx):
+        if value == 7 and not Path(sys.argv[1]).exists():
+            raise ValueError("seven is too much")
+        self.total.update((self.total.value() or 0) + value)
+        yield value, self.total.value()
+
+
+env = ps.StreamExecutionEnvironment.get_execution_environment()
+env.from_sequence(1, 8).key_by(lambda n: n % 2).process(Running()).print()
+env.execute("running")
+"""
+
+
+def penstock(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "penstock", *arguments], capture_output=True, text=True, timeout=300)
+
+
+def events(stderr: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stderr.splitlines()]
+
+
+def test_a_job_fails_in_one_line_and_is_resumed(tmp_path: Path) -> None:
+    mended = tmp_path / "mended"
+    program = tmp_path / "job.py"
+    program.write_text(PROGRAM.replace("sys.argv[1]).exists()", f"{str(mended)!r}).exists()"))
+    options = ("--master", "local[2]", "-D", "source.batch.records=3", "-D", f"execution.checkpointing.dir={tmp_path}")
+
+    failed = penstock("run", str(program), "x", *options)
+    assert failed.returncode == 1
+    assert failed.stdout.splitlines() == ["(1, 1)", "(2, 2)", "(3, 4)", "(4, 6)", "(5, 9)", "(6, 12)"]
+    started, error, log, resume = failed.stderr.splitlines()
+    assert started.startswith("penstock: job ")
+    assert error.startswith("penstock: [USER_FUNCTION] Operator 'process' raised ValueError: seven is too much at")
+    assert error.count("job.py:") == 1
+    assert ", key 1, element 7." in error
+    assert "Spark's output is in" in log
+    checkpoint = resume.split("--resume ")[1]
+    assert checkpoint.startswith(str(tmp_path))
+
+    mended.touch()
+    resumed = penstock("run", str(program), "x", *options, "--resume", checkpoint, "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.stdout.splitlines() == ["(7, 16)", "(8, 20)"]
+    told = events(resumed.stderr)
+    assert [e["event"] for e in told] == ["started", *["batch"] * (len(told) - 2), "finished"]
+    assert (told[-1]["checkpoint"], told[-1]["read"], told[-1]["written"]) == (checkpoint, 2, 2)
+
+
+def test_the_demo(tmp_path: Path) -> None:
+    shown = penstock("demo", "--events", "3000", "--master", "local[2]", "--json")
+    assert shown.returncode == 0, shown.stderr
+    result = json.loads(shown.stdout)
+    totals = {c["campaign"]: (c["shown"], c["earned"], c["late"]) for c in result["campaigns"]}
+    assert totals == {c: (t.shown, t.earned, t.late) for c, t in expected(3000).items()}
+    assert result["read"] == 3000
+    assert "TransformWithState" not in shown.stderr

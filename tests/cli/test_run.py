@@ -1,0 +1,153 @@
+"""`penstock run`: options, arguments and errors, with an engine that runs nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.fake_engine import NAME
+from typer.testing import CliRunner, Result
+
+from penstock.cli.java import check_java
+from penstock.cli.main import app
+from penstock.config import OPTIONS_VARIABLE
+
+PROGRAM = """
+import penstock as ps
+env = ps.StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1, 2]).print()
+env.execute("job")
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "job.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def run(program: Path, *arguments: str, text: str | None = None, engine: str = NAME) -> Result:
+    if text is not None:
+        program.write_text(text)
+    return CliRunner().invoke(app, ["run", str(program), "-D", f"execution.engine={engine}", *arguments])
+
+
+def told(result: Result) -> dict[str, Any]:
+    assert result.exit_code == 0, result.stderr
+    facts: dict[str, Any] = json.loads(result.stdout)
+    return facts
+
+
+def test_options_are_the_defaults_of_every_environment(program: Path, tmp_path: Path) -> None:
+    facts = told(run(program, "--master", "local[2]", "--resume", str(tmp_path), "-D", "source.batch.records=7"))
+    assert facts["options"] == {
+        "spark.master": "local[2]",
+        "execution.resume": str(tmp_path),
+        "source.batch.records": 7,
+    }
+
+
+def test_spark_settings_are_passed_on(program: Path) -> None:
+    assert told(run(program, "-D", "spark.executor.memory=2g"))["spark"] == {"spark.executor.memory": "2g"}
+
+
+def test_what_the_program_sets_wins(program: Path) -> None:
+    text = PROGRAM.replace(
+        "get_execution_environment()", "get_execution_environment(ps.Configuration({'source.batch.records': 3}))"
+    )
+    assert told(run(program, "-D", "source.batch.records=7", text=text))["options"] == {"source.batch.records": 3}
+
+
+def test_options_of_the_variable_stand_below_those_of_the_command(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(OPTIONS_VARIABLE, '{"source.batch.records": 1, "execution.heartbeat": 5}')
+    facts = told(run(program, "-D", "source.batch.records=7"))
+    assert facts["options"] == {"source.batch.records": 7, "execution.heartbeat": 5}
+    assert os.environ[OPTIONS_VARIABLE] == '{"source.batch.records": 1, "execution.heartbeat": 5}'
+
+
+def test_arguments_reach_the_program(program: Path) -> None:
+    assert told(run(program, "in.txt", "--", "--fast", "-x"))["argv"] == [str(program), "in.txt", "--fast", "-x"]
+
+
+def test_the_program_is_main_and_imports_what_lies_beside_it(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "beside_it.py").write_text("WORD = 'beside'")
+    before = list(sys.path), sys.argv
+    result = run(program, text="import beside_it; print(__name__, beside_it.WORD)")
+    sys.modules.pop("beside_it")
+    assert result.stdout == "__main__ beside\n"
+    assert (list(sys.path), sys.argv) == before
+
+
+def test_an_error_of_ours_is_one_line(program: Path) -> None:
+    result = run(program, text=PROGRAM.replace(".print()", ""))
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.splitlines() == [
+        "penstock: [NO_SINK] Job 'job' has no sink, so nothing would come out. Add sink_to() or print()."
+    ]
+
+
+def test_verbose_shows_the_stack(program: Path) -> None:
+    result = run(program, "--verbose", text=PROGRAM.replace(".print()", ""))
+    assert "Traceback" in result.stderr
+    assert "penstock: [NO_SINK]" in result.stderr
+
+
+def test_sparks_stack_stays_out(program: Path) -> None:
+    result = run(program, text=PROGRAM.replace('execute("job")', 'execute("fails")'))
+    assert result.stderr.splitlines() == ["penstock: [JOB_FAILED] The job failed in Spark: no luck."]
+
+
+def test_errors_as_json(program: Path) -> None:
+    result = run(program, "--json", text=PROGRAM.replace('execute("job")', 'execute("fails")'))
+    failed = json.loads(result.stderr)
+    assert (failed["event"], failed["code"]) == ("failed", "JOB_FAILED")
+    assert failed["message"] == "The job failed in Spark: no luck."
+
+
+def test_an_error_of_the_program_shows_the_program(program: Path) -> None:
+    result = run(program, text="def f():\n    return 1 / 0\nf()\n")
+    assert result.exit_code == 1
+    assert "ZeroDivisionError: division by zero" in result.stderr
+    assert f'File "{program}", line 2, in f' in result.stderr
+    assert "runpy" not in result.stderr
+    assert "penstock/cli" not in result.stderr
+
+
+def test_the_programs_exit_code_is_ours(program: Path) -> None:
+    assert run(program, text="raise SystemExit(3)").exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        (
+            "source.batch.recrods=1",
+            "[UNKNOWN_OPTION] There is no option 'source.batch.recrods'. Did you mean 'source.batch.records'?",
+        ),
+        ("source.batch.records=many", "[OPTION_VALUE] Option 'source.batch.records' is 'many'"),
+        ("source.batch.records", "[OPTION_FORM] -D got 'source.batch.records'; it takes key=value."),
+    ],
+)
+def test_a_wrong_option_is_refused_before_the_program_runs(program: Path, setting: str, words: str) -> None:
+    result = run(program, "-D", setting)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"penstock: {words}")
+
+
+def test_java_missing_is_one_line_before_spark_starts(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_java.cache_clear()
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    result = run(program, engine="penstock.cli.engine:WatchedEngine")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        "penstock: [JAVA] Penstock needs Java 17 or newer ('/nowhere/bin/java' was not found). Install a JDK, for example "
+        "'apt-get install openjdk-17-jre-headless' or 'brew install openjdk@17', or set JAVA_HOME to one."
+    ]

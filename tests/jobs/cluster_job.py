@@ -1,0 +1,94 @@
+"""A job for a real cluster: needs a module beside it, an added file, a package and an archive on the executors.
+
+Run as: python cluster_job.py MASTER OUT ROOT
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cluster_words  # beside this file: shipped without being asked for
+import msgspec
+
+import penstock as ps
+from penstock.connectors import JsonLinesSink
+
+
+class Word(msgspec.Struct):
+    """Elements of a class of the main module."""
+
+    text: str
+    length: int
+
+
+class Count(ps.KeyedProcessFunction):
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", ps.Types.LONG()))
+        self.subtask = runtime_context.get_index_of_this_subtask()
+
+    def process_element(self, value: Word, ctx: Any) -> Iterator[Any]:
+        import cluster_added  # only on executors
+        import shipped_package  # from the requirements
+        from pyspark import SparkFiles
+
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        archived = Path(SparkFiles.get("facts"), "facts.txt").read_text()
+        yield {
+            "word": value.text,
+            "count": count,
+            "subtask": self.subtask,
+            "added": cluster_added.NAME,
+            "package": shipped_package.NAME,
+            "archive": archived,
+            "process": os.getpid(),
+        }
+
+
+def package(root: Path) -> Path:
+    """A requirements file that names a package folder of our own: no network needed."""
+    folder = root / "package"
+    (folder / "shipped_package").mkdir(parents=True)
+    (folder / "shipped_package" / "__init__.py").write_text('NAME = "from the requirements"\n')
+    (folder / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
+        '[project]\nname = "shipped-package"\nversion = "1.0"\n[tool.setuptools]\npackages = ["shipped_package"]\n'
+    )
+    requirements = root / "requirements.txt"
+    requirements.write_text(f"{folder}\n")
+    return requirements
+
+
+def main() -> None:
+    master, out, root = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    root.mkdir(parents=True, exist_ok=True)
+    added = root / "cluster_added.py"
+    added.write_text('NAME = "added"\n')
+    with zipfile.ZipFile(root / "facts.zip", "w") as archive:
+        archive.writestr("facts.txt", "archived")
+    settings = {
+        "spark.master": master,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.memory": "600m",
+        "execution.checkpointing.dir": str(root / "checkpoints"),
+        "state.local.dir": str(root / "local"),
+    }
+    env = ps.StreamExecutionEnvironment(ps.Configuration(settings))
+    env.set_parallelism(2)
+    env.add_python_file(str(added))
+    env.add_python_archive(str(root / "facts.zip"), "facts")
+    env.set_python_requirements(str(package(root)))
+    words = env.from_collection(cluster_words.WORDS * 3).map(lambda w: Word(w, len(w)))
+    words.key_by(lambda w: w.text).process(Count()).sink_to(JsonLinesSink(out))
+    env.execute("cluster")
+    print("DONE", flush=True)
+
+
+if __name__ == "__main__":
+    main()
