@@ -19,13 +19,15 @@ from pathlib import Path
 
 import penstock as ps
 
+MENDED = Path(sys.argv[1])
+
 
 class Running(ps.KeyedProcessFunction):
     def open(self, runtime_context):
         self.total = runtime_context.get_state(ps.ValueStateDescriptor("total", int))
 
     def process_element(self, value, ctx):
-        if value == 7 and not Path(sys.argv[1]).exists():
+        if value == 7 and not MENDED.exists():
             raise ValueError("seven is too much")
         self.total.update((self.total.value() or 0) + value)
         yield value, self.total.value()
@@ -48,10 +50,20 @@ def events(stderr: str) -> list[dict[str, Any]]:
 def test_a_job_fails_in_one_line_and_is_resumed(tmp_path: Path) -> None:
     mended = tmp_path / "mended"
     program = tmp_path / "job.py"
-    program.write_text(PROGRAM.replace("sys.argv[1]).exists()", f"{str(mended)!r}).exists()"))
-    options = ("--master", "local[2]", "-D", "source.batch.records=3", "-D", f"execution.checkpointing.dir={tmp_path}")
+    program.write_text(PROGRAM)
+    command = (
+        "run",
+        str(program),
+        str(mended),
+        "--master",
+        "local[2]",
+        "-D",
+        "source.batch.records=3",
+        "-D",
+        f"execution.checkpointing.dir={tmp_path}",
+    )
 
-    failed = penstock("run", str(program), "x", *options)
+    failed = penstock(*command)
     assert failed.returncode == 1
     assert failed.stdout.splitlines() == ["(1, 1)", "(2, 2)", "(3, 4)", "(4, 6)", "(5, 9)", "(6, 12)"]
     started, error, log, resume = failed.stderr.splitlines()
@@ -64,7 +76,7 @@ def test_a_job_fails_in_one_line_and_is_resumed(tmp_path: Path) -> None:
     assert checkpoint.startswith(str(tmp_path))
 
     mended.touch()
-    resumed = penstock("run", str(program), "x", *options, "--resume", checkpoint, "--json")
+    resumed = penstock(*command, "--resume", checkpoint, "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stdout.splitlines() == ["(7, 16)", "(8, 20)"]
     told = events(resumed.stderr)

@@ -72,7 +72,7 @@ class _Running:
         self.program = program
         self.operator = make_operator(program, slot)
         self.keys = KeyTable(job.max_parallelism)
-        self.backend = StateBackend(host.store, host.tables, program.uid, self.keys)
+        self.backend = StateBackend(host.store, host.tables, program.uid, self.keys, job.cached)
         runtime = SubtaskContext(
             uid=program.uid,
             name=program.name,
@@ -127,9 +127,12 @@ class LevelHost:
         for running in self._running.values():
             running.close()
 
-    def take_meta(self, meta: SlotMeta) -> None:
+    def take_meta(self, meta: SlotMeta, cache_valid: bool) -> None:
         """Goes on from the clocks of the last committed batch, which another worker may have run."""
         self.meta = meta
+        if not cache_valid:
+            for running in self._running.values():
+                running.backend.forget_cache()
         self.tables.refresh(meta.tables)
 
     def run(self, bundles: list[tuple[int, bytes]], timestamp: int) -> list[Bundle]:

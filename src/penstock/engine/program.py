@@ -79,6 +79,7 @@ class Program:
     sinks: list[Any]
     sink_names: list[str]
     depth: int
+    cached: bool = False  # decoded state outlives a batch in its worker: the hashmap backend
     batch: bool = False  # batch mode: all input in one batch, key by key (time.md 9)
 
     def operators_at(self, level: int) -> list[OperatorProgram]:

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock import errors
 from penstock.config import (
+    BACKEND,
     BATCH_RECORDS,
     FOLD_RATIO,
     HEARTBEAT,
@@ -105,6 +106,7 @@ class SparkJob:
         configuration, program = self._configuration, self.program
         prepare(self.session, configuration, program.parallelism)
         self._admit()
+        program.cached = self._backend() == "hashmap"
         data = pickle_program(program, ship(self.session, self._files))
         self.folder.create(
             self.run_id,
@@ -138,6 +140,12 @@ class SparkJob:
             for source in self.program.sources:
                 if hasattr(source.source, "records_per_batch"):
                     source.source.records_per_batch = limit
+
+    def _backend(self) -> str:
+        backend: str = self._configuration.get(BACKEND)
+        if backend not in ("lmdb", "hashmap"):
+            raise errors.ConfigError("STATE_BACKEND", f"state.backend is '{backend}'; it must be lmdb or hashmap.")
+        return backend
 
     def _settings(self) -> HostSettings:
         configuration = self._configuration

@@ -76,13 +76,16 @@ class SlotProcessor(StatefulProcessor):
         try:
             header = log.header
             meta = SlotMeta() if header is None else _meta_decoder.decode(header.meta)
-            host = worker.host_of(self._key, self._program, self._level, slot, view, meta, self._settings.materialized)
+            token = b"" if header is None else header.token
+            host = worker.host_of(
+                self._key, self._program, self._level, slot, view, meta, token, self._settings.materialized
+            )
             out = host.run(bundles, timestamp)
             clock.append(time.perf_counter())
             committed = log.commit(host.store.take_changes(), _meta_encode(host.meta))
         finally:
             log.end()
-        worker.keep_host(self._key, host)
+        worker.keep_host(self._key, host, committed.token)
         copy.touch()
         label = labels(self._parallelism)
         for to, level, blob in out:

@@ -17,7 +17,7 @@ from penstock.spark.working_copy import CopyView, WorkingCopy
 
 _programs: dict[str, Program] = {}
 _mappers: dict[tuple[str, int, int], Mapper] = {}
-_hosts: dict[tuple[str, int, int], tuple[LevelHost, bytes]] = {}
+_hosts: dict[tuple[str, int, int], tuple[LevelHost, bytes, bytes]] = {}  # host, its tables, token of its last batch
 _copies: dict[str, WorkingCopy] = {}
 _MOST_PROGRAMS = 4
 
@@ -42,7 +42,7 @@ def mapper_of(key: str, data: bytes, source: int, subtask: int) -> Mapper:
 
 
 def host_of(
-    key: str, data: bytes, level: int, slot: int, view: CopyView, meta: SlotMeta, materialized: str
+    key: str, data: bytes, level: int, slot: int, view: CopyView, meta: SlotMeta, token: bytes, materialized: str
 ) -> LevelHost:
     """The host of a slot, with its functions opened once per worker; tables and clocks are those of the last batch."""
     tables = msgspec.msgpack.encode([(t.operator, t.name, t.number) for t in meta.tables])
@@ -50,7 +50,7 @@ def host_of(
     if known is not None and known[1] == tables:
         host = known[0]
         host.store.base = view
-        host.take_meta(meta)
+        host.take_meta(meta, known[2] == token)
         return host
     if known is not None:
         known[0].close()
@@ -58,9 +58,9 @@ def host_of(
     return LevelHost(unpickle_program(data), level, slot, Store(view), meta, FileMaterials(materialized))
 
 
-def keep_host(key: str, host: LevelHost) -> None:
+def keep_host(key: str, host: LevelHost, token: bytes) -> None:
     tables = msgspec.msgpack.encode([(t.operator, t.name, t.number) for t in host.tables.all()])
-    _hosts[key, host.level, host.slot] = (host, tables)
+    _hosts[key, host.level, host.slot] = (host, tables, token)
 
 
 def copy_of(folder: str, size_limit: int) -> WorkingCopy:
@@ -74,7 +74,7 @@ def copy_of(folder: str, size_limit: int) -> WorkingCopy:
 def _forget_all() -> None:
     for mapper in _mappers.values():
         mapper.close()
-    for host, _ in _hosts.values():
+    for host, *_ in _hosts.values():
         host.close()
     for cache in (_programs, _mappers, _hosts):
         cache.clear()

@@ -82,10 +82,11 @@ class StateBackend:
     3
     """
 
-    def __init__(self, store: Store, tables: Tables, operator: str, keys: KeyTable) -> None:
+    def __init__(self, store: Store, tables: Tables, operator: str, keys: KeyTable, cached: bool = False) -> None:
         self._store = store
         self._tables = tables
         self._operator = operator
+        self._cached = cached
         self.keys = keys
         self.key_cell = KeyCell(keys)
         self.namespace_cell = NamespaceCell(keys)
@@ -127,16 +128,17 @@ class StateBackend:
         prefix = table.number.to_bytes(2, "big")
         if descriptor.ttl is not None:
             self._expiring.append((table, descriptor.ttl))
+        cached = self._cached and descriptor.ttl is None  # cleaning deletes expired entries behind a cache's back
         handle: Any
         if descriptor.kind == "list":
             handle = ListHandle(self._store, prefix, cell, codec)
             self._flushed.append(handle)
             return handle if descriptor.ttl is None else TtlListHandle(handle, descriptor.ttl, self.clock)
         if descriptor.kind == "map":
-            handle = MapHandle(self._store, prefix, cell, codec)
+            handle = MapHandle(self._store, prefix, cell, codec, cached)
             self._flushed.append(handle)
             return handle if descriptor.ttl is None else TtlMapHandle(handle, descriptor.ttl, self.clock)
-        handle = ValueHandle(self._store, prefix, cell, codec)
+        handle = ValueHandle(self._store, prefix, cell, codec, cached)
         self._flushed.append(handle)
         if descriptor.ttl is not None:
             handle = TtlValueHandle(handle, descriptor.ttl, self.clock)
@@ -192,6 +194,11 @@ class StateBackend:
             if handle._cell is not self._slot_cell:
                 handle.forget()
         self.keys.exotic.clear()
+
+    def forget_cache(self) -> None:
+        """Another worker went on with this slot: what is cached here is old."""
+        for handle in self._flushed:
+            handle.forget_cache()
 
     def clean(self) -> None:
         """Deletes some expired entries: each table with a time to live is looked through in bounded steps."""

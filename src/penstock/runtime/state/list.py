@@ -121,6 +121,9 @@ class ListHandle:
     def forget(self) -> None:
         self._lists.clear()
 
+    def forget_cache(self) -> None:
+        """Lists are read anew in every batch."""
+
 
 def _bytes(number: int) -> bytes:
     return number.to_bytes(8, "big")

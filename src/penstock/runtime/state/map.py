@@ -11,6 +11,7 @@ from penstock.runtime.state.cell import Cell
 from penstock.runtime.store import Store, after_prefix
 
 _ABSENT = object()
+_MOST_CACHED = 200_000
 _NOT_FROZEN = bytes(4)  # the length of a key kept beside its value
 
 
@@ -30,20 +31,22 @@ class _Kept:
 class MapHandle:
     """A map per key. Iteration goes by the bytes of the user keys, so it never depends on how batches are cut."""
 
-    __slots__ = ("_cell", "_codec", "_maps", "_store", "_table")
+    __slots__ = ("_cache", "_cell", "_codec", "_maps", "_store", "_table")
 
-    def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec) -> None:
+    def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec, cached: bool = False) -> None:
         self._store = store
         self._table = table
         self._cell = cell
         self._codec = codec
         self._maps: dict[Any, _Kept] = {}
+        self._cache: dict[Any, _Kept] | None = {} if cached else None
 
     def _current(self) -> _Kept:
         at = self._cell.at
         kept = self._maps.get(at)
         if kept is None:
-            kept = self._maps[at] = _Kept()
+            kept = None if self._cache is None else self._cache.pop(at, None)
+            kept = self._maps[at] = _Kept() if kept is None else kept
         return kept
 
     def get(self, key: Any) -> Any:
@@ -157,6 +160,8 @@ class MapHandle:
                     writes[prefix + encoded] = _NOT_FROZEN + encode_value(value)
                 else:
                     writes[prefix + encoded] = self._encode(key, plain, value)
+                if self._cache is not None or key in kept.raw:
+                    _note(kept, key, writes[prefix + encoded], self._codec.immutable or is_immutable(value))
             for key, before in kept.raw.items():
                 value = kept.entries.get(key, _ABSENT)
                 if key in kept.changed or value is _ABSENT:
@@ -164,14 +169,35 @@ class MapHandle:
                 encoded, plain = encode_key(key)
                 if (now := self._encode(key, plain, value)) != before:
                     store.put(prefix + encoded, now)
-        self.forget()
+                    kept.raw[key] = now
+            kept.changed.clear()
+            kept.cleared = False
+        if self._cache is not None:
+            if len(self._cache) > _MOST_CACHED:
+                self._cache.clear()
+            self._cache.update(self._maps)
+        self._maps.clear()
+
+    def forget(self) -> None:
+        """Drops a batch that failed, and with it all that it may have changed in place."""
+        self._maps.clear()
+        self.forget_cache()
+
+    def forget_cache(self) -> None:
+        if self._cache is not None:
+            self._cache.clear()
 
     def _encode(self, key: Any, plain: bool, value: Any) -> bytes:
         frozen = freeze_key(key, plain)
         return len(frozen).to_bytes(4, "big") + frozen + self._codec.encode(value)
 
-    def forget(self) -> None:
-        self._maps.clear()
+
+def _note(kept: _Kept, key: Any, data: bytes | None, immutable: bool) -> None:
+    """Remembers what was written of a value that may be changed in place."""
+    if data is None or immutable:
+        kept.raw.pop(key, None)
+    else:
+        kept.raw[key] = data
 
 
 def _frozen_end(data: bytes) -> int:

@@ -9,16 +9,19 @@ from penstock.runtime.codec import Codec, is_immutable
 from penstock.runtime.state.cell import Cell
 from penstock.runtime.store import Store
 
+_MOST_CACHED = 1_000_000
+
 
 class ValueHandle:
     """One value per key, decoded when first read in a batch and encoded once at its end.
 
     A value that was changed in place counts as updated: what a function sees never depends on how batches are cut.
+    With a cache, decoded values outlive the batch (the hashmap backend); `forget_cache` when somebody else went on.
     """
 
-    __slots__ = ("_cell", "_codec", "_dirty", "_raw", "_store", "_table", "_values")
+    __slots__ = ("_cache", "_cell", "_codec", "_dirty", "_raw", "_store", "_table", "_values")
 
-    def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec) -> None:
+    def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec, cached: bool = False) -> None:
         self._store = store
         self._table = table
         self._cell = cell
@@ -26,6 +29,7 @@ class ValueHandle:
         self._values: dict[Any, Any] = {}
         self._dirty: set[Any] = set()
         self._raw: dict[Any, bytes] = {}  # as read, of values that may be changed in place
+        self._cache: dict[Any, tuple[Any, bytes | None]] | None = {} if cached else None
 
     def value(self) -> Any:
         at = self._cell.at
@@ -43,6 +47,12 @@ class ValueHandle:
         self.update(None)
 
     def _load(self, at: Any) -> Any:
+        if self._cache is not None and (kept := self._cache.pop(at, None)) is not None:
+            value, data = kept
+            if data is not None:
+                self._raw[at] = data
+            self._values[at] = value
+            return value
         data = self._store.get(self._table + self._cell.prefix(at))
         if data is None:
             value = None
@@ -56,19 +66,38 @@ class ValueHandle:
     def flush(self) -> None:
         """Writes what changed and forgets the batch."""
         prefix, encode, table, writes = self._cell.prefix, self._codec.encode, self._table, self._store.changes()
-        values = self._values
+        values, raw = self._values, self._raw
         for at in self._dirty:
             value = values[at]
-            writes[table + prefix(at)] = None if value is None else encode(value)
-        for at, before in self._raw.items():
+            if value is None:
+                writes[table + prefix(at)] = None
+                raw.pop(at, None)
+            else:
+                data = writes[table + prefix(at)] = encode(value)
+                if at in raw or (self._cache is not None and not self._codec.immutable):
+                    raw[at] = data
+        for at, before in raw.items():
             if at not in self._dirty and (now := encode(values[at])) != before:
-                writes[table + prefix(at)] = now
-        self.forget()
+                writes[table + prefix(at)] = raw[at] = now
+        if self._cache is not None:
+            if len(self._cache) > _MOST_CACHED:
+                self._cache.clear()
+            self._cache.update((at, (value, raw.get(at))) for at, value in values.items())
+        self._end_batch()
 
-    def forget(self) -> None:
+    def _end_batch(self) -> None:
         self._values.clear()
         self._dirty.clear()
         self._raw.clear()
+
+    def forget(self) -> None:
+        """Drops a batch that failed, and with it all that it may have changed in place."""
+        self._end_batch()
+        self.forget_cache()
+
+    def forget_cache(self) -> None:
+        if self._cache is not None:
+            self._cache.clear()
 
 
 class ReducingHandle:
