@@ -29,13 +29,16 @@ class Pairs:
         yield left.timestamp, right.timestamp
 
 
-def joining(lower: int, upper: int, *, delay: int | None = None, restarting: bool = False, **given: Any) -> Driver:
+def joining(
+    lower: int, upper: int, *, delay: int | None = None, restarting: bool = False, cached: bool = False, **given: Any
+) -> Driver:
     return Driver(
         lambda: IntervalJoinOperator(Pairs(), lower, upper, **given),
         delay=delay,
         splits=["l", "r"],
         inputs={"l": 0, "r": 1},
         restarting=restarting,
+        cached=cached,
     )
 
 
@@ -162,7 +165,7 @@ class PlainJoin:
     delay=st.integers(0, 5),
     left=streams(marks=False).flatmap(cut),
     right=streams(marks=False).flatmap(cut),
-    restarting=st.booleans(),
+    keeping=st.sampled_from(["nothing", "cached", "restarting"]),
 )
 def test_equals_the_plain_way(
     lower: int,
@@ -170,11 +173,17 @@ def test_equals_the_plain_way(
     delay: int,
     left: list[list[Event | Mark]],
     right: list[list[Event | Mark]],
-    restarting: bool,
+    keeping: str,
 ) -> None:
     upper = lower + width
     driver = joining(
-        lower, upper, delay=delay, restarting=restarting, left_late_tag=LEFT_LATE, right_late_tag=RIGHT_LATE
+        lower,
+        upper,
+        delay=delay,
+        restarting=keeping == "restarting",
+        cached=keeping == "cached",
+        left_late_tag=LEFT_LATE,
+        right_late_tag=RIGHT_LATE,
     )
     plain = PlainJoin(lower, upper)
     marks = [MIN_WATERMARK, MIN_WATERMARK]

@@ -270,6 +270,7 @@ def test_sessions_of_waiting_triggers_need_no_timer_traffic() -> None:
     sessions = EventTimeSessionWindows.with_gap(5)
     assert type(window_operator(sessions, reduce=total)) is SessionOperator
     assert type(window_operator(sessions, reduce=total, trigger=CountTrigger.of(2))) is MergingWindowOperator
+    assert type(window_operator(sessions, reduce=total, batch_mode=True)) is MergingWindowOperator
     assert type(window_operator(TUMBLING, reduce=total)) is WindowOperator
 
 

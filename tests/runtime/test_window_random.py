@@ -82,7 +82,7 @@ def emitted(driver: Driver, batches: list[Batch]) -> list[list[tuple[str, int]]]
     lateness=st.integers(0, 12),
     delay=st.one_of(st.none(), st.integers(0, 6)),
     pieces=streams().flatmap(cut),
-    restarting=st.booleans(),
+    keeping=st.sampled_from(["nothing", "cached", "restarting"]),
 )
 def test_one_split_equals_the_oracle(
     made: Made,
@@ -91,14 +91,15 @@ def test_one_split_equals_the_oracle(
     lateness: int,
     delay: int | None,
     pieces: list[list[Event | Mark]],
-    restarting: bool,
+    keeping: str,
 ) -> None:
     kind, sizes, offset, assigner = window
     given = {} if elements else {"aggregate": Total()}
     driver = Driver(
         lambda: made(assigner, function=Shown(), allowed_lateness=lateness, late_tag=LATE, **given),
         delay=delay,
-        restarting=restarting,
+        restarting=keeping == "restarting",
+        cached=keeping == "cached",
     )
     batches = [Batch({"s0": piece}) for piece in pieces] + [Batch(end=True)]
     oracle = Oracle(kind, sizes, lateness, offset, delay)

@@ -110,8 +110,9 @@ def shown(value: Any) -> str:
 class Hop:
     """One operator in one slot."""
 
-    def __init__(self, make: Callable[[], Operator]) -> None:
+    def __init__(self, make: Callable[[], Operator], cached: bool = False) -> None:
         self._make = make
+        self._cached = cached
         self._base = MemoryBase()
         self._tables = Tables()
         self.watermark = MIN_WATERMARK
@@ -122,7 +123,7 @@ class Hop:
         """Everything but the committed state is made anew."""
         self._store = Store(self._base)
         keys = KeyTable(128)
-        backend = StateBackend(self._store, self._tables, "op", keys)
+        backend = StateBackend(self._store, self._tables, "op", keys, self._cached)
         runtime = SubtaskContext(
             uid="op", name="op", index=0, parallelism=1, max_parallelism=128, parameters={}, backend=backend
         )
@@ -159,6 +160,7 @@ class Driver:
     """Feeds the batches of some splits to an operator, and its output to a second one if there is one.
 
     `delay`: watermarks follow the timestamps by delay + 1 (0: monotonous); None: explicit ones only.
+    `cached`: state stays decoded between batches; `restarting`: all but committed state is made anew before each batch.
     `inputs`: which input of the operator each split feeds, if not the first.
     `combined`: turns a chunk's columns into partial records, as the mapper would.
     """
@@ -173,8 +175,9 @@ class Driver:
         inputs: dict[str, int] | None = None,
         combined: Callable[..., Records] | None = None,
         restarting: bool = False,
+        cached: bool = False,
     ) -> None:
-        self.first = Hop(make)
+        self.first = Hop(make, cached)
         self.second = None if then is None else Hop(then)
         self._delay = delay
         self._table = SplitTable({})

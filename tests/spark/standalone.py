@@ -35,7 +35,12 @@ class StandaloneCluster:
     def _start(self, *arguments: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         log = open(self._folder / f"log-{len(self._processes)}", "wb")  # noqa: SIM115 - the child's for as long as it lives
-        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "SPARK_NO_DAEMONIZE": "1"}
+        environment = {
+            **os.environ,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_NO_DAEMONIZE": "1",
+        }
         script = Path(pyspark.__file__).parent / "bin" / "spark-class"
         self._processes.append(subprocess.Popen([str(script), *arguments], stdout=log, stderr=log, env=environment))
         log.close()

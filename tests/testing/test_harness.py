@@ -92,9 +92,14 @@ def test_a_batch_that_is_given_up_pushes_nothing() -> None:
     env, counts = environment()
     harness = Harness(env)
     out = harness.collect(counts)
-    with pytest.raises(KeyError), harness.batch():
-        harness.push("a")
-        raise KeyError
+
+    def give_up() -> None:
+        with harness.batch():
+            harness.push("a")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        give_up()
     harness.push("b")
     assert out == [("b", 1)]
 
@@ -324,9 +329,8 @@ def test_a_failed_batch_leaves_no_trace() -> None:
     out = harness.collect(checked)
     harness.push("a")
     before = harness.snapshot()
-    with pytest.raises(UserFunctionError), harness.batch():
-        harness.push("a")
-        harness.push(7)
+    with pytest.raises(UserFunctionError):
+        harness.push_all(["a", 7])
     assert harness.snapshot() == before
     harness.push("b")
     assert out == ["a!", "b!"]
@@ -385,24 +389,24 @@ def test_a_stream_is_looked_at_from_the_start_or_not_at_all() -> None:
         harness.collect(counts)
 
 
-def test_functions_are_opened_and_closed() -> None:
-    class Life(ProcessFunction):
-        def open(self, runtime_context: Any) -> None:
-            Path(runtime_context.get_job_parameter("log", "")).write_text("open")
+class Life(ProcessFunction):
+    """Writes down what becomes of it."""
 
-        def close(self) -> None:
-            log.write_text(log.read_text() + " close")
+    def open(self, runtime_context: Any) -> None:
+        self._log = Path(runtime_context.get_job_parameter("log", ""))
+        self._log.write_text("open")
 
-        def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-            yield value
+    def close(self) -> None:
+        self._log.write_text(self._log.read_text() + " close")
 
-    import tempfile
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
 
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
-        env = StreamExecutionEnvironment()
-        env.set_job_parameters({"log": str(log)})
-        env.from_source(PushSource()).process(Life()).sink_to(CollectSink())
-        with Harness(env) as harness:
-            harness.push(1)
-        assert log.read_text() == "open close"
+
+def test_functions_are_opened_and_closed(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment()
+    env.set_job_parameters({"log": str(tmp_path / "log")})
+    env.from_source(PushSource()).process(Life()).sink_to(CollectSink())
+    with Harness(env) as harness:
+        harness.push(1)
+    assert (tmp_path / "log").read_text() == "open close"

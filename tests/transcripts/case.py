@@ -97,6 +97,8 @@ class Case:
         kind = self.told.get("wm", "none")
         if kind == "none":
             return None
+        if kind == "ingestion":
+            return WatermarkStrategy.for_ingestion_time()
         delay = int(kind.split()[1]) if kind.startswith("bound") else 0
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(delay)
         return strategy.with_idleness(self.told["idle"]) if "idle" in self.told else strategy

@@ -110,6 +110,24 @@ class ProcessingTimer(KeyedProcessFunction):
         yield Shown(ctx.get_current_key(), f"{ctx.get_current_key()}!{timestamp}")
 
 
+class WakeTimer(KeyedProcessFunction):
+    """wake+n@m registers a processing timer at now + n, which registers an event timer at m."""
+
+    def __init__(self, after: int, at: int) -> None:
+        self._after = after
+        self._at = at
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        timers = ctx.timer_service()
+        timers.register_processing_time_timer(timers.current_processing_time() + self._after)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Shown]:
+        if ctx.time_domain() == TimeDomain.PROCESSING_TIME:
+            ctx.timer_service().register_event_time_timer(self._at)
+        else:
+            yield Shown(ctx.get_current_key(), f"{ctx.get_current_key()}!{timestamp}")
+
+
 class BothTimers(KeyedProcessFunction):
     def __init__(self, after: int) -> None:
         self._after = after
@@ -188,6 +206,7 @@ FUNCTIONS: dict[str, Callable[..., KeyedProcessFunction]] = {
     "processing+": lambda after: ProcessingTimer(after, chain=False),
     "chain+": lambda after: ProcessingTimer(after, chain=True),
     "both+": BothTimers,
+    "wake+": WakeTimer,
     "pattern": Pattern,
 }
 
@@ -206,9 +225,7 @@ def attach(stream: DataStream[Any], op: str, uid: str, lateness: int, late: bool
         )
         return keyed.transform(op, factory).uid(uid)
     if word[0] == "join":
-        join = partial(
-            IntervalJoinOperator, Pair(), -numbers[0], numbers[0], left_late_tag=tag, right_late_tag=tag
-        )
+        join = partial(IntervalJoinOperator, Pair(), -numbers[0], numbers[0], left_late_tag=tag, right_late_tag=tag)
         return keyed.connect(stream.key_by(key_of)).transform(op, join).uid(uid)  # type: ignore[no-any-return]
     if word[0] == "rules":
         return keyed.connect(rules.broadcast(RULES)).process(Rules()).uid(uid)  # type: ignore[no-any-return]

@@ -22,4 +22,4 @@ def test_the_transcript_comes_true(engine: str, case: Case, groups: int) -> None
 
 def test_no_transcript_is_missing() -> None:
     numbers = {str(case.told["id"]).split()[0] for case in cases()}
-    assert numbers == {str(n) for n in range(1, 41)}
+    assert numbers >= {str(n) for n in range(1, 41)}

@@ -17,13 +17,13 @@ from penstock import StreamExecutionEnvironment
 from penstock.cli.ads import Total, campaign_totals
 from penstock.cli.engine import watched_by
 from penstock.cli.failure import failure_of
-from penstock.cli.quiet import new_log
+from penstock.cli.quiet import new_log, rest_to
 from penstock.cli.watcher import JobFacts, Report, Watcher, counted, size_of
 from penstock.errors import PenstockError
 
 
 def demo(
-    events: Annotated[int, typer.Option(min=1, help="How many ad impressions to generate.")] = 1_000_000,
+    events: Annotated[int, typer.Option(metavar="N", min=1, help="How many ad impressions to generate.")] = 1_000_000,
     master: Annotated[str, typer.Option(metavar="URL", help="Spark's master.")] = "local[*]",
     as_json: Annotated[bool, typer.Option("--json", help="The result as one line of JSON.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show Spark's own output.")] = False,
@@ -42,6 +42,7 @@ def demo(
         print(f"penstock: [{failure.code}] {failure.text}", file=sys.stderr)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
+        rest_to(log)
         raise typer.Exit(130) from None
     _show(board, as_json)
 

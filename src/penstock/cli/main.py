@@ -16,6 +16,7 @@ app = typer.Typer(
     help="Apache Flink's programming model for Python, on Spark.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 app.command()(run)

@@ -43,6 +43,15 @@ def output_to(log: Path | None) -> Iterator[None]:
         os.close(file)
 
 
+def rest_to(log: Path | None) -> None:
+    """From here on errors go to the log: pyspark's threads complain when the JVM dies before them."""
+    if log is not None:
+        _flush()
+        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(file, 2)
+        os.close(file)
+
+
 def _flush() -> None:
     """What was printed before a switch belongs where it was printed to."""
     sys.stdout.flush()

@@ -16,7 +16,7 @@ import typer
 
 from penstock.cli.engine import watched_by
 from penstock.cli.failure import Failure, failure_of
-from penstock.cli.quiet import new_log
+from penstock.cli.quiet import new_log, rest_to
 from penstock.cli.watcher import JsonWatcher, TerminalWatcher, Watcher, tell
 from penstock.config import MASTER, RESUME
 from penstock.errors import ConfigError
@@ -49,6 +49,8 @@ def run(
         with watched_by(watcher, log, given(settings or [], resume, master)), as_main_program(job, args or []):
             runpy.run_path(str(job), run_name="__main__")
     except KeyboardInterrupt:
+        _say(Failure("STOPPED", "The job was stopped from the keyboard."), watcher, job, log, as_json)
+        rest_to(log)
         raise typer.Exit(130) from None
     except BrokenPipeError:
         raise

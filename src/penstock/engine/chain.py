@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,7 @@ class Flow:
     def tags(self) -> Tags:
         """With counts anew: elements made from one element keep their order."""
         tags = self.base.tags if self.at is None else self.base.tags.take(self.at)
-        tags.count = np.arange(len(self.values), dtype=np.int64)
-        return tags
+        return replace(tags, count=np.arange(len(self.values), dtype=np.int64))
 
     def derive(self, values: list[Any], picked: Any) -> Flow:
         picked = column(picked)
@@ -178,6 +178,7 @@ class ChainRunner:
                 step.stream if from_source else -1,
                 chunk.split or ("*" if step.stream >= 0 else ""),
                 step.stream if step.stream >= 0 and not from_source else chunk.start,
+                step.branch,
                 stamps.tobytes(),
                 packed,
                 body,
@@ -185,7 +186,7 @@ class ChainRunner:
             out.add(step.level, slot, frame, len(body) + 24 * len(some))
 
     def _to_sink(self, step: SinkStep, flow: Flow, out: Bundles) -> None:
-        tags = pack_tags(flow.tags()) if step.wants_tags else b""
+        tags = pack_tags(flow.tags().on_branch(step.branch)) if step.wants_tags else b""
         body = pack_body(None, flow.values)
         timestamps = flow.timestamps().tobytes() if step.wants_timestamps else b""
         frame = Output(step.sink, self._place.slot, len(flow.values), timestamps, tags, body)
@@ -291,7 +292,7 @@ class _Router:
         if step.partition == "forward":
             return None, [(place.slot % width, None)]
         tags = flow.tags()
-        spread = tags.position + tags.count if chunk.split is not None else tags.count + place.slot
+        spread = tags.count + (place.slot if chunk.split is None else chunk.start)
         if step.partition == "shuffle":  # scattered, yet the same when the batch runs again
             spread = (((spread.astype(np.uint64) + np.uint64(1)) * np.uint64(_SPREAD)) >> np.uint64(33)).astype(
                 np.int64
@@ -322,6 +323,7 @@ class _SlotTable(dict[Any, int]):
             self.clear()
         group = KeyTable.__missing__(self._keys, key).group
         self._keys.clear()
+        self._keys.exotic.clear()
         slot = self[key] = slot_of_group(group, self._parallelism, self._max_parallelism)
         return slot
 

@@ -25,6 +25,7 @@ class Rows(msgspec.Struct, tag=0, array_like=True):
     stream: int  # of a source's elements, else -1
     split: str  # "*" behind an operator: elements of the stream of marks whose number is in `start`
     start: int  # of the chunk in its split
+    branch: int  # by which way the elements came to the operator
     timestamps: bytes
     tags: bytes
     body: bytes
@@ -166,6 +167,8 @@ def unpack_rows(frame: Rows, origin: int, at_least: int) -> Records:
     keys, values = unpack_body(frame.body)
     timestamps = unpack_column(frame.timestamps)
     if frame.stream < 0:
-        return Records(values, keys, None, timestamps, unpack_tags(frame.tags))
-    watermark, position = np.frombuffer(frame.tags, np.int64).reshape(2, -1)
-    return Records(values, keys, None, timestamps, Tags.of_source(np.maximum(watermark, at_least), origin, position))
+        tags = unpack_tags(frame.tags)
+    else:
+        watermark, position = np.frombuffer(frame.tags, np.int64).reshape(2, -1)
+        tags = Tags.of_source(np.maximum(watermark, at_least), origin, position)
+    return Records(values, keys, None, timestamps, tags.on_branch(frame.branch))

@@ -259,6 +259,8 @@ class LevelHost:
             if whole:
                 table.mark(_WHOLE, min(whole.values()))
             spoke = {_WHOLE if c.transient else c.split for c in mine if c.count}
+            for split in spoke if self.program.streams[stream].ingestion else ():
+                table.mark(split, now - 1)
             waiting = {w for c in mine for w in c.waiting}
             table.age(passed, spoke, waiting, fresh_run)
 
@@ -328,6 +330,8 @@ class LevelHost:
             records = unpack_rows(frame, self._origin(frame, clock), at_least)
             if frame.stream < 0 and (mid := self._mid_stream_of(frame)) is not None:
                 records.tags.watermark = np.maximum(records.tags.watermark, mid)
+            elif frame.stream >= 0 and self.program.streams[frame.stream].ingestion:
+                records.timestamps = np.full(len(records.values), clock.now, np.int64)
             parts.append((frame.input, records))
         return Records.concatenate(parts, program.spec.keyed)
 
@@ -409,15 +413,15 @@ class LevelHost:
     def mid_stream_watermarks(self, step: WatermarkStep, flow: Flow) -> Flow:
         """A strategy behind an operator: one generator for all slots; records keep the mark before the batch."""
         timestamps = assigned_timestamps(step.name, step.strategy, flow.values, flow.timestamps())
+        if step.strategy.kind == "ingestion":
+            timestamps = np.full(len(flow.values), flow.base.now, np.int64)
         marks = self._mid_marks.setdefault(step.stream, ChunkMarks())
-        if step.strategy.kind == "bounded":
+        if step.strategy.kind in ("bounded", "ingestion"):
             marks.bounded(timestamps, step.strategy.delay)
         elif step.strategy.kind == "custom":
             assert step.strategy.generator is not None
             marks.generated(step.strategy.generator(), flow.values, timestamps)
-        tags = flow.tags()
-        tags.watermark = np.full(len(flow.values), MIN_WATERMARK, np.int64)
-        return Flow(flow.values, Base(timestamps, lambda: tags, flow.base.now))
+        return Flow(flow.values, Base(timestamps, flow.tags().without_watermarks, flow.base.now))
 
     def _tell_mid_streams(self) -> None:
         """The highest end mark of all slots counts, so every slot tells every slot."""

@@ -31,6 +31,7 @@ class StreamProgram:
     source: int  # -1: behind an operator
     operator: int  # -1: behind a source
     idle_timeout: int | None = None
+    ingestion: bool = False  # timestamps and watermarks are the batch clock's, which hosts know (time.md 7.4)
     levels: set[int] = field(default_factory=set)  # whose hosts listen to it
 
 
@@ -198,9 +199,8 @@ class _Builder:
     def _watermarks(self, node: WatermarkNode, stream: int, root: OperatorProgram | None) -> WatermarkStep:
         source = self._streams[stream].source if stream >= 0 else -1
         operator = -1 if root is None else root.number
-        self._streams.append(
-            StreamProgram(f"{node.uid}@{source}/{operator}", source, operator, node.strategy.idle_timeout)
-        )
+        uid, ingestion = f"{node.uid}@{source}/{operator}", node.strategy.kind == "ingestion" and operator < 0
+        self._streams.append(StreamProgram(uid, source, operator, node.strategy.idle_timeout, ingestion))
         step = WatermarkStep(node.name, len(self._streams) - 1, node.strategy)
         step.next = self._behind(node, step.stream, root)
         return step
@@ -237,8 +237,12 @@ class _Builder:
         operators = list(self._operators.values())
         chains = [(-1, s.chain) for s in sources]
         chains += [(o.number, chain) for o in operators for chain in (o.chain, *o.side.values())]
+        ways: dict[tuple[str, int], int] = {}
         for root, chain in chains:
             for step in all_steps(chain):
+                if isinstance(step, (SendStep, SinkStep)):
+                    to = ("operator", step.operator) if isinstance(step, SendStep) else ("sink", step.sink)
+                    step.branch = ways[to] = ways.get(to, -1) + 1
                 if not isinstance(step, SendStep):
                     continue
                 reader = operators[step.operator]

@@ -45,6 +45,7 @@ class SendStep:
     selector: Any
     partitioner: Any
     parallelism: int
+    branch: int = 0  # number among the ways to the operator: elements that stand at one place come branch by branch
 
 
 @dataclass(slots=True)
@@ -55,6 +56,7 @@ class SinkStep:
     sink: int
     wants_tags: bool
     wants_timestamps: bool
+    branch: int = 0
 
 
 Step = TransformStep | WatermarkStep | SendStep | SinkStep

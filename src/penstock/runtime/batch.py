@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 

@@ -99,7 +99,7 @@ def _canonical(key: Any) -> tuple[Any, bool]:
             "KEY_IS_NONE", "The key of an element is None. A key must be a value; filter such elements out first."
         )
     if isinstance(key, enum.Enum) and not isinstance(key, (str, int)):
-        return _object(key, key.name)
+        return _object(type(key).__qualname__, key.name)
     if isinstance(key, str):
         return str.__str__(key), type(key) is str
     if isinstance(key, (int, float, decimal.Decimal)):
@@ -107,21 +107,23 @@ def _canonical(key: Any) -> tuple[Any, bool]:
     if isinstance(key, (bytes, memoryview)):
         return bytes(key), True
     if isinstance(key, tuple):
-        parts = [_canonical(k) if k is not None else (None, True) for k in key]
+        parts = [_part(k) for k in key]
         return [p for p, _ in parts], type(key) is tuple and all(plain for _, plain in parts)
     if isinstance(key, frozenset):
-        members = sorted(_encode(_canonical(k)[0]) for k in key)
+        members = sorted(_encode(_part(k)[0]) for k in key)
         return msgspec.msgpack.Ext(_SET, _encode(members)), False
-    if isinstance(key, datetime.datetime) and key.tzinfo is not None:
-        return _object(key, key.astimezone(datetime.UTC).isoformat())
-    if isinstance(key, (datetime.datetime, datetime.date, datetime.time)):
-        return _object(key, key.isoformat())
+    if isinstance(key, datetime.datetime):
+        return _object("datetime", (key if key.tzinfo is None else key.astimezone(datetime.UTC)).isoformat())
+    if isinstance(key, datetime.date):
+        return _object("date", key.isoformat())
+    if isinstance(key, datetime.time):
+        return _object("time", key.isoformat())
     if isinstance(key, uuid.UUID):
-        return _object(key, key.hex)
+        return _object("UUID", key.hex)
     if is_dataclass(key) and not isinstance(key, type):
-        return _object(key, [_canonical(getattr(key, f.name))[0] for f in fields(key)])
+        return _object(type(key).__qualname__, [_part(getattr(key, f.name))[0] for f in fields(key) if f.compare])
     if isinstance(key, msgspec.Struct):
-        return _object(key, [_canonical(getattr(key, f))[0] for f in key.__struct_fields__])
+        return _object(type(key).__qualname__, [_part(getattr(key, f))[0] for f in key.__struct_fields__])
     raise KeyError_(
         "KEY_TYPE",
         f"{key!r} of type {type(key).__name__} cannot be a key: its bytes would not be the same on every machine. "
@@ -129,25 +131,35 @@ def _canonical(key: Any) -> tuple[Any, bool]:
     )
 
 
+def _part(key: Any) -> tuple[Any, bool]:
+    """Of a key that is a part of another: it may be None."""
+    return (None, True) if key is None else _canonical(key)
+
+
 def _number(key: Any) -> tuple[Any, bool]:
-    if isinstance(key, float) and not math.isfinite(key):
-        return key, True
+    if key != key:
+        raise KeyError_(
+            "KEY_IS_NAN", "The key of an element is NaN, which equals no key. Filter such elements out first."
+        )
+    if key in (math.inf, -math.inf):
+        return float(key), type(key) is float
     if key == (whole := int(key)):
-        if -(2**63) <= whole < 2**63:
-            return whole, True
-        return msgspec.msgpack.Ext(_BIG_INT, str(whole).encode()), True
-    if isinstance(key, float):
-        return key, type(key) is float
-    return _object(key, str(key.normalize()))
+        small = -(2**63) <= whole < 2**63
+        return whole if small else msgspec.msgpack.Ext(_BIG_INT, b"%x" % whole), type(key) is int
+    if (binary := float(key)) == key:
+        return binary, type(key) is float
+    sign, digits, exponent = key.as_tuple()  # a decimal that no float equals
+    text = "".join(map(str, digits))
+    return _object("Decimal", [sign, text.rstrip("0"), exponent + len(text) - len(text.rstrip("0"))])
 
 
-def _object(key: Any, content: Any) -> tuple[Any, bool]:
-    return msgspec.msgpack.Ext(_OBJECT, _encode([type(key).__qualname__, content])), False
+def _object(kind: str, content: Any) -> tuple[Any, bool]:
+    return msgspec.msgpack.Ext(_OBJECT, _encode([kind, content])), False
 
 
 def _from_extension(code: int, data: memoryview) -> Any:
     if code == _BIG_INT:
-        return int(bytes(data))
+        return int(bytes(data), 16)
     raise KeyError_(
         "KEY_NOT_PLAIN", f"A key with extension {code} is not decoded from its bytes; it is stored beside them."
     )

@@ -8,11 +8,13 @@ number there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from penstock.time import MIN_WATERMARK
 
 Column = NDArray[np.int64]
 
@@ -43,6 +45,22 @@ class Tags:
         zeros = np.zeros(n, np.int64)
         return cls(
             watermark, np.ones(n, np.int64), np.full(n, origin, np.int64), position, zeros, np.arange(n, dtype=np.int64)
+        )
+
+    def on_branch(self, branch: int) -> Tags:
+        """Of elements that came by several ways from one place: their counts differ by way first, then by emission."""
+        return self if branch == 0 else replace(self, count=self.count + (branch << 40))
+
+    def without_watermarks(self) -> Tags:
+        """For elements that get new watermarks behind an operator: they stay in order by the old ones."""
+        keyed = self.emitter != 0
+        return Tags(
+            np.full(len(keyed), MIN_WATERMARK, np.int64),
+            np.full(len(keyed), PHASE_ELEMENT, np.int64),
+            self.watermark,
+            np.where(keyed, 0, self.position),
+            np.where(keyed, self.emitter, self.origin),
+            self.count,
         )
 
     @classmethod

@@ -73,7 +73,7 @@ class Emissions:
         origin = np.where(after_processing_timer, -1, old.origin)
         position = np.where(after_processing_timer, old.origin, old.position)
         if self.key_table is None or self.records.keys is None:
-            hashes = np.zeros(len(old.phase), np.int64)
+            hashes = old.emitter
         else:
             known = self.key_table
             hashes = column([0 if k is None else known[k].hash for k in self.records.keys])

@@ -15,8 +15,10 @@ from penstock.windows import (
 )
 
 
-def window_operator(assigner: WindowAssigner[Any, Any], **settings: Any) -> WindowOperator:
+def window_operator(assigner: WindowAssigner[Any, Any], *, batch_mode: bool = False, **settings: Any) -> WindowOperator:
     """The operator of a window assigner; the settings are those of WindowOperator.
+
+    In batch mode timers that callbacks set do not fire, so sessions must not rely on them.
 
     >>> type(window_operator(EventTimeSessionWindows.with_gap(10), reduce=max)).__name__
     'SessionOperator'
@@ -25,5 +27,6 @@ def window_operator(assigner: WindowAssigner[Any, Any], **settings: Any) -> Wind
         return WindowOperator(assigner, **settings)
     trigger = settings.get("trigger") or assigner.get_default_trigger()
     session = type(assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows)
-    kind = SessionOperator if session and trigger.waits_for_end() else MergingWindowOperator
-    return kind(assigner, **settings)
+    if session and trigger.waits_for_end() and not batch_mode:
+        return SessionOperator(assigner, **settings)
+    return MergingWindowOperator(assigner, **settings)

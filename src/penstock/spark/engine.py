@@ -95,6 +95,7 @@ class SparkJob:
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration)
         self.run_id = uuid.uuid4().hex
         self.folder = RunFolder(tempfile.mkdtemp(prefix="penstock-run-"))
+        self.keep_open = False  # end a scripted job after its script, without the final watermark
         self.query: StreamingQuery | None = None
         self._began = 0.0
         self._collected: dict[int, list[Any]] = {}
@@ -111,7 +112,12 @@ class SparkJob:
         self.folder.create(
             self.run_id,
             data,
-            {"run": self.run_id, "lasting": self.checkpoint.lasting, "heartbeat": configuration.get(HEARTBEAT)},
+            {
+                "run": self.run_id,
+                "lasting": self.checkpoint.lasting,
+                "heartbeat": configuration.get(HEARTBEAT),
+                "keep_open": self.keep_open,
+            },
         )
         settings = self._settings()
         for source in (PenstockSource, PenstockControl, PenstockRouter):
@@ -162,22 +168,23 @@ class SparkJob:
 
     def wait(self) -> None:
         """Until the job has ended; prints and collects what its sinks hand over meanwhile."""
-        for _ in self._letters():
+        for _ in self.letters():
             pass
 
     def elements(self, sink: int) -> Iterator[Any]:
         """The elements that reach a collecting sink, as they come."""
-        for letters in self._letters():
+        for _, letters in self.letters():
             yield from letters.get(sink, ())
 
-    def _letters(self) -> Iterator[dict[int, list[Any]]]:
+    def letters(self) -> Iterator[tuple[int, dict[int, list[Any]]]]:
+        """What sinks hand over, by batch and sink, until the job has ended."""
         assert self.query is not None
         try:
             while True:
                 ended = self.folder.finished() or not self.query.isActive
-                for _, letters in self.folder.mail():
+                for batch, letters in self.folder.mail():
                     self._deliver(letters)
-                    yield letters
+                    yield batch, letters
                 if ended:
                     break
                 time.sleep(_POLL)

@@ -1,0 +1,66 @@
+"""The reference pages say what the code says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+from tests.docs.blocks import ROOT, blocks, pages
+
+
+@pytest.fixture(scope="module")
+def make_reference() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_reference", ROOT / "scripts" / "make_reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_pages_are_up_to_date(make_reference: ModuleType) -> None:
+    assert make_reference.outdated() == [], "run: .venv/bin/python scripts/make_reference.py"
+
+
+def test_every_code_is_found(make_reference: ModuleType) -> None:
+    """By other means than the page is made with: text search for a class of ours and a code behind it."""
+    kinds = "ConfigError|PlanError|UnsupportedOperation|KeyError_|StateError|TimeError|CheckpointError|UserFunctionError|JobError"
+    written = set()
+    for file in (ROOT / "src").rglob("*.py"):
+        written |= set(re.findall(rf'(?:{kinds})\(\s*f?"([A-Z_]+)"', file.read_text(encoding="utf-8")))
+    assert written
+    assert written <= {r.code for r in make_reference.raised()}
+
+
+def test_every_option_is_told(make_reference: ModuleType) -> None:
+    assert make_reference.options_page().count("\n| `") == len(make_reference.config.options())
+
+
+def test_commands_in_shell_blocks_exist() -> None:
+    """Each `penstock ...` line of the documents has only options that its command knows."""
+    text = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    known = {
+        part.split("`")[0].split()[-1]: set(re.findall(r"^  (--?[\w-]+)", part, re.MULTILINE))
+        for part in text.split("## `")[1:]
+    }
+    for page in pages():
+        for block in blocks(page):
+            lines = block.text.replace("\\\n", " ").splitlines() if block.language == "sh" else []
+            for line in (found for found in lines if found.startswith("penstock ")):
+                words = line.split(" -- ")[0].split("#")[0].split()
+                if words[1].startswith("--"):
+                    continue
+                assert words[1] in known, f"{page.name}:{block.line}: {line}"
+                assert {w for w in words if w.startswith("-")} <= known[words[1]], f"{page.name}:{block.line}: {line}"
+
+
+def test_links_lead_somewhere() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "check_docs.py")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

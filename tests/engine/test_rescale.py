@@ -1,0 +1,168 @@
+"""State moves to other numbers of slots and key groups, and nothing else changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.engine.everything import KEYS, pipeline
+
+from penstock import KeyedProcessFunction, StreamExecutionEnvironment, WatermarkStrategy
+from penstock.engine.host import SlotMeta
+from penstock.engine.rescale import SlotState, rescale
+from penstock.errors import CheckpointError
+from penstock.runtime.state.backend import Table
+from penstock.testing import At, Harness, Mark, PushSource
+
+SCALES = st.tuples(st.sampled_from([1, 2, 3, 5]), st.sampled_from([5, 16, 128]))
+EVENTS = st.one_of(
+    st.tuples(st.just("push"), st.sampled_from(range(len(KEYS))), st.integers(0, 40)),
+    st.tuples(st.just("rule"), st.sampled_from(["r", "rr", "rrr"])),
+    st.tuples(st.just("watermark"), st.integers(0, 50)),
+    st.tuples(st.just("time"), st.integers(0, 5)),
+    st.tuples(st.just("move"), SCALES),
+)
+
+
+def run(events: list[Any], moving: bool) -> list[Any]:
+    env, stream = pipeline()
+    harness = Harness(env)
+    out = harness.collect(stream)
+    seen: list[Any] = []
+    for number, (what, *rest) in enumerate(events):
+        if what == "push":
+            harness.push((KEYS[rest[0]], number), rest[1], source="main")
+        elif what == "rule":
+            harness.push(rest[0], source="rules")
+        elif what == "watermark":
+            with harness.batch():
+                harness.push_watermark(rest[0], source="main")
+                harness.push_watermark(rest[0], source="rules")
+        elif what == "time":
+            harness.advance_time(rest[0])
+        elif moving:
+            saved = harness.snapshot()
+            env, stream = pipeline()
+            parallelism, max_parallelism = rest[0]
+            harness = Harness(env, parallelism=parallelism, max_parallelism=max_parallelism)
+            seen += out
+            out = harness.collect(stream)
+            harness.restore(saved)
+    harness.end()
+    return seen + out
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(EVENTS, max_size=25))
+def test_a_job_that_is_moved_says_the_same_as_one_that_is_not(events: list[Any]) -> None:
+    assert run(events, moving=True) == run(events, moving=False)
+
+
+def test_every_key_is_where_its_elements_go() -> None:
+    """All keys at once, so that each slot of the new job must have got the state of its own keys."""
+    env, stream = pipeline()
+    first = Harness(env, parallelism=1)
+    first.push_all([At((key, 1), 0) for key in KEYS], source="main")
+    second = Harness(env, parallelism=5, max_parallelism=7)
+    out = second.collect(stream)
+    second.restore(first.snapshot())
+    second.push_all([At((key, 2), 0) for key in KEYS], source="main")
+    assert [seen[3][1] for seen in out] == [[1, 2] for _ in KEYS]
+    assert all(state.entries for state in second.job.states().values())
+
+
+class Show(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield value, ctx.timer_service().current_watermark()
+
+
+def test_watermarks_and_clock_are_restored() -> None:
+    env = StreamExecutionEnvironment()
+    source = env.from_source(PushSource(splits=["s0", "s1"]), WatermarkStrategy.for_monotonous_timestamps())
+    shown = source.key_by(lambda value: value).process(Show())
+    first = Harness(env, parallelism=2)
+    first.set_time(77)
+    first.push("a", 10, split="s0")
+    first.push("a", 20, split="s1")
+    second = Harness(env, parallelism=3)
+    out = second.collect(shown)
+    second.restore(first.snapshot())
+    assert (second.time, second.watermark()) == (77, 9)
+    second.push("b", 30, split="s0")
+    assert out == [("b", 9)]
+    assert second.watermark() == 19
+
+
+def test_an_operator_with_less_parallelism_keeps_its_state_in_few_slots() -> None:
+    env, stream = pipeline()
+    stream.set_parallelism(2)
+    first, second = Harness(env, parallelism=2), Harness(env, parallelism=4)
+    first.push("r", source="rules")
+    first.push_all([At((key, 1), 0) for key in KEYS], source="main")
+    second.restore(first.snapshot())
+    assert [slot for (_, slot), state in second.job.states().items() if state.entries] == [0, 1]
+
+
+def entry(table: int, group: int, rest: bytes) -> bytes:
+    return table.to_bytes(2, "big") + group.to_bytes(2, "big") + rest
+
+
+def test_tables_may_have_another_number_in_each_slot() -> None:
+    first = SlotMeta(tables=[Table(1, "op", "x", "value", "pickle"), Table(2, "op", "y", "value", "pickle")])
+    second = SlotMeta(tables=[Table(1, "op", "y", "value", "pickle"), Table(2, "op", "x", "value", "pickle")])
+    slots = [
+        SlotState(first, {entry(1, 0, b"\x01"): b"x of 1", entry(2, 0, b"\x01"): b"y of 1"}),
+        SlotState(second, {entry(1, 1, b"\x02"): b"y of 2", entry(2, 1, b"\x02"): b"x of 2"}),
+    ]
+    (only,) = rescale(slots, {"op": 1}, parallelism=1, max_parallelism=2, max_parallelism_before=2)
+    names = {t.number.to_bytes(2, "big"): t.name for t in only.meta.tables}
+    assert sorted((names[key[:2]], value) for key, value in only.entries.items()) == [
+        ("x", b"x of 1"),
+        ("x", b"x of 2"),
+        ("y", b"y of 1"),
+        ("y", b"y of 2"),
+    ]
+
+
+def test_what_no_operator_owns_is_left_out() -> None:
+    meta = SlotMeta(tables=[Table(1, "gone", "x", "value", "pickle"), Table(2, "op", "x", "value", "pickle")])
+    slots = [SlotState(meta, {entry(1, 0, b"\x01"): b"old", entry(2, 0, b"\x01"): b"kept"})]
+    (only,) = rescale(slots, {"op": 1}, parallelism=1, max_parallelism=2, max_parallelism_before=2)
+    assert list(only.entries.values()) == [b"kept"]
+    assert [(t.number, t.operator) for t in only.meta.tables] == [(1, "op")]
+
+
+def test_the_new_slots_share_nothing_with_the_old() -> None:
+    slots = [SlotState(SlotMeta(tables=[Table(1, "op", "x", "value", "pickle")]))]
+    first, second = rescale(slots, {"op": 2}, parallelism=2, max_parallelism=2, max_parallelism_before=2)
+    first.meta.tables[0].schema = "other"
+    first.meta.watermarks["op"] = 5
+    assert second.meta.tables[0].schema == "pickle"
+    assert (second.meta.watermarks, slots[0].meta.watermarks) == ({}, {})
+
+
+def test_slots_that_disagree_about_the_clock_are_refused() -> None:
+    slots = [SlotState(SlotMeta(now=1)), SlotState(SlotMeta(now=2))]
+    with pytest.raises(CheckpointError, match="SLOTS_DIFFER"):
+        rescale(slots, {}, parallelism=1, max_parallelism=2, max_parallelism_before=2)
+
+
+def test_slots_that_disagree_about_a_table_are_refused() -> None:
+    metas = [SlotMeta(tables=[Table(1, "op", "x", kind, "pickle")]) for kind in ("value", "list")]
+    with pytest.raises(CheckpointError, match="SLOTS_DIFFER"):
+        rescale([SlotState(m) for m in metas], {"op": 1}, parallelism=1, max_parallelism=2, max_parallelism_before=2)
+
+
+def test_timers_move_with_their_keys() -> None:
+    env, stream = pipeline()
+    first = Harness(env, parallelism=3)
+    first.push_all([At((key, 1), 0) for key in KEYS], source="main")
+    second = Harness(env, parallelism=2, max_parallelism=11)
+    out = second.collect(stream)
+    second.restore(first.snapshot())
+    second.push_all([Mark(100)], source="main")
+    second.push_all([Mark(100)], source="rules")
+    assert [seen[0] for seen in out] == ["timer 0 at 7"] * len(KEYS)
+    assert {seen[2] for seen in out} == set(KEYS)

@@ -1,0 +1,171 @@
+"""Keys as bytes: equal keys have equal bytes, other keys have other bytes, and keys come back as they were."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import pickle
+import subprocess
+import sys
+import uuid
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import KeyError_
+from penstock.runtime.keys import KeyTable, decode_key, encode_key, encoded_length, freeze_key, key_group, thaw_key
+
+
+class Colour(enum.Enum):
+    RED = 1
+    GREEN = 2
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Name(enum.StrEnum):
+    A = "a"
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
+
+
+@dataclass(frozen=True)
+class City:
+    name: str
+    zip: int
+    note: str = field(default="", compare=False)
+
+
+class Order(msgspec.Struct, frozen=True):
+    number: int
+
+
+NUMBERS = st.one_of(
+    st.integers(),
+    st.sampled_from([10**310, 2**63, -(2**63) - 1]),
+    st.integers(-3, 3),
+    st.booleans(),
+    st.floats(allow_nan=False),
+    st.sampled_from([0.0, -0.0, 0.5, 2.0, 1e300, 2.0**63, float("inf")]),
+    st.decimals(allow_nan=False),
+    st.sampled_from(
+        [Decimal("0.5"), Decimal("0.50"), Decimal("2.0"), Decimal("1E+2"), Decimal("0.1"), Decimal("Infinity")]
+    ),
+    st.just(Decimal("1." + "0" * 40 + "1")),
+    st.just(Level.LOW),
+)
+DATES = st.one_of(st.dates(), st.datetimes(), st.times(), st.datetimes(timezones=st.sampled_from([datetime.UTC, None])))
+ATOMS = st.one_of(
+    NUMBERS, st.text(max_size=40), st.binary(max_size=40), st.uuids(), st.sampled_from(list(Colour)), DATES
+)
+KEYS = st.recursive(
+    st.one_of(
+        ATOMS, st.builds(City, st.text(max_size=3), st.integers(0, 3), st.text(max_size=1)), st.builds(Order, ATOMS)
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(tuple),
+        st.frozensets(inner, max_size=3),
+        st.tuples(inner, st.none()),
+        st.builds(Point, st.integers(0, 2), st.integers(0, 2)),
+    ),
+    max_leaves=6,
+)
+
+
+@given(KEYS, KEYS)
+def test_keys_are_equal_when_their_bytes_are(one: Any, other: Any) -> None:
+    assert (one == other) == (encode_key(one)[0] == encode_key(other)[0])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, 1.0),
+        (1, True),
+        (0.0, -0.0),
+        (2, Decimal("2.00")),
+        (0.5, Decimal("0.50")),
+        (float("inf"), Decimal("Infinity")),
+        (1, Level.LOW),
+        ("a", Name.A),
+        ((1, 2), Point(1, 2)),
+        ((1, 2), (True, 2.0)),
+        (b"a", memoryview(b"a")),
+        (City("Oslo", 1, "x"), City("Oslo", 1, "y")),
+        (frozenset([1, 2]), frozenset([2.0, True])),
+        (
+            datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC),
+            datetime.datetime(2026, 1, 1, 13, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
+        ),
+    ],
+)
+def test_keys_that_python_holds_equal_are_one_key(one: Any, other: Any) -> None:
+    assert one == other
+    assert encode_key(one)[0] == encode_key(other)[0]
+
+
+@given(KEYS)
+def test_a_key_comes_back_as_it_was(key: Any) -> None:
+    encoded, plain = encode_key(key)
+    back = thaw_key(encoded, freeze_key(key, plain))
+    assert back == key
+    assert type(back) is type(key)
+
+
+@given(KEYS)
+def test_a_plain_key_comes_back_from_its_bytes_alone(key: Any) -> None:
+    encoded, plain = encode_key(key)
+    if plain:
+        assert decode_key(encoded) == key
+
+
+@given(KEYS, st.binary(max_size=5))
+def test_the_length_of_an_encoded_key_is_found_in_its_bytes(key: Any, rest: bytes) -> None:
+    encoded, _ = encode_key(key)
+    assert encoded_length(b"xx" + encoded + rest, 2) == len(encoded)
+
+
+@given(KEYS, KEYS)
+def test_no_key_s_bytes_begin_with_those_of_another(one: Any, other: Any) -> None:
+    if one != other:
+        assert not encode_key(one)[0].startswith(encode_key(other)[0])
+
+
+@given(st.lists(KEYS, max_size=10))
+def test_the_table_says_what_the_functions_say(keys: list[Any]) -> None:
+    table = KeyTable(32)
+    for key in [*keys, *keys]:
+        identity = table[key]
+        assert identity.encoded == encode_key(key)[0]
+        assert identity.group == key_group(identity.hash, 32) < 32
+        assert identity.prefix == identity.group.to_bytes(2, "big") + identity.encoded
+    assert set(table.exotic) == {encode_key(k)[0] for k in keys if not encode_key(k)[1]}
+
+
+@pytest.mark.parametrize("key", [None, [1], {"a": 1}, {1, 2}, object(), Decimal("NaN")])
+def test_what_cannot_be_a_key_is_refused(key: Any) -> None:
+    with pytest.raises(KeyError_):
+        encode_key(key)
+
+
+def test_hashes_are_the_same_in_another_process() -> None:
+    keys = ["a", 1, 2.5, ("x", 1), uuid.UUID(int=5), frozenset("abc"), Decimal("0.1")]
+    here = [KeyTable(128)[key].hash for key in keys]
+    program = (
+        "import pickle, sys\nfrom penstock.runtime.keys import KeyTable\n"
+        "print([KeyTable(128)[k].hash for k in pickle.loads(bytes.fromhex(sys.argv[1]))])"
+    )
+    there = subprocess.run(
+        [sys.executable, "-c", program, pickle.dumps(keys).hex()], capture_output=True, text=True, check=True
+    )
+    assert there.stdout.strip() == str(here)
