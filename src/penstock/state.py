@@ -142,7 +142,7 @@ class StateDescriptor:
         self.ttl: StateTtlConfig | None = None
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
-        self.ttl = ttl_config
+        self.ttl = None if ttl_config.update_type is UpdateType.DISABLED else ttl_config
 
     def get_name(self) -> str:
         return self.name

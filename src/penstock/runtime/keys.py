@@ -91,6 +91,12 @@ class KeyTable(dict[Any, KeyIdentity]):
         identity = self[key] = KeyIdentity(hashed, group, encoded, plain, group.to_bytes(2, "big") + encoded)
         return identity
 
+    def forget_exotic(self) -> None:
+        """What was written of exotic keys may be lost: they count as new when they are met again."""
+        self.exotic.clear()
+        for key in [key for key, identity in self.items() if not identity.plain]:
+            del self[key]
+
 
 def _canonical(key: Any) -> tuple[Any, bool]:
     """A value that msgpack encodes in one way only, and whether it decodes to an equal key."""

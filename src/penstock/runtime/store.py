@@ -6,6 +6,7 @@ until somebody applies the changes that were taken. So a batch that fails leaves
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -32,11 +33,12 @@ class Store:
     (b'1', {b'a': b'1'})
     """
 
-    __slots__ = ("_changes", "base")
+    __slots__ = ("_changes", "_ordered", "base")
 
     def __init__(self, base: Base) -> None:
         self.base = base
         self._changes: Changes = {}
+        self._ordered: list[bytes] = []  # keys of changes, as of the last scan
 
     def get(self, key: bytes) -> bytes | None:
         if key in self._changes:
@@ -50,7 +52,7 @@ class Store:
         self._changes[key] = None
 
     def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
-        changed = sorted(k for k in self._changes if start <= k < stop) if self._changes else []
+        changed = self._changed(start, stop)
         if not changed:
             yield from self.base.scan(start, stop)
             return
@@ -68,12 +70,19 @@ class Store:
             if mine is not None:
                 yield key, mine
 
+    def _changed(self, start: bytes, stop: bytes) -> list[bytes]:
+        """The changed keys of a range. Keys are only ever added to a batch's changes, so their number dates the order."""
+        if len(self._ordered) != len(self._changes):
+            self._ordered = sorted(self._changes)
+        return self._ordered[bisect_left(self._ordered, start) : bisect_left(self._ordered, stop)]
+
     def changes(self) -> Changes:
         """What changed so far: the overlay itself, which states write to in bulk."""
         return self._changes
 
     def take_changes(self) -> Changes:
         changes, self._changes = self._changes, {}
+        self._ordered = []
         return changes
 
 

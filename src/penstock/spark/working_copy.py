@@ -19,8 +19,8 @@ import xxhash
 from penstock.errors import StateError
 from penstock.runtime.store import Changes
 
-_HASHED = 480  # length of the stored form of a long key; plain keys are shorter
-_PREFIX = _HASHED - 16
+_HASHED = 480  # length of the stored form of a long key
+_PREFIX = _HASHED - 16  # plain keys are shorter than the prefix of long ones, or they would stand between them
 _SEQ, _TOKEN, _BOOT = b"seq", b"token", b"boot"
 
 
@@ -210,7 +210,7 @@ class CopyView:
         self._txn = txn
 
     def get(self, key: bytes) -> bytes | None:
-        if len(key) < _HASHED:
+        if len(key) < _PREFIX:
             value: bytes | None = self._txn.get(key)
             return value
         data: bytes | None = self._txn.get(_stored_key(key))
@@ -221,7 +221,7 @@ class CopyView:
 
     def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
         with self._txn.cursor() as cursor:
-            if not cursor.set_range(start[:_PREFIX] if len(start) >= _HASHED else start):
+            if not cursor.set_range(start[:_PREFIX]):
                 return
             hashed: list[tuple[bytes, bytes]] = []
             for stored, data in cursor.iternext():
@@ -259,11 +259,11 @@ def _released(hashed: list[tuple[bytes, bytes]], start: bytes, stop: bytes) -> I
 
 def _stored_key(key: bytes) -> bytes:
     """LMDB's keys have at most 511 bytes: a longer one is a prefix and a hash, the whole key stands beside the value."""
-    return key if len(key) < _HASHED else key[:_PREFIX] + xxhash.xxh3_128_digest(key)
+    return key if len(key) < _PREFIX else key[:_PREFIX] + xxhash.xxh3_128_digest(key)
 
 
 def _stored(key: bytes, value: bytes) -> tuple[bytes, bytes]:
-    if len(key) < _HASHED:
+    if len(key) < _PREFIX:
         return key, value
     return _stored_key(key), len(key).to_bytes(4, "big") + key + value
 

@@ -184,8 +184,7 @@ class StateBackend:
         """Drops the changes of a batch that failed."""
         for handle in self._flushed:
             handle.forget()
-        self.keys.clear()  # so that keys met again are written again
-        self.keys.exotic.clear()
+        self.keys.forget_exotic()
         self.unset_key()
 
     def forget_keyed(self) -> None:
@@ -199,6 +198,7 @@ class StateBackend:
         """Another worker went on with this slot: what is cached here is old."""
         for handle in self._flushed:
             handle.forget_cache()
+        self.keys.forget_exotic()
 
     def clean(self) -> None:
         """Deletes some expired entries: each table with a time to live is looked through in bounded steps."""
@@ -210,14 +210,23 @@ class StateBackend:
         prefix = table.number.to_bytes(2, "big")
         left = config.cleanup.incremental
         reached = b""
+        empty: bytes | None = None  # the bounds of a list of which no living element was met
         for key, data in self._store.scan(max(prefix, table.cursor), after_prefix(prefix)):
+            if empty is not None and not key.startswith(empty):
+                self._store.delete(empty)
+                empty = None
             if left == 0:
                 reached = key
                 break
             left -= 1
             if table.kind == "list" and data[:1] == BOUNDS:
+                empty = key
                 continue
             at = 4 + int.from_bytes(data[:4], "big") if table.kind == "map" else 0
             if StampedCodec.stamp_of(data[at : at + 8]) + config.ttl <= self.now:
                 self._store.delete(key)
+            else:
+                empty = None
+        if empty is not None and not reached:
+            self._store.delete(empty)
         table.cursor = reached
