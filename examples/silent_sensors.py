@@ -11,6 +11,7 @@ READINGS = [  # sensor, time in ms
     ("door", 1_000),
     ("roof", 2_000),
     ("door", 8_000),
+    ("hall", 20_000),
     ("roof", 25_000),
     ("door", 27_000),
 ]

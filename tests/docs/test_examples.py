@@ -35,6 +35,7 @@ def test_silent_sensors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys:
     assert capsys.readouterr().out.splitlines() == [
         "roof has been silent since 2000",
         "door has been silent since 8000",
+        "hall has been silent since 20000",
         "roof has been silent since 25000",
         "door has been silent since 27000",
     ]

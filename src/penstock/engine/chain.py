@@ -284,20 +284,30 @@ class _Router:
         if step.partition == "global":
             return None, [(0, None)]
         if step.partition == "custom":
-            chosen = [int(self._partition(k, width)) for k in keys or ()]  # type: ignore[misc]
-            wrong = next((c for c in chosen if not 0 <= c < width), None)
-            if wrong is not None:
-                raise ValueError(f"the partitioner chose subtask {wrong}; there are subtasks 0 to {width - 1}")
-            return None, _groups(column(chosen), width)
+            return None, _groups(self._chosen(values, keys or [], width), width)
         if step.partition == "forward":
             return None, [(place.slot % width, None)]
         tags = flow.tags()
-        spread = tags.count + (place.slot if chunk.split is None else chunk.start)
         if step.partition == "shuffle":  # scattered, yet the same when the batch runs again
-            spread = (((spread.astype(np.uint64) + np.uint64(1)) * np.uint64(_SPREAD)) >> np.uint64(33)).astype(
-                np.int64
-            )
+            mixed = (tags.position * 31 + tags.count).astype(np.uint64) * np.uint64(_SPREAD)
+            return None, _groups((mixed >> np.uint64(33)).astype(np.int64) % width, width)
+        spread = tags.count + (chunk.start if chunk.split is not None else place.slot)
         return None, _groups(spread % width, width)
+
+    def _chosen(self, values: list[Any], keys: list[Any], width: int) -> Column:
+        """Where a partitioner of the user's puts each key."""
+        partition = self._partition
+        at = 0
+        try:
+            chosen = np.empty(len(keys), np.int64)
+            for at, key in enumerate(keys):
+                subtask = int(partition(key, width))  # type: ignore[misc]
+                if not 0 <= subtask < width:
+                    raise ValueError(f"the partitioner chose subtask {subtask}; there are subtasks 0 to {width - 1}")
+                chosen[at] = subtask
+        except Exception as error:
+            raise function_error(self._step.name, error, values[at], keys[at]) from error
+        return chosen
 
     def _keys(self, values: list[Any]) -> list[Any]:
         rest = iter(values)

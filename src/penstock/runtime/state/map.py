@@ -188,7 +188,9 @@ class MapHandle:
             raw = self._raw.get(at, {})
             prefix = self._table + self._cell.prefix(at)
             for key in self._changed.get(at, ()):
-                _note(raw, key, writes[prefix + encode_key(key)[0]], self._codec.immutable or is_immutable(entries[key]))
+                _note(
+                    raw, key, writes[prefix + encode_key(key)[0]], self._codec.immutable or is_immutable(entries[key])
+                )
             self._cache[at] = (entries, raw or None, at in self._complete)
 
     def _end_batch(self) -> None:

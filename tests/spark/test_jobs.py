@@ -1,0 +1,198 @@
+"""Whole jobs on Spark: partitioning, side outputs, several sinks, resuming, refusals, sources of every kind."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock as ps
+from penstock.connectors import (
+    CallableSink,
+    CollectSink,
+    DataGeneratorSource,
+    JsonLinesSink,
+    ScriptedSource,
+    Step,
+    json_lines,
+)
+from penstock.connectors.scripted import Abort, At
+from penstock.errors import CheckpointError, ConfigError, JobError, StateError, UserFunctionError
+from penstock.spark.engine import SparkJob
+from tests.jobs.partitioning import KINDS, check, spread
+from tests.spark.processes import checkpoint_in, lines_of
+
+pytestmark = pytest.mark.spark
+
+
+def environment(folder: Path, **options: Any) -> ps.StreamExecutionEnvironment:
+    settings = {"execution.checkpointing.dir": str(folder / "checkpoints"), "state.local.dir": str(folder / "local")}
+    env = ps.StreamExecutionEnvironment(ps.Configuration({**settings, **options}))
+    return env.set_parallelism(2)
+
+
+def test_every_partitioning_moves_elements_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """All of them in one job: nine branches of the same shape, one sink each."""
+    env = environment(tmp_path)
+    for kind in KINDS:
+        spread(env, kind).sink_to(CollectSink()).name(kind)
+    graph = env.graph("partitioning")
+    job = SparkJob(graph, env.configuration, env._files)
+    job.start()
+    job.wait()
+    for number, kind in enumerate(KINDS):
+        check(kind, job.collected(number), 2)
+
+
+class Count(ps.KeyedProcessFunction):
+    """Counts a key's elements; odd counts go to a side output."""
+
+    ODD = ps.OutputTag("odd")
+
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", ps.Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        if count % 2:
+            yield self.ODD, (ctx.get_current_key(), count)
+        else:
+            yield ctx.get_current_key(), count
+
+
+def test_side_outputs_unions_and_several_sinks_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    words = env.from_collection(["a", "b", "a", "a"])
+    counts = words.key_by(lambda w: w).process(Count())
+    counts.sink_to(JsonLinesSink(tmp_path / "even"))
+    odd = counts.get_side_output(Count.ODD)
+    odd.union(counts).key_by(lambda c: c[0]).reduce(max).sink_to(JsonLinesSink(tmp_path / "top"))
+    words.map(str.upper).sink_to(JsonLinesSink(tmp_path / "words"))
+    env.execute()
+    assert lines_of(tmp_path / "even") == ['["a",2]']
+    assert lines_of(tmp_path / "words") == ['"A"', '"A"', '"A"', '"B"']
+    assert lines_of(tmp_path / "top") == ['["a",1]', '["a",2]', '["a",3]', '["b",1]']
+
+
+def test_collected_elements_come_in_the_order_of_time(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    found = list(env.from_collection(list("banana")).map(str.upper).execute_and_collect())
+    assert found == list("BANANA")
+
+
+def test_a_job_aborted_by_its_script_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    def job(**options: Any) -> None:
+        env = environment(tmp_path, **options)
+        steps = [Step({"s": [At("a", 1)]}), Step({"s": [At("a", 2), Abort(), At("b", 3)]}), Step({"s": [At("a", 4)]})]
+        env.from_source(ScriptedSource(steps)).key_by(lambda v: v).process(Count()).sink_to(
+            JsonLinesSink(tmp_path / "out")
+        )
+        env.execute()
+
+    with pytest.raises(JobError, match="SCRIPTED_ABORT"):
+        job()
+    job(**{"execution.resume": checkpoint_in(tmp_path / "checkpoints")})
+    assert lines_of(tmp_path / "out") == ['["a",2]']
+
+
+def test_json_lines_are_read_in_bounded_batches_and_once(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for file in range(3):
+        (folder / f"{file}.json").write_text("".join(json.dumps({"n": file * 1000 + i}) + "\n" for i in range(1000)))
+    env = environment(tmp_path)
+    rows = env.from_source(json_lines(folder, bytes_per_batch=9_000))
+    rows.map(lambda r: r["n"]).sink_to(JsonLinesSink(tmp_path / "out"))
+    result = env.execute()
+    assert sorted(map(int, lines_of(tmp_path / "out"))) == list(range(3000))
+    assert len([b for b in result.batches if b["read"]]) > 3
+
+
+def test_a_function_that_raises_names_operator_key_and_element(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    env.from_collection([3, 0]).key_by(lambda n: n).map(lambda n: 6 // n).name("divide").print()
+    with pytest.raises(UserFunctionError, match=r"'divide' raised ZeroDivisionError.*key 0, element 0"):
+        env.execute()
+
+
+def test_a_callable_sink_and_a_rate(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    target = str(tmp_path / "called")
+
+    def note(number: int) -> None:
+        with open(target, "a") as file:
+            file.write(f"{number}\n")
+
+    env.from_source(DataGeneratorSource(lambda n: n, count=50, rate=100)).sink_to(CallableSink(note))
+    result = env.execute()
+    assert sorted(map(int, Path(target).read_text().split())) == list(range(50))
+    assert len([b for b in result.batches if b["read"]]) > 1
+
+
+# -- refusals
+
+
+def counting(folder: Path, state: Any = None, uid: str = "count", parallelism: int = 2, resume: str = "") -> None:
+    env = environment(folder, **({"execution.resume": resume} if resume else {}))
+    env.set_parallelism(parallelism)
+
+    class Kept(ps.KeyedProcessFunction):
+        def open(self, runtime_context: ps.RuntimeContext) -> None:
+            self.kept = runtime_context.get_state(state or ps.ValueStateDescriptor("kept", ps.Types.LONG()))
+
+        def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+            self.kept.update(value)
+            yield value
+
+    env.from_collection([1, 2, 3]).key_by(lambda n: n).process(Kept()).uid(uid).sink_to(JsonLinesSink(folder / "out"))
+    env.execute()
+
+
+def test_a_checkpoint_of_another_job_is_refused_with_what_changed(spark: SparkSession, tmp_path: Path) -> None:
+    counting(tmp_path)
+    resume = checkpoint_in(tmp_path / "checkpoints")
+    with pytest.raises(CheckpointError, match="operator 'count' is gone; operator 'total' is new"):
+        counting(tmp_path, uid="total", resume=resume)
+    with pytest.raises(CheckpointError, match="parallelism was 2 and is now 1"):
+        counting(tmp_path, parallelism=1, resume=resume)
+    with pytest.raises(CheckpointError, match="NO_CHECKPOINT"):
+        counting(tmp_path, resume=str(tmp_path / "nothing"))
+
+
+def test_state_of_another_type_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    steps = [Step({"s": [At("a", 1)]}), Step({"s": [Abort()]}), Step({"s": [At("a", 2)]})]
+
+    def job(descriptor: Any, resume: str = "") -> None:
+        env = environment(tmp_path, **({"execution.resume": resume} if resume else {}))
+
+        class Kept(ps.KeyedProcessFunction):
+            def open(self, runtime_context: ps.RuntimeContext) -> None:
+                self.kept = runtime_context.get_state(descriptor)
+
+            def process_element(self, value: Any, ctx: Any) -> None:
+                self.kept.update(self.kept.value())
+
+        env.from_source(ScriptedSource(steps)).key_by(lambda v: v).process(Kept()).uid("kept").print()
+        env.execute()
+
+    with pytest.raises(JobError, match="SCRIPTED_ABORT"):
+        job(ps.ValueStateDescriptor("kept", ps.Types.LONG()))
+    resume = checkpoint_in(tmp_path / "checkpoints")
+    with pytest.raises(StateError, match=r"STATE_CHANGED.*msgspec:STRING.*msgspec:LONG"):
+        job(ps.ValueStateDescriptor("kept", ps.Types.STRING()), resume)
+    assert env is not None
+
+
+def test_spark_connect_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(os.environ, "SPARK_REMOTE", "sc://127.0.0.1")
+    env = environment(tmp_path)
+    env.from_collection([1]).print()
+    with pytest.raises(ConfigError, match="SPARK_CONNECT"):
+        env.execute()

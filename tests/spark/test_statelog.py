@@ -1,0 +1,175 @@
+"""The durable log and the working copy, without Spark: a dict stands for the state store, with versions as Spark keeps them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.errors import CheckpointError, StateError
+from penstock.runtime.store import Changes
+from penstock.spark.state_reader import DictStore
+from penstock.spark.statelog import FoldPolicy, StateLog
+from penstock.spark.working_copy import WorkingCopy, remove_unused
+
+LIMIT = 1 << 30
+EAGER = FoldPolicy(fraction=0.5, least=200, ratio=2.0)
+
+
+class Slot:
+    """A slot's life: batches that commit or fail, on machines that come and go."""
+
+    def __init__(self, folder: Path, policy: FoldPolicy = EAGER) -> None:
+        self.folder = folder
+        self.policy = policy
+        self.committed: dict[str, bytes] = {}
+        self.expected: dict[bytes, bytes] = {}
+        self.copies: dict[str, WorkingCopy] = {}
+        self.rebuilt = 0
+        self.written: list[int] = []
+
+    def batch(self, changes: Changes, machine: str = "a", fails: bool = False) -> dict[bytes, bytes]:
+        """Runs a batch; gives what it saw before its own changes."""
+        store = dict(self.committed)
+        copy = self.copies.setdefault(machine, WorkingCopy(str(self.folder / machine), LIMIT))
+        log = StateLog(DictStore(store), copy, self.policy)
+        view = log.begin()
+        seen = dict(view.scan(b"", b"\xff" * 1024))
+        log.commit(dict(changes), b"")
+        log.end()
+        self.rebuilt += log.rebuilt
+        if not fails:
+            self.committed = store
+            self.written.append(log.written)
+            for key, value in changes.items():
+                if value is None:
+                    self.expected.pop(key, None)
+                else:
+                    self.expected[key] = value
+        return seen
+
+    def lose_disk(self, machine: str) -> None:
+        self.copies.pop(machine, None)
+        shutil.rmtree(self.folder / machine, ignore_errors=True)
+
+
+keys = st.sampled_from([bytes([65 + i]) * n for i in range(6) for n in (1, 3, 479, 480, 481, 700)])
+changes = st.dictionaries(keys, st.one_of(st.none(), st.binary(max_size=60)), max_size=12)
+batches = st.lists(
+    st.tuples(changes, st.sampled_from("ab"), st.sampled_from(["ok", "ok", "ok", "fails", "disk lost"])), max_size=14
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(story=batches)
+def test_whatever_fails_or_is_lost_a_batch_sees_exactly_what_was_committed(
+    tmp_path_factory: pytest.TempPathFactory, story: list[tuple[Changes, str, str]]
+) -> None:
+    slot = Slot(tmp_path_factory.mktemp("slot"))
+    for change, machine, fate in story:
+        if fate == "disk lost":
+            slot.lose_disk(machine)
+        expected = dict(slot.expected)
+        assert slot.batch(change, machine, fails=fate == "fails") == expected
+    assert slot.batch({}) == slot.expected
+
+
+def test_a_machine_that_ran_the_last_batch_never_reads_the_whole_state_again(tmp_path: Path) -> None:
+    slot = Slot(tmp_path)
+    for number in range(30):
+        slot.batch({b"k%d" % (number % 7): b"v" * 50})
+    assert slot.rebuilt == 0
+
+
+def test_a_machine_that_is_behind_reads_only_the_missing_deltas(tmp_path: Path) -> None:
+    slot = Slot(tmp_path, FoldPolicy(least=1 << 20))
+    slot.batch({b"a": b"1"}, "a")
+    slot.batch({b"b": b"2"}, "b")  # no copy yet: built from the log
+    slot.batch({b"c": b"3"}, "b")
+    assert slot.batch({}, "a") == {b"a": b"1", b"b": b"2", b"c": b"3"}
+    assert slot.rebuilt == 1
+
+
+def test_bytes_written_follow_the_changes_not_the_size_of_the_state(tmp_path: Path) -> None:
+    slot = Slot(tmp_path, FoldPolicy(fraction=0.5, least=100_000, ratio=2.0))
+    for start in range(0, 20_000, 5_000):
+        slot.batch({b"key-%08d" % i: b"x" * 50 for i in range(start, start + 5_000)})
+    size = sum(map(len, slot.committed.values()))
+    slot.written.clear()
+    for turn in range(60):
+        slot.batch({b"key-%08d" % ((turn * 7919 + i * 37) % 20_000): b"y" * 50 for i in range(200)})
+    changed = 200 * 70
+    assert size > 50 * changed
+    # One base chunk is at most a megabyte; on average a batch writes its changes, and folds twice as much while folding.
+    assert sum(slot.written) / len(slot.written) < 4 * changed + size / 10
+
+
+def test_the_log_stays_in_proportion_to_the_base(tmp_path: Path) -> None:
+    slot = Slot(tmp_path, FoldPolicy(fraction=0.5, least=1_000, ratio=2.0))
+    for turn in range(400):
+        slot.batch({b"key-%04d" % ((turn * 13 + i) % 500): os.urandom(40) for i in range(10)})
+    state = sum(len(k) + len(v) for k, v in slot.expected.items())
+    assert sum(map(len, slot.committed.values())) < 5 * state
+
+
+def test_many_small_deltas_are_folded_too(tmp_path: Path) -> None:
+    slot = Slot(tmp_path, FoldPolicy(least=1 << 30, most_deltas=20))
+    for turn in range(100):
+        slot.batch({b"k": b"%d" % turn})
+    assert len(slot.committed) < 60
+    slot.lose_disk("a")
+    assert slot.batch({}) == {b"k": b"99"}
+
+
+def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
+    slot = Slot(tmp_path)
+    slot.batch({b"a": b"1"})
+    slot.committed.pop("d/1/0")
+    slot.lose_disk("a")
+    with pytest.raises(CheckpointError, match="STATE_MISSING"):
+        slot.batch({})
+
+
+def test_a_copy_that_ran_ahead_is_not_believed(tmp_path: Path) -> None:
+    """A job set back to an older checkpoint finds a copy with newer state: it must not use it."""
+    slot = Slot(tmp_path)
+    slot.batch({b"a": b"1"})
+    older = dict(slot.committed)
+    slot.batch({b"a": b"2"})
+    slot.batch({})
+    slot.committed, slot.expected = older, {b"a": b"1"}
+    assert slot.batch({b"a": b"3"}) == {b"a": b"1"}
+    assert slot.batch({}) == {b"a": b"3"}
+
+
+def test_a_copy_of_before_a_reboot_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slot = Slot(tmp_path)
+    slot.batch({b"a": b"1"})
+    slot.batch({})
+    monkeypatch.setattr("penstock.spark.working_copy.boot_id", lambda: b"another boot")
+    assert slot.batch({}) == {b"a": b"1"}
+    assert slot.rebuilt == 1
+
+
+def test_a_full_working_copy_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    slot = Slot(tmp_path)
+    slot.copies["a"] = WorkingCopy(str(tmp_path / "a"), 1 << 17)
+    slot.batch({b"k%d" % i: b"v" * 1000 for i in range(500)})
+    with pytest.raises(StateError, match=r"state\.local\.size-limit"):
+        slot.batch({})
+
+
+def test_copies_that_nobody_uses_are_removed(tmp_path: Path) -> None:
+    for job, age in (("old", 200), ("new", 1)):
+        copy = WorkingCopy(str(tmp_path / job / "1-0"), LIMIT)
+        copy.rebuild((), 0, b"empty")
+        copy.touch()
+        (tmp_path / job / "1-0" / "used").write_text(str(time.time() - age * 3600))
+    remove_unused(str(tmp_path), keep_hours=168)
+    assert not (tmp_path / "old").exists()
+    assert (tmp_path / "new").exists()
