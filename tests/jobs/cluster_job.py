@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import cluster_words  # beside this file: shipped without being asked for
+import cluster_words  # type: ignore[import-not-found]  # beside this file: shipped without being asked for
 import msgspec
 
 import penstock as ps
@@ -32,8 +32,8 @@ class Count(ps.KeyedProcessFunction):
         self.subtask = runtime_context.get_index_of_this_subtask()
 
     def process_element(self, value: Word, ctx: Any) -> Iterator[Any]:
-        import cluster_added  # only on executors
-        import shipped_package  # from the requirements
+        import cluster_added  # type: ignore[import-not-found]  # only on executors
+        import shipped_package  # type: ignore[import-not-found]  # from the requirements
         from pyspark import SparkFiles
 
         count = (self.count.value() or 0) + 1

@@ -7,6 +7,7 @@ order - on how the input is cut into batches; and what one key emits stays in or
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Iterable
 from functools import partial
@@ -29,7 +30,7 @@ from penstock import (
 from penstock.datastream import DataStream
 from penstock.testing import At, Harness, Mark, PushSource, ScriptedSource, Step
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "25")), deadline=None)
 
 Events = list[At]
 
@@ -118,7 +119,7 @@ def test_a_record_that_is_not_late_by_its_own_split_is_never_late(xs: Events, ys
     steps = [Step({"s0": p, "s1": q}) for p, q in zip(cut(xs, places), cut(ys, places), strict=True)]
     late = [word for word in run("tumble 10", 0, None, steps) if word.startswith("late")]
     alone = [word for each in (xs, ys) for word in run("tumble 10", 0, None, [Step({"s0": each})])]
-    assert sorted(late) == sorted(set(late) & set(alone)) or set(late) <= set(alone)
+    assert set(late) <= set(alone)
 
 
 # -- slots, blobs and branches

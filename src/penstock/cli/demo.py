@@ -17,7 +17,7 @@ from penstock import StreamExecutionEnvironment
 from penstock.cli.ads import Total, campaign_totals
 from penstock.cli.engine import watched_by
 from penstock.cli.failure import failure_of
-from penstock.cli.quiet import new_log, rest_to
+from penstock.cli.quiet import new_log, rest_to, terminal
 from penstock.cli.watcher import JobFacts, Report, Watcher, counted, size_of
 from penstock.config import JVM_OPTIONS, MASTER
 from penstock.errors import PenstockError
@@ -58,7 +58,7 @@ class Board(Watcher):
         super().__init__()
         self.totals: dict[str, Total] = {}
         self._events = events
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Console(file=terminal(), highlight=False)
         self._said = 0.0
 
     def live(self) -> Any:

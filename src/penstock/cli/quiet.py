@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 
 def new_log() -> Path:
@@ -41,6 +42,15 @@ def output_to(log: Path | None) -> Iterator[None]:
             os.dup2(terminal, number)
             os.close(terminal)
         os.close(file)
+
+
+def terminal() -> TextIO:
+    """Stderr as it is now: what is written to it reaches the terminal also while a session starts."""
+    try:
+        kept = os.dup(sys.stderr.fileno())
+    except (OSError, ValueError):  # stderr is no file: a test has replaced it
+        return sys.stderr
+    return open(kept, "w", encoding=sys.stderr.encoding, errors="replace")
 
 
 def rest_to(log: Path | None) -> None:

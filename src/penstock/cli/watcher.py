@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from penstock.cli.quiet import terminal
+
 Report = dict[str, Any]  # what the router says of a batch
 
 
@@ -110,7 +112,7 @@ class TerminalWatcher(Watcher):
 
     def __init__(self) -> None:
         super().__init__()
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = Console(file=terminal(), highlight=False, soft_wrap=True)
         self._live: Live | None = None
 
     def started(self, job: JobFacts) -> None:

@@ -37,7 +37,7 @@ class Abort:
 class Step:
     """One batch: elements per split, and what the control source says of it."""
 
-    splits: dict[str, list[At | Mark | Abort | Any]] = field(default_factory=dict)
+    splits: dict[str, list[Any]] = field(default_factory=dict)
     clock: int | None = None
     ended: tuple[str, ...] = ()
     run: int | None = None

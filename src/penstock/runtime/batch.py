@@ -115,6 +115,7 @@ class BatchLoop(SlotLoop):
         context = self._context
         functions = self._operator.elements()
         inputs, keys = records.inputs, records.keys
+        keep = self._keep(out)
         index = at.start
         try:
             for index in at:
@@ -123,7 +124,7 @@ class BatchLoop(SlotLoop):
                 context.index = index
                 emitted = functions[0 if inputs is None else inputs[index]](records.values[index], context)
                 for result in emitted or ():
-                    out.values.append(result)
+                    keep(result)
                     out.emitters.append(index)
         except PenstockError:
             raise

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from penstock.errors import PenstockError, TimeError, UserFunctionError
+from penstock.runtime.codec import is_immutable
 from penstock.runtime.keys import KeyTable
 from penstock.runtime.operator import Operator, OperatorContext
 from penstock.runtime.records import (
@@ -147,7 +150,7 @@ class SlotLoop:
         """The hot path: nothing here that could be done per batch."""
         context, cell, timers = self._context, self._context.cell, self._context.event_timers
         process = self._operator.elements()[0]
-        keep, emit = out.values.append, out.emitters.append
+        keep, emit = self._keep(out), out.emitters.append
         watermark = context.watermark
         for index, (value, key, now) in enumerate(zip(values, keys, effective, strict=True)):
             if now > watermark:
@@ -168,6 +171,7 @@ class SlotLoop:
         """The same for elements of several inputs, or without keys."""
         context, cell = self._context, self._context.cell
         functions = self._operator.elements()
+        keep, emit = self._keep(out), out.emitters.append
         inputs = records.inputs or [0] * len(records.values)
         keys = records.keys or [NO_KEY] * len(records.values)
         for index, value in enumerate(records.values):
@@ -178,8 +182,15 @@ class SlotLoop:
             emitted = functions[inputs[index]](value, context)
             if emitted is not None:
                 for result in emitted:
-                    out.values.append(result)
-                    out.emitters.append(index)
+                    keep(result)
+                    emit(index)
+
+    def _keep(self, out: Emissions) -> Callable[[Any], None]:
+        """How an emitted value is kept until the batch's end: as a copy if it may be a part of state that can still change."""
+        append = out.values.append
+        if not self._context.backend.mutable:
+            return append
+        return lambda value: append(value if is_immutable(value) else pickle.loads(pickle.dumps(value, 5)))
 
     def _advance(self, watermark: int, marks: list[int], out: Emissions) -> None:
         while marks and marks[-1] <= watermark:
@@ -220,8 +231,9 @@ class SlotLoop:
             emitted = self._operator.on_timer(timer, context)
             if emitted is not None:
                 emitter = ~(len(out.fired) - 1)
+                keep = self._keep(out)
                 for result in emitted:
-                    out.values.append(result)
+                    keep(result)
                     out.emitters.append(emitter)
         except PenstockError:
             raise

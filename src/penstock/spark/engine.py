@@ -212,9 +212,10 @@ class SparkJob:
         if self.query is None:
             return
         self.query.stop()
-        tracker = self.session.sparkContext.statusTracker()
+        if self.session.streams.active:
+            return  # other queries of the session run tasks of their own
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and tracker.getActiveJobsIds():
+        while time.monotonic() < deadline and running_tasks(self.session):
             time.sleep(_POLL)
 
     def result(self) -> JobResult:
@@ -225,6 +226,12 @@ class SparkJob:
             report["millis"] = spent.get(report["batch"], {})
         shutil.rmtree(self.folder.path, ignore_errors=True)
         return JobResult(self.checkpoint.job_id, self.checkpoint.folder, time.monotonic() - self._began, reports)
+
+
+def running_tasks(session: SparkSession) -> int:
+    """Tasks that executors still work on: after a query's end cancelled ones may go on writing for a while."""
+    tracker = session.sparkContext._jsc.sc().statusTracker()
+    return sum(info.numRunningTasks() for info in tracker.getExecutorInfos())
 
 
 def in_our_words(failure: Any) -> Exception:

@@ -87,6 +87,7 @@ class StateBackend:
         self._tables = tables
         self._operator = operator
         self._cached = cached
+        self.mutable = False  # some state holds values that can be changed in place
         self.keys = keys
         self.key_cell = KeyCell(keys)
         self.namespace_cell = NamespaceCell(keys)
@@ -128,6 +129,7 @@ class StateBackend:
         prefix = table.number.to_bytes(2, "big")
         if descriptor.ttl is not None:
             self._expiring.append((table, descriptor.ttl))
+        self.mutable = self.mutable or not codec.immutable
         cached = self._cached and descriptor.ttl is None  # cleaning deletes expired entries behind a cache's back
         handle: Any
         if descriptor.kind == "list":
