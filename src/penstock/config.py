@@ -104,6 +104,10 @@ class Configuration:
     def get(self, option: Option) -> Any:
         return self._values.get(option.key, option.default)
 
+    def is_set(self, option: Option) -> bool:
+        """Whether somebody chose a value for an option."""
+        return option.key in self._values
+
     @property
     def spark(self) -> dict[str, str]:
         return dict(self._spark)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.java import check_java
 from penstock.errors import ConfigError
+from penstock.spark.java import check_java
 
 
 @pytest.fixture(autouse=True)

@@ -130,7 +130,9 @@ def test_both_backends_give_the_same_also_for_values_changed_in_place(
 ) -> None:
     env = environment(tmp_path, **{"state.backend": backend})
     steps = [Step({"s": list(range(at, at + 7))}) for at in range(0, 70, 7)]
-    env.from_source(ScriptedSource(steps)).key_by(lambda n: n % 5).process(Keeps()).sink_to(JsonLinesSink(tmp_path / "out"))
+    env.from_source(ScriptedSource(steps)).key_by(lambda n: n % 5).process(Keeps()).sink_to(
+        JsonLinesSink(tmp_path / "out")
+    )
     env.execute()
     expected = []
     for number in range(70):

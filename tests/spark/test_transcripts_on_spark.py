@@ -10,22 +10,21 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.connectors import CollectSink, SinkWriter, WriteTask
+from penstock.engine.rescale import SlotState, rescale
 from penstock.errors import JobError
 from penstock.spark.engine import SparkJob
+from penstock.spark.state_reader import read_state
 from tests.transcripts.case import FIRST, Case, cases
-
-NOT_ON_SPARK = {
-    39: "batch mode runs on Spark's batch engine, which the DataStream layer brings (issue 5)",
-    40: "restoring with another number of slots needs savepoints on Spark (issue 7)",
-}
-
-
-def number(case: Case) -> int:
-    return int(str(case.told["id"]).split()[0])
 
 
 def run(
-    case: Case, groups: int, folder: Path, resume: str = "", sink: Any = None
+    case: Case,
+    groups: int,
+    folder: Path,
+    resume: str = "",
+    sink: Any = None,
+    start: Any = None,
+    until: int | None = None,
 ) -> tuple[list[list[str]], list[Any], SparkJob]:
     env = case.env(groups)
     settings = {"execution.checkpointing.dir": str(folder), "state.local.dir": str(folder / "local")}
@@ -35,6 +34,11 @@ def run(
         object.__setattr__(graph.sinks[0], "sink", sink)
     job = SparkJob(graph, env.configuration, {"files": [], "requirements": [], "archives": [], "jars": []})
     job.keep_open = True
+    job.program.batch = case.batch_mode
+    if until is not None:
+        del job.program.sources[0].source.steps[until:]
+    if start is not None:
+        job.begin_with(*start)
     job.start()
     outputs: list[list[str]] = [[] for _ in case.steps()]
     for batch, letters in job.letters():
@@ -43,9 +47,7 @@ def run(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    "case", [pytest.param(c, id=c.name) for c in cases() if number(c) not in NOT_ON_SPARK and not c.crash]
-)
+@pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in cases() if not c.restores and not c.crash])
 def test_the_transcript_comes_true_on_spark(spark: SparkSession, tmp_path: Path, case: Case) -> None:
     groups = 2 if 2 in case.groups else case.groups[0]
     outputs, reports, _ = run(case, groups, tmp_path)
@@ -54,7 +56,7 @@ def test_the_transcript_comes_true_on_spark(spark: SparkSession, tmp_path: Path,
         words = {-(2**63): "MIN", 2**63 - 1: "MAX"}
         found = [str(words.get(r["watermarks"][FIRST], r["watermarks"][FIRST])) for r in reports]
         assert found == case.expected_watermarks()
-    assert sum(reports[-1]["late"].values()) == case.told.get("late_count", 0)
+    assert sum(count for r in reports for count in r["late"].values()) == case.told.get("late_count", 0)
     if "next" in case.told:
         assert reports[-1]["wake"] == case.told["next"]
 
@@ -83,5 +85,23 @@ def test_a_batch_that_failed_half_way_runs_again_with_the_same_result(spark: Spa
     assert case.comparable(outputs) == case.comparable(case.expected_outputs())
 
 
-def test_what_does_not_run_on_spark_is_said() -> None:
-    assert {number(c) for c in cases()} >= set(NOT_ON_SPARK)
+@pytest.mark.spark
+def test_a_job_restored_with_another_number_of_slots_remembers_time(spark: SparkSession, tmp_path: Path) -> None:
+    case = next(c for c in cases() if c.restores)
+    ((until, after),) = case.restores.items()
+    before = case.groups[0]
+    first, _, job = run(case, before, tmp_path / "before", until=until)
+    found = read_state(spark, job.checkpoint.spark, before, 1)
+    slots = rescale(
+        [SlotState(*found[1, slot]) for slot in range(before)],
+        {o.uid: after for o in job.program.operators},
+        parallelism=after,
+        max_parallelism=128,
+        max_parallelism_before=128,
+    )
+    initial = {(1, slot): state for slot, state in enumerate(slots)}
+    offsets = {"0": {"step": until}, "control": {"n": until}}
+    second, reports, _ = run(case, after, tmp_path / "after", start=(initial, offsets))
+    outputs = [*first[:until], [], *[o for o in second if o]]
+    assert case.comparable(outputs) == case.comparable(case.expected_outputs())
+    assert [str(r["watermarks"][FIRST]) for r in reports] == case.expected_watermarks()[until + 1 :]

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.java import check_java
 from penstock.cli.quiet import output_to
 from penstock.cli.watcher import JobFacts, Report, Watcher
 from penstock.config import ENGINE, OPTIONS_VARIABLE, Configuration, given_options
 from penstock.plan.graph import JobGraph
+from penstock.spark.java import check_java
 
 if TYPE_CHECKING:
     from penstock.spark.engine import SparkJob

@@ -37,7 +37,7 @@ class FileSource(Source):
         pattern: str = "*",
     ) -> None:
         self.bounded = bounded
-        self._path = os.fspath(path)
+        self._path = os.path.abspath(path)  # other processes have other working folders
         self._pattern = pattern
         self._decode = decode or decode_text
         self._limit = bytes_per_batch or DEFAULT_BYTES_PER_BATCH

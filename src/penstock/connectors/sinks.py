@@ -21,7 +21,7 @@ class JsonLinesSink(Sink):
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self._folder = os.fspath(folder)
+        self._folder = os.path.abspath(folder)  # other processes have other working folders
 
     def writer(self, task: WriteTask) -> SinkWriter:
         return _JsonLinesWriter(self._folder, task)

@@ -86,6 +86,7 @@ class _Running:
         processing = TimerQueue(host.store, self._table(host, "processing"), self.keys)
         self.context = OperatorContext(self.backend, event, processing, runtime)
         self.operator.open(self.context)
+        self._late = 0
         self.loop = (BatchLoop if job.batch else SlotLoop)(program.name, self.operator, self.context)
         place = Place(slot, program.parallelism, job.max_parallelism, job.parameters)
         self.chain = ChainRunner(program.chain, place)
@@ -96,6 +97,12 @@ class _Running:
 
     def _table(self, host: LevelHost, domain: str) -> bytes:
         return host.tables.of(self.program.uid, f"__{domain}_timers__", "timers", "timers").number.to_bytes(2, "big")
+
+    def late_since_last_batch(self) -> int:
+        """Late records that the operator dropped and only counted."""
+        counted: int = getattr(self.operator, "late_records", 0)
+        self._late, before = counted, self._late
+        return counted - before
 
     def close(self) -> None:
         self.operator.close()
@@ -317,7 +324,7 @@ class LevelHost:
             running.context.processing_timers.flush()
             if (earliest := running.context.processing_timers.earliest) is not None:
                 wakes.append(earliest)
-            if dropped := getattr(running.operator, "late_records", 0):
+            if dropped := running.late_since_last_batch():
                 late[program.uid] = dropped
         self._relay_on(program, batch, clock.now, end, combined.idle, combined.ended, marks)
 

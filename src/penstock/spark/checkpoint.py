@@ -34,6 +34,10 @@ class Checkpoint:
         return os.path.join(self.folder, "penstock", "sources")
 
     @property
+    def initial(self) -> str:
+        return os.path.join(self.folder, "penstock", "initial")
+
+    @property
     def materialized(self) -> str:
         return os.path.join(self.folder, "penstock", "materialized")
 
@@ -42,10 +46,10 @@ def open_checkpoint(program: Program, configuration: Configuration) -> Checkpoin
     """The checkpoint to continue, checked against the program; or a new, empty one."""
     resume = configuration.get(RESUME)
     if resume:
-        return _resumed(resume, program)
+        return _resumed(os.path.abspath(resume), program)
     job_id = uuid.uuid4().hex
-    root = configuration.get(CHECKPOINT_DIR)
-    folder = os.path.join(root or os.path.join(tempfile.gettempdir(), "penstock-checkpoints"), job_id)
+    root = configuration.get(CHECKPOINT_DIR) or os.path.join(tempfile.gettempdir(), "penstock-checkpoints")
+    folder = os.path.join(os.path.abspath(root), job_id)
     try:
         Path(folder, "penstock").mkdir(parents=True)
         _file(folder).write_text(json.dumps(_memory(program, job_id), indent=1))

@@ -45,7 +45,8 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**self.__dict__, "_folder": None, "_sources": [], "_script": None}
 
     def initialOffset(self) -> Offset:
-        return {"n": 0, "run": "", "clock": None, "known": {}, "ended": {}, "end": False}
+        offset: Offset = {"n": 0, "run": "", "clock": None, "known": {}, "ended": {}, "end": False}
+        return {**offset, **self._facts["offsets"].get("control", {})}
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable()

@@ -34,11 +34,13 @@ from penstock.config import (
 )
 from penstock.connectors.sinks import CollectSink, PrintSink
 from penstock.engine.program import Program, build
+from penstock.engine.rescale import SlotState
 from penstock.plan.graph import JobGraph
 from penstock.spark.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.control import PenstockControl
 from penstock.spark.pickling import pickle_program
 from penstock.spark.processor import ROW_SCHEMA, HostSettings, SlotProcessor
+from penstock.spark.restore import write_initial
 from penstock.spark.router import PenstockRouter
 from penstock.spark.run_folder import RunFolder
 from penstock.spark.session import cores_of, get_session, prepare
@@ -99,8 +101,14 @@ class SparkJob:
         self.query: StreamingQuery | None = None
         self._began = 0.0
         self._collected: dict[int, list[Any]] = {}
+        self._offsets: dict[str, Any] = {}
 
     # -- the query
+
+    def begin_with(self, slots: dict[tuple[int, int], SlotState], offsets: dict[str, Any]) -> None:
+        """Starts a fresh checkpoint with the state of another one, and sources (by number, "control" too) at saved offsets."""
+        write_initial(self.checkpoint.initial, slots)
+        self._offsets = offsets
 
     def start(self) -> None:
         """Starts the query; gives at once."""
@@ -117,6 +125,7 @@ class SparkJob:
                 "lasting": self.checkpoint.lasting,
                 "heartbeat": configuration.get(HEARTBEAT),
                 "keep_open": self.keep_open,
+                "offsets": self._offsets,
             },
         )
         settings = self._settings()
@@ -160,9 +169,8 @@ class SparkJob:
         policy = FoldPolicy(
             configuration.get(LOG_FRACTION), configuration.get(LOG_LEAST), configuration.get(FOLD_RATIO)
         )
-        return HostSettings(
-            f"{root}/{self.checkpoint.job_id}", configuration.get(LOCAL_LIMIT), policy, self.checkpoint.materialized
-        )
+        folder, limit = f"{root}/{self.checkpoint.job_id}", configuration.get(LOCAL_LIMIT)
+        return HostSettings(folder, limit, policy, self.checkpoint.materialized, self.checkpoint.initial)
 
     # -- until it ends
 
@@ -172,9 +180,10 @@ class SparkJob:
             pass
 
     def elements(self, sink: int) -> Iterator[Any]:
-        """The elements that reach a collecting sink, as they come."""
+        """The elements that reach a collecting sink, as they come; stops the job when nobody asks for more."""
         for _, letters in self.letters():
             yield from letters.get(sink, ())
+        self.result()
 
     def letters(self) -> Iterator[tuple[int, dict[int, list[Any]]]]:
         """What sinks hand over, by batch and sink, until the job has ended."""
@@ -239,7 +248,9 @@ def in_our_words(failure: Any) -> Exception:
     text = str(failure)
     found = re.findall(r"penstock\.errors\.(\w+): \[(\w+)\] (.*)", text)
     if not found:
-        return errors.JobError("JOB_FAILED", f"The job failed in Spark: {text[:2000]}")
+        error: Exception = errors.JobError("JOB_FAILED", f"The job failed in Spark: {text.splitlines()[0][:500]}")
+        error.__cause__ = failure if isinstance(failure, BaseException) else None
+        return error
     name, code, message = found[-1]
-    error: Exception = getattr(errors, name)(code, message.strip())
-    return error
+    ours: Exception = getattr(errors, name)(code, message.strip())
+    return ours

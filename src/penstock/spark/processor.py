@@ -13,6 +13,7 @@ from pyspark.sql.types import Row
 from penstock.engine.frames import SINKS, Bundles
 from penstock.engine.host import SlotMeta
 from penstock.spark import worker
+from penstock.spark.restore import read_initial
 from penstock.spark.slots import labels, slots
 from penstock.spark.statelog import FoldPolicy, StateLog
 
@@ -28,6 +29,7 @@ class HostSettings(msgspec.Struct, frozen=True):
     size_limit: int
     policy: FoldPolicy
     materialized: str
+    initial: str
 
 
 class SparkMap:
@@ -71,11 +73,15 @@ class SlotProcessor(StatefulProcessor):
         copy = worker.copy_of(folder, self._settings.size_limit)
         log = StateLog(self._map, copy, self._settings.policy)
         clock.append(time.perf_counter())
-        view = log.begin()
+        initial = None if log.has_header() else read_initial(self._settings.initial, self._level, slot)
+        view = log.begin(None if initial is None else dict(initial.entries))
         clock.append(time.perf_counter())
         try:
             header = log.header
-            meta = SlotMeta() if header is None else _meta_decoder.decode(header.meta)
+            if header is not None:
+                meta = _meta_decoder.decode(header.meta)
+            else:
+                meta = SlotMeta() if initial is None else initial.meta
             token = b"" if header is None else header.token
             host = worker.host_of(
                 self._key, self._program, self._level, slot, view, meta, token, self._settings.materialized

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from penstock.config import JVM_OPTIONS, MASTER, RETAIN_BATCHES, Configuration
 from penstock.errors import ConfigError
+from penstock.spark.java import check_java
 
 _MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -43,9 +44,12 @@ def get_session(configuration: Configuration) -> SparkSession:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
+    check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("penstock")
     master = configuration.get(MASTER)
-    builder = SparkSession.builder.appName("penstock").master(master)
+    if configuration.is_set(MASTER) or not _submitted():
+        builder = builder.master(master)
     settings = dict(_LAUNCH)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -55,6 +59,11 @@ def get_session(configuration: Configuration) -> SparkSession:
     for key, value in {**settings, **configuration.spark}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _submitted() -> bool:
+    """Whether spark-submit started this program and named a master."""
+    return "spark.master" in os.environ.get("PYSPARK_SUBMIT_ARGS", "") or bool(os.environ.get("PYSPARK_GATEWAY_PORT"))
 
 
 def refuse_connect() -> None:

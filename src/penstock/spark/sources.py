@@ -59,7 +59,9 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:
         assert self._source is not None
-        return self._source.initial()
+        assert self._folder is not None
+        saved: dict[str, Any] | None = self._folder.facts()["offsets"].get(str(self._number))
+        return self._source.initial() if saved is None else saved
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable()  # sources admit by their own limits

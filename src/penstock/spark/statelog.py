@@ -19,6 +19,7 @@ from penstock.spark.working_copy import CopyView, Raced, WorkingCopy
 FORMAT = 1
 _CHUNK = 1 << 20
 _HEADER = "h"
+_EMPTY = b"empty"
 
 
 class KeyValue(Protocol):
@@ -105,11 +106,24 @@ class StateLog:
         self.view: CopyView | None = None
         self.rebuilt = False
         self.written = 0
+        self._initial: Changes = {}
+        self._read = False
 
-    def begin(self) -> CopyView:
-        """Brings the working copy to the committed state and opens a view of it."""
+    def has_header(self) -> bool:
+        """Whether a batch of this slot was ever committed."""
         data = self._store.get(_HEADER)
         self.header = None if data is None else read_header(data)
+        self._read = True
+        return self.header is not None
+
+    def begin(self, initial: Changes | None = None) -> CopyView:
+        """Brings the working copy to the committed state and opens a view of it.
+
+        A slot without a header starts empty, or with the `initial` entries of a restored job: its first delta holds them.
+        """
+        if not self._read:
+            self.has_header()
+        self._initial = {} if initial is None or self.header is not None else initial
         self.written = 0
         for _ in range(3):
             try:
@@ -125,8 +139,8 @@ class StateLog:
         header, copy = self.header, self._copy
         position = copy.position()
         if header is None:
-            if position != (0, b"empty"):
-                copy.rebuild((), 0, b"empty")
+            if position != (0, _EMPTY) or self._initial:
+                copy.rebuild((self._initial,), 0, _EMPTY if not self._initial else b"initial")
             return
         if position[1] == header.token:
             return
@@ -161,7 +175,10 @@ class StateLog:
             if old is None
             else self._following(old, seq, meta)
         )
-        blobs = _delta_blobs(changes, b"empty" if old is None else old.token, header.token)
+        if old is None:
+            changes = {**self._initial, **changes}
+        # The copy of a restored slot differs from an empty one: it is not to be mistaken for the delta's ground.
+        blobs = _delta_blobs(changes, _EMPTY if old is None else old.token, header.token)
         for number, blob in enumerate(blobs):
             self._put(f"d/{seq}/{number}", blob)
         size = sum(map(len, blobs))

@@ -240,7 +240,7 @@ class Harness:
 
     def late_records(self) -> int:
         """How many records operators have dropped as late."""
-        return sum(count for report in self.job.reports for count in report.late.values())
+        return self.job.late_records
 
     def next_wake(self) -> int | None:
         """The processing time at which a batch is needed even without input: a timer is due or a split becomes idle."""

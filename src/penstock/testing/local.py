@@ -51,6 +51,7 @@ class LocalJob:
         self._hosts: dict[At, LevelHost] = {}
         self._mappers: dict[tuple[int, int], Mapper] = {}
         self.reports: list[Report] = []
+        self.late_records = 0
         self.batch = 0
         self.after_slot: Callable[[int, int], None] | None = None  # called with level and slot; may fail the batch
         for level in range(1, program.depth + 1):
@@ -85,6 +86,7 @@ class LocalJob:
         for at, host in self._hosts.items():
             self._bases[at].apply(host.store.take_changes())
         self.reports = [host.report for host in self._hosts.values() if host.report is not None]
+        self.late_records += sum(count for report in self.reports for count in report.late.values())
         self.batch += 1
         return committed
 
