@@ -20,8 +20,6 @@ class WriteTask:
 class SinkWriter:
     """Writes the elements of one task; nothing is visible before the sink's commit."""
 
-    reads_values = True  # False: elements are counted, not unpacked
-
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
         raise NotImplementedError
 
@@ -38,6 +36,7 @@ class Sink:
 
     wants_tags = False  # get each element's place in the order, to sort what is shown to people
     wants_timestamps = False  # get each element's timestamp
+    wants_values = True  # False: elements are counted where they are, and go nowhere
 
     def writer(self, task: WriteTask) -> SinkWriter:
         raise NotImplementedError

@@ -129,12 +129,12 @@ class _CallableWriter(SinkWriter):
 class DiscardingSink(Sink):
     """Takes everything and keeps nothing."""
 
+    wants_values = False
+
     def writer(self, task: WriteTask) -> SinkWriter:
         return _DiscardingWriter()
 
 
 class _DiscardingWriter(SinkWriter):
-    reads_values = False
-
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
         """Nothing is kept."""

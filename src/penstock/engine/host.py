@@ -25,7 +25,7 @@ from penstock.engine.marks import ChunkMarks, assigned_timestamps
 from penstock.engine.materials import Materials, MemoryMaterials
 from penstock.engine.operators import make_operator
 from penstock.engine.program import OperatorProgram, Program
-from penstock.engine.steps import WatermarkStep
+from penstock.engine.steps import WatermarkStep, needs_origins
 from penstock.errors import CheckpointError
 from penstock.runtime.batch import BatchLoop
 from penstock.runtime.channels import Channel, SplitTable, combine
@@ -87,7 +87,8 @@ class _Running:
         self.context = OperatorContext(self.backend, event, processing, runtime)
         self.operator.open(self.context)
         self._late = 0
-        self.loop = (BatchLoop if job.batch else SlotLoop)(program.name, self.operator, self.context)
+        traced = program.spec.kind == "materialize" or any(map(needs_origins, (program.chain, *program.side.values())))
+        self.loop = (BatchLoop if job.batch else SlotLoop)(program.name, self.operator, self.context, traced)
         place = Place(slot, program.parallelism, job.max_parallelism, job.parameters)
         self.chain = ChainRunner(program.chain, place)
         self.sides = {tag: ChainRunner(steps, place) for tag, steps in program.side.items()}
@@ -162,6 +163,7 @@ class LevelHost:
             running.backend.forget()
             running.context.event_timers.forget()
             running.context.processing_timers.forget()
+            running.late_since_last_batch()  # what the failed attempt counted does not count
 
     def _run(self, frames: list[Frame], timestamp: int) -> None:
         clock = self._clock(frames, timestamp)
@@ -269,7 +271,8 @@ class LevelHost:
             for split in spoke if self.program.streams[stream].ingestion else ():
                 table.mark(split, now - 1)
             waiting = {w for c in mine for w in c.waiting}
-            table.age(passed, spoke, waiting, fresh_run)
+            new = table.splits.keys() - self._before[stream].splits.keys()  # no time has passed for them
+            table.age(passed, spoke | new, waiting, fresh_run)
 
     def _relay(self, relay: Relay) -> None:
         channel = Channel(mark=relay.watermark, idle=relay.idle, ended=relay.ended)

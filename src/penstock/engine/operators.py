@@ -30,6 +30,12 @@ class ExchangeOperator:
         """Nothing to close."""
 
 
+class GeneratorOperator(ExchangeOperator):
+    """Holds a watermark generator's state by split; the host runs the generator itself."""
+
+    keyed = True
+
+
 def _one(value: Any, context: Any) -> Emitted:
     return (value,)
 
@@ -47,6 +53,10 @@ def _exchange(program: OperatorProgram, slot: int) -> Operator:
     return ExchangeOperator()
 
 
+def _generator(program: OperatorProgram, slot: int) -> Operator:
+    return GeneratorOperator()
+
+
 def _factory(program: OperatorProgram, slot: int) -> Operator:
     made: Operator = program.spec.factory()
     return made
@@ -58,6 +68,7 @@ FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator]] = {
     "exchange": _exchange,
     "materialize": _exchange,
     "factory": _factory,
+    "generator": _generator,
 }
 
 

@@ -193,7 +193,10 @@ class _Builder:
         if isinstance(node, PartitionNode):
             return [self._send(node, consumer, stream) for consumer in self._readers(node)]
         if isinstance(node, SinkNode):
-            return [SinkStep(node.name, self._sinks[node.id], node.sink.wants_tags, node.sink.wants_timestamps)]
+            sink = node.sink
+            return [
+                SinkStep(node.name, self._sinks[node.id], sink.wants_tags, sink.wants_timestamps, sink.wants_values)
+            ]
         raise PlanError("UNKNOWN_NODE", f"Node '{node.name}' of kind {type(node).__name__} cannot stand in a chain.")
 
     def _watermarks(self, node: WatermarkNode, stream: int, root: OperatorProgram | None) -> WatermarkStep:

@@ -49,7 +49,10 @@ def rescale(
         return [SlotState(SlotMeta()) for _ in range(parallelism)]
     _check_clocks(slots)
     tables = _merged_tables(slots, widths)
+    hashes = _broadcast_hashes(slots)
     placed = [SlotState(_meta(slots[0].meta, tables.values())) for _ in range(parallelism)]
+    for number, slot in enumerate(placed):
+        slot.meta.broadcast = {uid: h for uid, h in hashes.items() if number < widths.get(uid, 0)}
     move = _Move(max_parallelism, None if max_parallelism == max_parallelism_before else max_parallelism)
     for slot in slots:
         by_number = {t.number.to_bytes(_TABLE, "big"): t for t in slot.meta.tables}
@@ -98,12 +101,7 @@ def _merged_tables(slots: Sequence[SlotState], widths: Mapping[str, int]) -> dic
             if table.operator in widths:
                 known = merged.setdefault((table.operator, table.name), msgspec.structs.replace(table, cursor=b""))
                 if (known.kind, known.schema) != (table.kind, table.schema):
-                    raise CheckpointError(
-                        "SLOTS_DIFFER",
-                        f"State '{table.name}' of operator '{table.operator}' is {known.kind} ({known.schema}) in one "
-                        f"slot and {table.kind} ({table.schema}) in another: the checkpoint is damaged. "
-                        "Resume from an earlier one.",
-                    )
+                    raise _differing(f"the type of state '{table.name}' of operator '{table.operator}'")
     for number, key in enumerate(sorted(merged), 1):
         merged[key].number = number
     return merged
@@ -113,15 +111,29 @@ def _check_clocks(slots: Sequence[SlotState]) -> None:
     first = _clocks(slots[0].meta)
     for slot in slots[1:]:
         if _clocks(slot.meta) != first:
-            raise CheckpointError(
-                "SLOTS_DIFFER",
-                "The slots of a level disagree about the batch, the clock or a watermark, which are equal in all slots "
-                "of a committed batch: the checkpoint is damaged. Resume from an earlier one.",
-            )
+            raise _differing("the batch, the clock or a watermark")
 
 
 def _clocks(meta: SlotMeta) -> SlotMeta:
-    return msgspec.structs.replace(meta, tables=[])
+    return msgspec.structs.replace(meta, tables=[], broadcast={})
+
+
+def _broadcast_hashes(slots: Sequence[SlotState]) -> dict[str, int]:
+    """What slots know of broadcast state; a slot beyond its operator's parallelism knows nothing."""
+    found: dict[str, int] = {}
+    for slot in slots:
+        for uid, hashed in slot.meta.broadcast.items():
+            if found.setdefault(uid, hashed) != hashed:
+                raise _differing(f"the broadcast state of operator '{uid}'")
+    return found
+
+
+def _differing(about: str) -> CheckpointError:
+    return CheckpointError(
+        "SLOTS_DIFFER",
+        f"The slots of a level disagree about {about}, which is equal in all slots of a committed batch: the checkpoint "
+        "is damaged. Resume from an earlier one.",
+    )
 
 
 def _meta(meta: SlotMeta, tables: Iterable[Table]) -> SlotMeta:

@@ -56,6 +56,7 @@ class SinkStep:
     sink: int
     wants_tags: bool
     wants_timestamps: bool
+    wants_values: bool
     branch: int = 0
 
 
@@ -71,3 +72,13 @@ def all_steps(steps: list[Step]) -> Iterator[Step]:
         if isinstance(step, TransformStep):
             for behind in step.side.values():
                 yield from all_steps(behind)
+
+
+def needs_origins(steps: list[Step]) -> bool:
+    """Whether anything in a chain asks where an element came from: its timestamp, or its place in the order."""
+    return any(
+        isinstance(step, (SendStep, WatermarkStep))
+        or (isinstance(step, SinkStep) and (step.wants_tags or step.wants_timestamps))
+        or (isinstance(step, TransformStep) and step.kind == "process")
+        for step in all_steps(steps)
+    )

@@ -100,6 +100,7 @@ class IntervalJoinOperator:
     """
 
     keyed = True
+    stamps_results = True
 
     def __init__(
         self,

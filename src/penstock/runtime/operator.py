@@ -58,7 +58,7 @@ class OperatorContext(OnTimerContext, TimerService):
         self.domain = 0
         self.running_due: int | None = None
         self.batch = 0
-        self._counter = 0
+        self._counters: dict[bytes, int] = {}
         self._random: random.Random | None = None
         self._random_for: Any = None
 
@@ -103,10 +103,9 @@ class OperatorContext(OnTimerContext, TimerService):
 
     @property
     def random(self) -> random.Random:
-        key = self.backend.keys[self.cell.at].encoded
-        if self._random is None or self._random_for != key:
-            self._random = random.Random(self._seed(key))
-            self._random_for = key
+        if self._random is None or self._random_for != (self.index, self.fired):
+            self._random = random.Random(self._seed(self.backend.keys[self.cell.at].encoded))
+            self._random_for = (self.index, self.fired)
         return self._random
 
     def uuid(self) -> uuid.UUID:
@@ -114,15 +113,15 @@ class OperatorContext(OnTimerContext, TimerService):
         return uuid.UUID(bytes=xxhash.xxh3_128_digest(self._seed(key)), version=4)
 
     def _seed(self, key: bytes) -> bytes:
-        """Differs for every call in a batch; equal when the batch is run again."""
-        self._counter += 1
-        return b"|".join((self.runtime.uid.encode(), key, b"%d" % self.batch, b"%d" % self._counter))
+        """Differs for every call in a batch; equal when the batch is run again, whichever other keys are here."""
+        count = self._counters[key] = self._counters.get(key, 0) + 1
+        return b"|".join((self.runtime.uid.encode(), key, b"%d" % self.batch, b"%d" % count))
 
     def begin_batch(self, batch: int, now: int) -> None:
         self.batch = batch
         self.now = now
         self.backend.now = now
-        self._counter = 0
+        self._counters = {}
         self._random = None
         self.fired = None
         self.running_due = None

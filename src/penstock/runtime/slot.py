@@ -103,8 +103,9 @@ class Emissions:
 class SlotLoop:
     """Runs the batches of one operator in one slot."""
 
-    def __init__(self, name: str, operator: Operator, context: OperatorContext) -> None:
+    def __init__(self, name: str, operator: Operator, context: OperatorContext, traced: bool = True) -> None:
         self._name = name
+        self._traced = traced  # somebody downstream wants to know which element or timer each emission came from
         self._operator = operator
         self._context = context
         self._at_end: dict[Any, int] = {}
@@ -115,7 +116,6 @@ class SlotLoop:
         out = Emissions(records, key_table=context.backend.keys if self._operator.keyed else None)
         context.begin_batch(advance.batch, advance.now)
         context.watermark = advance.before
-        context.timestamps = records.timestamps.tolist()
         marks = advance.marks[::-1]
         context.event_timers.begin(advance.end)
         self._fire_processing_timers(advance, out)
@@ -126,7 +126,7 @@ class SlotLoop:
             self._advance(advance.end, marks, out)
         finally:
             context.backend.unset_key()
-        return out.unwrap()
+        return out.unwrap() if getattr(self._operator, "stamps_results", False) else out
 
     def _elements(self, records: Records, marks: list[int], out: Emissions) -> None:
         if not records.values:
@@ -150,7 +150,8 @@ class SlotLoop:
         """The hot path: nothing here that could be done per batch."""
         context, cell, timers = self._context, self._context.cell, self._context.event_timers
         process = self._operator.elements()[0]
-        keep, emit = self._keep(out), out.emitters.append
+        keep, emit, keep_all = self._keep(out), out.emitters.append, out.values.extend
+        whole = not self._traced and not context.backend.mutable
         watermark = context.watermark
         for index, (value, key, now) in enumerate(zip(values, keys, effective, strict=True)):
             if now > watermark:
@@ -162,7 +163,11 @@ class SlotLoop:
             cell.at = key
             context.index = index
             emitted = process(value, context)
-            if emitted is not None:
+            if emitted is None:
+                continue
+            if whole:
+                keep_all(emitted)
+            else:
                 for result in emitted:
                     keep(result)
                     emit(index)
@@ -209,7 +214,7 @@ class SlotLoop:
             context.running_due = due
             out.fired.append((due - 1, PHASE_EVENT_TIMER, due, timer.hash, timer.time))
             self._fire(timer, 0, out)
-            if watermark == MAX_WATERMARK:
+            if watermark == MAX_WATERMARK and timer.due is not None:  # set by a timer that fired in this advance
                 self._count_renewal(timer)
         context.running_due = None
         context.watermark = watermark

@@ -48,6 +48,7 @@ class WindowOperator:
     """
 
     keyed = True
+    stamps_results = True
     merges = False  # whether the class can merge windows
 
     def __init__(

@@ -86,7 +86,8 @@ class SlotProcessor(StatefulProcessor):
             host = worker.host_of(
                 self._key, self._program, self._level, slot, view, meta, token, self._settings.materialized
             )
-            out = host.run(bundles, timestamp)
+            with worker.no_garbage_collection():
+                out = host.run(bundles, timestamp)
             clock.append(time.perf_counter())
             committed = log.commit(host.store.take_changes(), _meta_encode(host.meta))
         finally:

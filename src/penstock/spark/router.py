@@ -14,7 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, Data
 from penstock.connectors.sink import SinkWriter, WriteTask
 from penstock.engine.body import unpack_body
 from penstock.engine.frames import Counted, Output, Report, decode_bundle, unpack_column, unpack_tags
-from penstock.errors import StateError
+from penstock.engine.reports import compare_broadcast
 from penstock.spark import worker
 from penstock.spark.processor import ROW_SCHEMA
 from penstock.spark.run_folder import RunFolder
@@ -70,18 +70,19 @@ class RouterWriter(DataSourceStreamArrowWriter):
     def _output(
         frame: Output, sinks: list[Any], writers: dict[int, SinkWriter], task: WriteTask, message: Written
     ) -> None:
+        message.outputs[frame.sink] = message.outputs.get(frame.sink, 0) + frame.count
+        if not sinks[frame.sink].wants_values:
+            return
         writer = writers.get(frame.sink)
         if writer is None:
             writer = writers[frame.sink] = sinks[frame.sink].writer(task)
-        message.outputs[frame.sink] = message.outputs.get(frame.sink, 0) + frame.count
-        if writer.reads_values:
-            tags = unpack_tags(frame.tags) if frame.tags else None
-            writer.write(unpack_body(frame.body)[1], unpack_column(frame.timestamps), tags)
+        tags = unpack_tags(frame.tags) if frame.tags else None
+        writer.write(unpack_body(frame.body)[1], unpack_column(frame.timestamps), tags)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         written = [m for m in messages if isinstance(m, Written)]
         reports = [msgspec.json.decode(r, type=Report) for m in written for r in m.reports]
-        _compare_broadcast(reports)
+        compare_broadcast(reports)
         sinks = worker.program_of(self._key, self._data).sinks
         folder = RunFolder(self._folder)
         letters = {}
@@ -95,19 +96,6 @@ class RouterWriter(DataSourceStreamArrowWriter):
         written = [m for m in messages if isinstance(m, Written)]
         for number, sink in enumerate(worker.program_of(self._key, self._data).sinks):
             sink.abort(batchId, [m.prepared[number] for m in written if number in m.prepared])
-
-
-def _compare_broadcast(reports: list[Report]) -> None:
-    """Every slot keeps its own copy of broadcast state; they must be equal (time.md 6.2)."""
-    seen: dict[str, int] = {}
-    for report in reports:
-        for uid, hashed in report.broadcast.items():
-            if seen.setdefault(uid, hashed) != hashed:
-                raise StateError(
-                    "BROADCAST_DIFFERS",
-                    f"The subtasks of operator '{uid}' changed their copies of broadcast state in different ways. "
-                    "process_broadcast_element must do the same everywhere: no subtask index, clock or randomness in it.",
-                )
 
 
 def _summary(batch: int, written: list[Written], reports: list[Report]) -> dict[str, Any]:

@@ -88,7 +88,8 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TaskPartition)
         mapper = worker.mapper_of(self._key, self._data, self._number, partition.value)
-        yield from to_arrow(mapper.run(partition.task, partition.waiting), self._parallelism)
+        with worker.no_garbage_collection():
+            yield from to_arrow(mapper.run(partition.task, partition.waiting), self._parallelism)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Offsets are Spark's to keep."""

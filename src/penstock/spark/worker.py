@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -81,6 +84,18 @@ def _forget_all() -> None:
 
 
 atexit.register(_forget_all)
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Python's cycle collector walks all of a batch's elements again and again, and finds nothing: it waits for the end."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def worker_facts() -> dict[str, Any]:

@@ -25,6 +25,7 @@ from penstock.engine.frames import (
 from penstock.engine.host import LevelHost, SlotMeta
 from penstock.engine.mapper import Mapper
 from penstock.engine.program import Program
+from penstock.engine.reports import compare_broadcast
 from penstock.engine.rescale import SlotState, rescale
 from penstock.runtime.store import MemoryBase, Store
 
@@ -78,6 +79,8 @@ class LocalJob:
             bundles = [*self._map(planned), *self._tell(control, marks)]
             for level in range(1, self.program.depth + 1):
                 bundles = self._level(level, bundles, timestamp)
+            reports = [host.report for host in self._hosts.values() if host.report is not None]
+            compare_broadcast(reports)
             committed = self._sink(bundles)
         except BaseException:
             for at, host in self._hosts.items():
@@ -85,8 +88,8 @@ class LocalJob:
             raise
         for at, host in self._hosts.items():
             self._bases[at].apply(host.store.take_changes())
-        self.reports = [host.report for host in self._hosts.values() if host.report is not None]
-        self.late_records += sum(count for report in self.reports for count in report.late.values())
+        self.reports = reports
+        self.late_records += sum(count for report in reports for count in report.late.values())
         self.batch += 1
         return committed
 
@@ -132,7 +135,7 @@ class LocalJob:
         for number, sink in enumerate(self.program.sinks):
             writer = sink.writer(WriteTask(self.batch, 0, "0"))
             for frame in frames:
-                if frame.sink == number:
+                if frame.sink == number and sink.wants_values:
                     tags = unpack_tags(frame.tags) if frame.tags else None
                     writer.write(unpack_body(frame.body)[1], unpack_column(frame.timestamps), tags)
             message = writer.prepare()

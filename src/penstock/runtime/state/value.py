@@ -10,6 +10,7 @@ from penstock.runtime.state.cell import Cell
 from penstock.runtime.store import Store
 
 _MOST_CACHED = 1_000_000
+_NEVER = object()
 
 
 class ValueHandle:
@@ -19,7 +20,7 @@ class ValueHandle:
     With a cache, decoded values outlive the batch (the hashmap backend); `forget_cache` when somebody else went on.
     """
 
-    __slots__ = ("_cache", "_cell", "_codec", "_dirty", "_raw", "_store", "_table", "_values")
+    __slots__ = ("_cache", "_cell", "_codec", "_loaded", "_raw", "_store", "_table", "_values")
 
     def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec, cached: bool = False) -> None:
         self._store = store
@@ -27,7 +28,7 @@ class ValueHandle:
         self._cell = cell
         self._codec = codec
         self._values: dict[Any, Any] = {}
-        self._dirty: set[Any] = set()
+        self._loaded: dict[Any, Any] = {}  # as read: what is another object at the end was updated
         self._raw: dict[Any, bytes] = {}  # as read, of values that may be changed in place
         self._cache: dict[Any, tuple[Any, bytes | None]] | None = {} if cached else None
 
@@ -39,9 +40,7 @@ class ValueHandle:
             return self._load(at)
 
     def update(self, value: Any) -> None:
-        at = self._cell.at
-        self._values[at] = value
-        self._dirty.add(at)
+        self._values[self._cell.at] = value
 
     def clear(self) -> None:
         self.update(None)
@@ -51,7 +50,7 @@ class ValueHandle:
             value, data = kept
             if data is not None:
                 self._raw[at] = data
-            self._values[at] = value
+            self._values[at] = self._loaded[at] = value
             return value
         data = self._store.get(self._table + self._cell.prefix(at))
         if data is None:
@@ -60,34 +59,36 @@ class ValueHandle:
             value = self._codec.decode(data)
             if not self._codec.immutable and not is_immutable(value):
                 self._raw[at] = data
-        self._values[at] = value
+        self._values[at] = self._loaded[at] = value
         return value
 
     def flush(self) -> None:
         """Writes what changed and forgets the batch."""
         prefix, encode, table, writes = self._cell.prefix, self._codec.encode, self._table, self._store.changes()
-        values, raw = self._values, self._raw
-        for at in self._dirty:
-            value = values[at]
-            if value is None:
+        values, raw, loaded = self._values, self._raw, self._loaded
+        remember = self._cache is not None and not self._codec.immutable
+        for at, value in values.items():
+            if value is loaded.get(at, _NEVER):
+                if at in raw and (data := encode(value)) != raw[at]:
+                    writes[table + prefix(at)] = raw[at] = data
+            elif value is None:
                 writes[table + prefix(at)] = None
                 raw.pop(at, None)
             else:
                 data = writes[table + prefix(at)] = encode(value)
-                if at in raw or (self._cache is not None and not self._codec.immutable):
+                if remember:
                     raw[at] = data
-        for at, before in raw.items():
-            if at not in self._dirty and (now := encode(values[at])) != before:
-                writes[table + prefix(at)] = raw[at] = now
+                else:
+                    raw.pop(at, None)
         if self._cache is not None:
             if len(self._cache) > _MOST_CACHED:
                 self._cache.clear()
-            self._cache.update((at, (value, raw.get(at))) for at, value in values.items())
+            self._cache.update((at, (value, raw.get(at))) for at, value in values.items() if value is not None)
         self._end_batch()
 
     def _end_batch(self) -> None:
         self._values.clear()
-        self._dirty.clear()
+        self._loaded.clear()
         self._raw.clear()
 
     def forget(self) -> None:

@@ -1,0 +1,170 @@
+"""What functions see of the slot loop: errors, endless timers, randomness, wake-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from penstock import KeyedProcessFunction, ProcessFunction, StreamExecutionEnvironment, ValueStateDescriptor
+from penstock.errors import StateError, TimeError, UserFunctionError
+from penstock.runtime import slot
+from penstock.testing import At, Harness, PushSource
+
+
+def harness_of(function: Any, **settings: Any) -> tuple[Harness, Any]:
+    env = StreamExecutionEnvironment()
+    stream = env.from_source(PushSource()).key_by(lambda v: v[0]).process(function).name("tested")
+    harness = Harness(env, **settings)
+    return harness, harness.collect(stream)
+
+
+class Chance(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        ctx.timer_service().register_event_time_timer(5)
+        yield value, ctx.random.random(), ctx.random.random(), ctx.uuid(), ctx.uuid()
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        yield ctx.get_current_key(), ctx.random.random(), ctx.uuid()
+
+
+ITEMS: list[Any] = [At((key, number), 1) for number in range(4) for key in "abcdef"]
+
+
+def test_chance_is_the_same_whatever_other_keys_are_near() -> None:
+    def run(groups: int) -> list[Any]:
+        harness, out = harness_of(Chance(), parallelism=groups)
+        harness.push_all(ITEMS)
+        harness.end()
+        return list(out)
+
+    assert run(1) == run(2) == run(5)
+
+
+def test_chance_is_the_same_when_a_batch_runs_again() -> None:
+    harness, out = harness_of(Chance())
+
+    def fail(level: int, slot: int) -> None:
+        raise KeyError
+
+    harness.job.after_slot = fail
+    with pytest.raises(KeyError):
+        harness.push_all(ITEMS)
+    harness.job.after_slot = None
+    harness.push_all(ITEMS)
+    other, undisturbed = harness_of(Chance())
+    other.push_all(ITEMS)
+    assert out == undisturbed
+
+
+def test_chance_differs_from_call_to_call() -> None:
+    harness, out = harness_of(Chance())
+    harness.push_all(ITEMS)
+    harness.push_all(ITEMS)
+    drawn = [thing for _, *things in out for thing in things]
+    assert len(set(drawn)) == len(drawn)
+
+
+class Endless(KeyedProcessFunction):
+    """Sets as many timers as it is told, and renews them for ever if told so."""
+
+    def __init__(self, renews: bool) -> None:
+        self._renews = renews
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        for time in range(value[1]):
+            ctx.timer_service().register_event_time_timer(time)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        if self._renews:
+            ctx.timer_service().register_event_time_timer(timestamp + 1)
+        yield timestamp
+
+
+@pytest.fixture
+def few_renewals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slot, "_RENEWALS_AT_END", 100)
+
+
+@pytest.mark.usefixtures("few_renewals")
+def test_a_timer_that_renews_itself_for_ever_is_an_error_at_the_end() -> None:
+    harness, _ = harness_of(Endless(renews=True))
+    harness.push(("a", 1), 0)
+    with pytest.raises(TimeError, match=r"TIMER_WITHOUT_END.*'tested'.*key 'a'"):
+        harness.end()
+
+
+@pytest.mark.usefixtures("few_renewals")
+def test_any_number_of_timers_may_wait_for_the_end() -> None:
+    harness, out = harness_of(Endless(renews=False))
+    harness.push(("a", 250), 0)
+    harness.end()
+    assert out == list(range(250))
+
+
+class Late(KeyedProcessFunction):
+    """Sets a processing timer that is due already."""
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        ctx.timer_service().register_processing_time_timer(3)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        yield timestamp, ctx.timestamp(), ctx.timer_service().current_processing_time()
+
+
+def test_a_processing_timer_that_is_due_when_it_is_set_asks_for_the_next_batch() -> None:
+    harness, out = harness_of(Late())
+    harness.set_time(10)
+    harness.push(("a", 1))
+    assert out == []
+    assert harness.next_wake() == 3
+    harness.set_time(10)
+    assert out == [(3, None, 10)]
+
+
+class Failing(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        ctx.timer_service().register_event_time_timer(value[1])
+        if value[1] == 13:
+            raise ValueError("unlucky")
+        yield value
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        raise ValueError("no timers please")
+
+
+def test_an_error_names_the_operator_the_key_and_the_element() -> None:
+    harness, _ = harness_of(Failing())
+    harness.push(("a", 1), 1)
+    with pytest.raises(
+        UserFunctionError, match=r"'tested' raised ValueError: unlucky at .*key 'b', element \('b', 13\)"
+    ):
+        harness.push_all([At(("a", 2), 2), At(("b", 13), 3), At(("a", 4), 4)])
+    with pytest.raises(
+        UserFunctionError, match=r"'tested' raised ValueError: no timers please at .*key 'a', element 'tim"
+    ):
+        harness.end()
+
+
+class Stateful(ProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        runtime_context.get_state(ValueStateDescriptor("state"))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
+
+
+class Timed(ProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        ctx.timer_service().register_event_time_timer(1)
+        yield value
+
+
+@pytest.mark.parametrize(("function", "error"), [(Stateful(), StateError), (Timed(), (TimeError, UserFunctionError))])
+def test_state_and_timers_need_a_key(function: Any, error: Any) -> None:
+    env = StreamExecutionEnvironment()
+    harness = Harness(env)
+    harness.collect(env.from_source(PushSource()).process(function))
+    with pytest.raises(error, match="key_by"):
+        harness.push(1)
