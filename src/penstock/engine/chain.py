@@ -356,7 +356,9 @@ def _groups(slots: Column, width: int) -> list[tuple[int, Any]]:
 
 
 def split_side_outputs(values: list[Any]) -> tuple[list[int], dict[str, list[int]]]:
-    """Indices of the main output, and of each side output."""
+    """Indices of the main output, and of each side output; both empty when there is no side output."""
+    if not OutputTag.any_made:
+        return [], {}
     tagged = [i for i, v in enumerate(values) if v.__class__ is tuple and v and v[0].__class__ is OutputTag]
     if not tagged:
         return [], {}

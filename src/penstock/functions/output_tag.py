@@ -13,8 +13,10 @@ class OutputTag:
     """
 
     __slots__ = ("tag_id", "type_info")
+    any_made = False  # in this process; while there is none, nothing emitted needs to be searched for tags
 
     def __init__(self, tag_id: str, type_info: TypeInformation | type | None = None) -> None:
+        OutputTag.any_made = True
         self.tag_id = tag_id
         self.type_info = type_information(type_info)
 
@@ -23,6 +25,9 @@ class OutputTag:
 
     def __hash__(self) -> int:
         return hash(self.tag_id)
+
+    def __reduce__(self) -> tuple[type[OutputTag], tuple[str, TypeInformation]]:
+        return OutputTag, (self.tag_id, self.type_info)
 
     def __repr__(self) -> str:
         return f"OutputTag({self.tag_id!r})"

@@ -74,6 +74,8 @@ class ValueHandle:
             elif value is None:
                 writes[table + prefix(at)] = None
                 raw.pop(at, None)
+                if self._cache is not None:
+                    self._cache.pop(at, None)  # it may never have been read in this batch
             else:
                 data = writes[table + prefix(at)] = encode(value)
                 if remember:

@@ -1,0 +1,409 @@
+"""States against plain models: what a function sees depends neither on how batches are cut, nor on restarts."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.runtime.state_models import MODELS, Life
+
+from penstock.errors import StateError
+from penstock.functions import AggregateFunction
+from penstock.runtime.keys import KeyTable
+from penstock.runtime.state.backend import StateBackend, Table, Tables
+from penstock.runtime.store import MemoryBase, Store
+from penstock.state import (
+    AggregatingStateDescriptor,
+    CleanupStrategies,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    StateTtlConfig,
+    StateVisibility,
+    UpdateType,
+    ValueStateDescriptor,
+)
+from penstock.types import Types
+
+
+class CountAndSum(AggregateFunction):
+    def create_accumulator(self) -> list[int]:
+        return [0, 0]
+
+    def add(self, value: int, accumulator: list[int]) -> list[int]:
+        return [accumulator[0] + 1, accumulator[1] + value]
+
+    def get_result(self, accumulator: list[int]) -> tuple[int, int]:
+        return accumulator[0], accumulator[1]
+
+    def merge(self, acc_a: list[int], acc_b: list[int]) -> list[int]:
+        return [acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]]
+
+
+@dataclass(frozen=True)
+class City:
+    name: str
+
+
+KEYS: list[Any] = ["a", "b", City("Oslo"), City("Rome")]
+LISTS = Types.LIST(Types.INT())
+
+Describe = Callable[[], StateDescriptor]
+DESCRIPTORS: dict[str, list[Describe]] = {
+    "value": [lambda: ValueStateDescriptor("s"), lambda: ValueStateDescriptor("s", LISTS)],
+    "list": [lambda: ListStateDescriptor("s"), lambda: ListStateDescriptor("s", LISTS)],
+    "map": [lambda: MapStateDescriptor("s"), lambda: MapStateDescriptor("s", None, LISTS)],
+    "reducing": [
+        lambda: ReducingStateDescriptor("s", lambda a, b: a + b),
+        lambda: ReducingStateDescriptor("s", lambda a, b: a + b, LISTS),
+    ],
+    "aggregating": [
+        lambda: AggregatingStateDescriptor("s", CountAndSum()),
+        lambda: AggregatingStateDescriptor("s", CountAndSum(), LISTS),
+    ],
+}
+
+VALUES = st.lists(st.integers(0, 3), max_size=2)
+USER_KEYS = st.sampled_from([1, 2.5, "x", ("y", 1), City("Kyiv")])
+
+
+def call(name: str, *arguments: Any) -> Any:
+    return st.tuples(st.just(name), st.tuples(*arguments))
+
+
+CALLS: dict[str, Any] = {
+    "value": st.one_of(call("value"), call("update", VALUES), call("clear"), call("change value")),
+    "list": st.one_of(
+        call("get"),
+        call("add", VALUES),
+        call("add_all", st.lists(VALUES, max_size=3)),
+        call("update", st.lists(VALUES, max_size=3)),
+        call("clear"),
+        call("change elements"),
+    ),
+    "map": st.one_of(
+        call("get", USER_KEYS),
+        call("contains", USER_KEYS),
+        call("put", USER_KEYS, VALUES),
+        call("put_all", st.dictionaries(USER_KEYS, VALUES, max_size=3)),
+        call("remove", USER_KEYS),
+        call("items"),
+        call("keys"),
+        call("values"),
+        call("is_empty"),
+        call("clear"),
+        call("change entry", USER_KEYS),
+    ),
+    "reducing": st.one_of(call("get"), call("add", VALUES), call("clear")),
+    "aggregating": st.one_of(call("get"), call("add", st.integers(0, 5)), call("clear")),
+}
+
+
+def perform(state: Any, name: str, arguments: tuple[Any, ...]) -> Any:
+    """Calls a state's method; a change in place is made to what a method gives back."""
+    arguments = copy.deepcopy(arguments)
+    if name == "change value":
+        changed = [v for v in [state.value()] if v is not None]
+    elif name == "change elements":
+        changed = list(state.get())
+    elif name == "change entry":
+        changed = [v for v in [state.get(*arguments)] if v is not None]
+    else:
+        result = getattr(state, name)(*arguments)
+        return copy.deepcopy(list(result) if hasattr(result, "__next__") else result)
+    for value in changed:
+        value.append(9)
+    return copy.deepcopy(changed)
+
+
+class Job:
+    """One operator's state over a base in memory."""
+
+    def __init__(self, descriptor: StateDescriptor, scope: str = "key", cached: bool = False) -> None:
+        self._descriptor = descriptor
+        self._scope = scope
+        self._cached = cached
+        self.base = MemoryBase()
+        self.now = 0
+        self._known: list[Table] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """Everything but the committed entries is made anew."""
+        self._store = Store(self.base)
+        self._tables = Tables(self._known)
+        self.backend = StateBackend(self._store, self._tables, "op", KeyTable(8), self._cached)
+        self.backend.now = self.now
+        self.state = self.backend.handle(self._descriptor, self._scope)
+
+    def commit(self) -> None:
+        self.backend.clean()
+        self.backend.flush()
+        self.base.apply(self._store.take_changes())
+        self._known = self._tables.all()
+
+    def roll_back(self) -> None:
+        self.backend.forget()
+        self._store.take_changes()
+
+    def tick(self, by: int) -> None:
+        self.now += by
+        self.backend.now = self.now
+
+
+class Model:
+    """The same in plain Python."""
+
+    def __init__(self, kind: str, ttl: StateTtlConfig | None) -> None:
+        self.now = 0
+        self._kind = kind
+        self._ttl = ttl
+        self._states: dict[Any, Any] = {}
+
+    def at(self, key: Any) -> Any:
+        if key not in self._states:
+            self._states[key] = MODELS[self._kind](Life(self._ttl, lambda: self.now))
+        return self._states[key]
+
+
+def run(job: Job, kind: str, steps: list[Any], ttl: StateTtlConfig | None = None) -> None:
+    """Performs the steps on both, and compares what each call gives back."""
+    model = Model(kind, ttl)
+    for what, *rest in steps:
+        if what == "call":
+            key, (name, arguments) = rest
+            job.backend.set_key(key)
+            assert perform(job.state, name, arguments) == perform(model.at(key), name, arguments)
+        elif what == "tick":  # the clock stands still within a batch
+            job.commit()
+            job.tick(rest[0])
+            model.now += rest[0]
+        else:
+            job.commit()
+            if what == "restart":
+                job.restart()
+
+
+def steps_of(kind: str, *others: Any, keys: int = len(KEYS)) -> Any:
+    calls = st.tuples(st.just("call"), st.sampled_from(KEYS[-keys:]), CALLS[kind])
+    cuts = st.sampled_from([("commit",), ("restart",)])
+    return st.lists(st.one_of(calls, calls, calls, cuts, *others), max_size=30)
+
+
+@pytest.mark.parametrize("cached", [False, True], ids=["lmdb", "hashmap"])
+@pytest.mark.parametrize("typed", [False, True], ids=["pickled", "typed"])
+@pytest.mark.parametrize("kind", DESCRIPTORS)
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_a_state_is_what_its_model_is(kind: str, typed: bool, cached: bool, data: st.DataObject) -> None:
+    steps = data.draw(steps_of(kind))
+    run(Job(DESCRIPTORS[kind][typed](), cached=cached), kind, steps)
+
+
+TTLS = [
+    pytest.param(update, visibility, cleanup, id=f"{update.value}, {visibility.value}, {cleanup}")
+    for update, visibility, cleanup in itertools.product(UpdateType, StateVisibility, (0, 1, 1000))
+    # What has expired and is still there depends on what was cleaned when, so it is compared without cleaning.
+    if cleanup == 0 or visibility is StateVisibility.NEVER_RETURN_EXPIRED
+]
+
+
+@pytest.mark.parametrize(("update", "visibility", "cleanup"), TTLS)
+@pytest.mark.parametrize("kind", DESCRIPTORS)
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_a_state_expires_as_its_model_does(
+    kind: str, update: UpdateType, visibility: StateVisibility, cleanup: int, data: st.DataObject
+) -> None:
+    ttl = StateTtlConfig(5, update, visibility, CleanupStrategies(incremental=cleanup))
+    steps = data.draw(steps_of(kind, st.tuples(st.just("tick"), st.sampled_from([1, 4, 5])), keys=1))
+    descriptor = DESCRIPTORS[kind][data.draw(st.booleans())]()
+    descriptor.enable_time_to_live(ttl)
+    run(Job(descriptor), kind, steps, ttl)
+
+
+@settings(max_examples=400, deadline=None)
+@given(steps=steps_of("map"))
+def test_broadcast_state_is_one_map_whatever_the_key(steps: list[Any]) -> None:
+    steps = [(what, "a", *rest[1:]) if what == "call" else (what,) for what, *rest in steps]
+    job = Job(MapStateDescriptor("s"), scope="slot")
+    model = Model("map", None)
+    for (what, *rest), key in zip(steps, itertools.cycle(KEYS), strict=False):
+        job.backend.set_key(key)
+        if what == "call":
+            _, (name, arguments) = rest
+            assert perform(job.state, name, arguments) == perform(model.at("all"), name, arguments)
+        else:
+            job.commit()
+
+
+@pytest.mark.parametrize("cached", [False, True], ids=["lmdb", "hashmap"])
+@pytest.mark.parametrize("kind", DESCRIPTORS)
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_a_batch_that_fails_leaves_no_trace(kind: str, cached: bool, data: st.DataObject) -> None:
+    kept, failed = data.draw(steps_of(kind)), data.draw(steps_of(kind))
+    job, undisturbed = (Job(DESCRIPTORS[kind][0](), cached=cached) for _ in range(2))
+    for each in (job, undisturbed):
+        run_calls(each, kept)
+        each.commit()
+    run_calls(job, [step for step in failed if step[0] == "call"])
+    job.roll_back()
+    assert run_calls(job, failed) == run_calls(undisturbed, failed)
+    for each in (job, undisturbed):
+        each.commit()
+    assert job.base.entries == undisturbed.base.entries
+
+
+def run_calls(job: Job, steps: list[Any]) -> list[Any]:
+    results = []
+    for what, *rest in steps:
+        if what == "call":
+            job.backend.set_key(rest[0])
+            results.append(perform(job.state, *rest[1]))
+        else:
+            job.commit()
+    return results
+
+
+@pytest.mark.parametrize("kind", DESCRIPTORS)
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_a_cleared_state_takes_no_room(kind: str, data: st.DataObject) -> None:
+    job = Job(DESCRIPTORS[kind][0]())
+    run_calls(job, data.draw(steps_of(kind)))
+    for key in KEYS:
+        job.backend.set_key(key)
+        job.state.clear()
+    job.commit()
+    exotic = [t for t in job.backend._tables.all() if t.kind == "keys"]
+    left = [k for k in job.base.entries if not any(k[:2] == t.number.to_bytes(2, "big") for t in exotic)]
+    assert left == []
+
+
+def test_what_has_expired_is_seen_once_at_most() -> None:
+    descriptor = ValueStateDescriptor("s")
+    descriptor.enable_time_to_live(
+        StateTtlConfig.new_builder(5).return_expired_if_not_cleaned_up().disable_cleanup_in_background().build()
+    )
+    job = Job(descriptor)
+    job.backend.set_key("a")
+    job.state.update([1])
+    job.commit()
+    job.tick(5)
+    assert [job.state.value(), job.state.value()] == [[1], None]
+
+
+@pytest.mark.parametrize("kind", DESCRIPTORS)
+def test_what_expires_is_removed_though_nobody_touches_it(kind: str) -> None:
+    descriptor = DESCRIPTORS[kind][0]()
+    descriptor.enable_time_to_live(StateTtlConfig(5, cleanup=CleanupStrategies(incremental=3)))
+    job = Job(descriptor)
+    add = {"value": ("update", ([1],)), "map": ("put", (1, [1])), "aggregating": ("add", (1,))}
+    for key in "abcdef":
+        job.backend.set_key(key)
+        for _ in range(2):
+            perform(job.state, *add.get(kind, ("add", ([1],))))
+    job.commit()
+    assert job.base.entries
+    job.tick(5)
+    for _ in range(20):
+        job.commit()
+    assert dict(job.base.entries) == {}
+
+
+def written(job: Job) -> int:
+    """Entries written by a commit."""
+    job.backend.flush()
+    changes = job._store.take_changes()
+    job.base.apply(changes)
+    return len(changes)
+
+
+def test_appending_to_a_long_list_writes_the_new_element_only() -> None:
+    job = Job(ListStateDescriptor("s", int))
+    job.backend.set_key("a")
+    job.state.add_all(list(range(10_000)))
+    written(job)
+    job.state.add(5)
+    assert written(job) == 2  # the element and the list's bounds
+
+
+def test_changing_an_entry_of_a_large_map_writes_that_entry_only() -> None:
+    job = Job(MapStateDescriptor("s", int, int))
+    job.backend.set_key("a")
+    job.state.put_all({n: n for n in range(10_000)})
+    written(job)
+    job.state.put(7, 8)
+    assert written(job) == 1
+
+
+def test_reading_writes_nothing() -> None:
+    for kind, descriptors in DESCRIPTORS.items():
+        job = Job(descriptors[0]())
+        job.backend.set_key("a")
+        writes = {"value": ("update", ([1],)), "map": ("put", (1, [1])), "aggregating": ("add", (1,))}
+        perform(job.state, *writes.get(kind, ("add", ([1],))))
+        written(job)
+        reads = {"value": "value", "map": "items"}
+        list(perform(job.state, reads.get(kind, "get"), ()))
+        assert written(job) == 0
+
+
+def test_keys_with_a_state_are_found_also_those_of_this_batch() -> None:
+    job = Job(ValueStateDescriptor("s"))
+    for key in KEYS[:2]:
+        job.backend.set_key(key)
+        job.state.update(1)
+    job.commit()
+    job.restart()
+    for key in KEYS[2:]:
+        job.backend.set_key(key)
+        job.state.update(1)
+    assert set(job.backend.keys_with(ValueStateDescriptor("s"))) == set(KEYS)
+
+
+def test_a_failed_batch_does_not_lose_keys_that_bytes_alone_do_not_give_back() -> None:
+    job = Job(ValueStateDescriptor("s"))
+    for roll_back in (True, False):
+        job.backend.set_key(City("Oslo"))
+        job.state.update(1)
+        job.backend.flush()
+        if roll_back:
+            job.roll_back()
+    job.commit()
+    job.restart()
+    assert job.backend.keys_with(ValueStateDescriptor("s")) == [City("Oslo")]
+
+
+def test_state_outside_of_a_key_is_refused() -> None:
+    job = Job(ValueStateDescriptor("s"))
+    job.backend.unset_key()
+    with pytest.raises(StateError, match="STATE_OUTSIDE_KEY"):
+        job.state.value()
+
+
+def test_a_state_of_another_kind_is_refused() -> None:
+    tables = Tables([Table(1, "op", "s", "value", "pickle")])
+    with pytest.raises(StateError, match="STATE_CHANGED"):
+        tables.of("op", "s", "list", "pickle")
+
+
+def test_a_pickled_state_can_get_a_type_later() -> None:
+    job = Job(ValueStateDescriptor("s"))
+    job.backend.set_key("a")
+    job.state.update([1])
+    job.commit()
+    job._descriptor = ValueStateDescriptor("s", LISTS)
+    job.restart()
+    job.backend.set_key("a")
+    assert job.state.value() == [1]
+    with pytest.raises(StateError, match="STATE_CHANGED"):
+        Tables([Table(1, "op", "s", "value", "msgspec:INT")]).of("op", "s", "value", "msgspec:STRING")
