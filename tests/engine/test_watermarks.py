@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from tests.transcripts.operators import LATE, Record, attach
 
 from penstock import KeyedProcessFunction, StreamExecutionEnvironment, WatermarkGenerator, WatermarkStrategy
-from penstock.connectors import CollectSink, json_lines
+from penstock.connectors import Chunk, CollectSink, json_lines
+from penstock.engine.frames import Control
+from penstock.engine.program import build
 from penstock.errors import PlanError, UserFunctionError
-from penstock.testing import At, Harness, PushSource, ScriptedSource, Step
+from penstock.testing import At, Harness, LocalJob, PushSource, ScriptedSource, Step
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 
 BOUNDED = WatermarkStrategy.for_bounded_out_of_orderness
@@ -233,3 +235,24 @@ def test_files_of_one_batch_are_read_side_by_side(tmp_path: Path) -> None:
     assert harness.watermark("seen") == 6
     seen = {value: watermark for value, _, watermark in out}
     assert seen == {10: MIN_WATERMARK, 5: MIN_WATERMARK, 6: 4, 7: 5, 20: 6, 30: 6}
+
+
+def test_a_split_with_unread_data_is_not_idle() -> None:
+    env = StreamExecutionEnvironment().set_parallelism(1)
+    source = env.from_source(PushSource(), BOUNDED(0).with_idleness(100))
+    source.key_by(lambda v: v).process(Seen()).uid("seen").sink_to(CollectSink())
+    for waiting, watermark in (["s1"], 0), ([], 19):
+        job = LocalJob(build(env.graph()))
+        control = Control("r", None, {0: ["s0", "s1"]}, {}, False)
+        job.run([(0, Chunk("s0", 0, ["a"], [1]), []), (0, Chunk("s1", 0, ["a"], [1]), [])], control, 0)
+        job.run([(0, Chunk("s0", 1, ["a"], [20]), waiting)], None, 500)
+        assert job.watermarks()["seen"] == watermark
+
+
+def test_the_clock_never_goes_back() -> None:
+    env = StreamExecutionEnvironment().set_parallelism(1)
+    env.from_source(PushSource()).key_by(lambda v: v).process(Seen()).sink_to(CollectSink())
+    job = LocalJob(build(env.graph()))
+    for timestamp, now in ((100, 100), (90, 100), (110, 110)):
+        job.run([], Control("r", None, {0: ["0"]}, {}, False), timestamp)
+        assert [report.now for report in job.reports] == [now]

@@ -27,8 +27,11 @@ from penstock import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
+from penstock.connectors import Chunk, CollectSink
 from penstock.datastream import DataStream
-from penstock.testing import At, Harness, Mark, PushSource, ScriptedSource, Step
+from penstock.engine.frames import Control
+from penstock.engine.program import build
+from penstock.testing import At, Harness, LocalJob, Mark, PushSource, ScriptedSource, Step
 
 FEW = settings(max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "25")), deadline=None)
 
@@ -225,8 +228,9 @@ BATCHES = st.lists(
 )
 
 
-def run_deep(batches: list[Any], groups: int, seed: int) -> dict[str, list[list[Any]]]:
+def run_deep(batches: list[Any], groups: int, seed: int, backend: str = "lmdb") -> dict[str, list[list[Any]]]:
     env, streams = deep_job()
+    env.configuration.set("state.backend", backend)
     harness = Harness(env, parallelism=groups, seed=seed)
     outs = {name: harness.collect(stream) for name, stream in streams.items()}
     for number, (xs, ys, passed, rule) in enumerate(batches):
@@ -246,8 +250,8 @@ def run_deep(batches: list[Any], groups: int, seed: int) -> dict[str, list[list[
 @given(batches=BATCHES)
 def test_results_do_not_depend_on_slots_or_on_the_order_of_blobs(batches: list[Any]) -> None:
     one = run_deep(batches, 1, 0)
-    for groups, seed in ((2, 1), (5, 2)):
-        other = run_deep(batches, groups, seed)
+    for groups, seed, backend in ((2, 1, "lmdb"), (5, 2, "hashmap")):
+        other = run_deep(batches, groups, seed, backend)
         for name in one:
             # A rule's effect on the keys of each slot comes slot by slot, so there only each key's words are in order.
             arranged = sorted_by_key if name == "ruled" else list
@@ -335,7 +339,9 @@ def test_branches_of_a_stream_meet_in_one_order(xs: Events, keep: dict[int, int]
     def run_with(groups: int, seed: int) -> list[Any]:
         env = StreamExecutionEnvironment()
         source = env.from_source(PushSource())
-        left = source.filter(lambda v: keep.get(v[1], 3) in (1, 3)).flat_map(lambda v: [(v[0], v[1], "l"), (v[0], v[1], "L")])
+        left = source.filter(lambda v: keep.get(v[1], 3) in (1, 3)).flat_map(
+            lambda v: [(v[0], v[1], "l"), (v[0], v[1], "L")]
+        )
         right = source.filter(lambda v: keep.get(v[1], 3) > 1).map(lambda v: (v[0], v[1], "r"))
         united = left.union(right, source).key_by(lambda v: v[0]).reduce(lambda a, b: b)
         harness = Harness(env, parallelism=groups, seed=seed)
@@ -347,3 +353,31 @@ def test_branches_of_a_stream_meet_in_one_order(xs: Events, keep: dict[int, int]
         return [list(out), list(direct)]
 
     assert run_with(1, 0) == run_with(2, 1) == run_with(5, 2)
+
+
+@FEW
+@given(
+    xs=events("abc", 12, 14),
+    places=st.lists(st.integers(0, 14), min_size=2, max_size=3),
+    order=st.permutations(range(4)),
+)
+def test_a_split_may_come_in_any_number_of_chunks(xs: Events, places: list[int], order: list[int]) -> None:
+    """As when several tasks read parts of one split in one batch."""
+
+    def run_chunks(parts: list[list[At]]) -> dict[str, list[str]]:
+        env = StreamExecutionEnvironment().set_parallelism(2)
+        stream = env.from_source(PushSource(), WatermarkStrategy.for_bounded_out_of_orderness(2))
+        result = attach(stream, "tumble 10", "first", 0, True)
+        words = result.map(str).union(result.get_side_output(LATE).map(lambda r: f"late {r}"))
+        words.sink_to(CollectSink())
+        chunks, start = [], 0
+        for part in parts:
+            chunks.append(Chunk("s0", start, [e.value for e in part], [e.timestamp for e in part]))
+            start += len(part)
+        tasks = [chunks[i] for i in order if i < len(chunks)]
+        job = LocalJob(build(env.graph()))
+        control = Control("r", 0, {0: ["s0"]}, {}, True)
+        (out,) = job.run([(0, task, []) for task in tasks], control, 0)
+        return by_key(out)
+
+    assert run_chunks([xs]) == run_chunks(cut(xs, places))

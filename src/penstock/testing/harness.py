@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.config import BACKEND
 from penstock.connectors.scripted import At, Mark, Step
 from penstock.connectors.source import Offset
 from penstock.datastream import DataStream, StreamExecutionEnvironment
@@ -21,8 +22,9 @@ from penstock.errors import PlanError
 from penstock.functions import OutputTag
 from penstock.testing.collected import Collected
 from penstock.testing.local import LocalJob, Planned
-from penstock.testing.push import FIRST_SPLIT, Inbox, Item
+from penstock.testing.push import Inbox, Item
 from penstock.testing.reading import SourceReader
+from penstock.testing.splits import FIRST_SPLIT, KnownSplits
 from penstock.testing.watched import WatchedPipeline
 
 
@@ -77,6 +79,7 @@ class Harness:
         self.time = 0  # processing time, in milliseconds
         self._pipeline = WatchedPipeline(env)
         self._batch_mode = batch_mode
+        self._cached = env.configuration.get(BACKEND) == "hashmap"
         self._real_sinks = real_sinks
         self._seed = seed
         self._now_running: _Started | None = None
@@ -85,8 +88,7 @@ class Harness:
         self._inbox = Inbox()
         self._batching = False
         self._positions: dict[tuple[int, str], int] = {}
-        self._known: dict[int, list[str]] = {}
-        self._assumed: set[int] = set()  # sources whose one split is our guess
+        self._splits = KnownSplits(self._pipeline.sources)
         self._run = uuid.uuid4().hex
         self._ended = False
 
@@ -124,7 +126,7 @@ class Harness:
     def push_all(self, items: Iterable[Item], *, source: str | None = None, split: str | None = None) -> None:
         """Gives a source elements in one batch; ``At(value, timestamp)`` and ``Mark(watermark)`` may be among them."""
         number = self._pipeline.source(source)
-        self._inbox.add(number, split or next(iter(self._splits(number)), FIRST_SPLIT), items)
+        self._inbox.add(number, split or self._splits.default(number), items)
         self._act()
 
     def push_watermark(self, watermark: int, *, source: str | None = None, split: str | None = None) -> None:
@@ -142,8 +144,7 @@ class Harness:
 
     def know(self, *splits: str, source: str | None = None) -> None:
         """Declares splits of a source: event time waits for each until it speaks, is idle or has ended."""
-        number = self._pipeline.source(source)
-        self._known[number] = list(dict.fromkeys([*self._splits(number), *splits]))
+        self._splits.declare(self._pipeline.source(source), list(splits))
         if self._now_running is not None:
             self._act()
 
@@ -153,7 +154,7 @@ class Harness:
             self._inbox.end = True
         else:
             number = self._pipeline.source(source)
-            ended = [split] if split is not None else self._splits(number) or [FIRST_SPLIT]
+            ended = [split] if split is not None else self._splits.of(number) or [FIRST_SPLIT]
             self._inbox.ended.setdefault(number, []).extend(ended)
         self._act()
 
@@ -205,11 +206,11 @@ class Harness:
         [1, 4, 9]
         """
         if self._reader is None:
-            self._reader = SourceReader(self._pipeline.sources, self.parallelism, self._offsets)
+            self._reader = SourceReader(self._pipeline.sources(), self.parallelism, self._offsets)
         whole: list[Planned] = []
         for reading in islice(self._reader.batches(), max_batches):
             for number, splits in reading.known.items():
-                self._known[number] = list(dict.fromkeys([*self._known.get(number, ()), *splits]))
+                self._splits.declare(number, splits)
             self._follow(reading.clock, reading.run)
             if self._batch_mode:
                 whole += reading.planned
@@ -257,7 +258,7 @@ class Harness:
         """All state, timers, clocks and positions."""
         positions = [(source, split, position) for (source, split), position in self._positions.items()]
         offsets = self._offsets if self._reader is None else self._reader.offsets
-        saved = _Snapshot(self.job.snapshot(), self.time, positions, self._known, offsets)
+        saved = _Snapshot(self.job.snapshot(), self.time, positions, self._splits.known, offsets)
         return msgspec.msgpack.encode(saved)
 
     def restore(self, snapshot: bytes) -> Harness:
@@ -276,7 +277,7 @@ class Harness:
         self._reader, self._offsets = None, saved.offsets
         self.time = saved.time
         self._positions = {(source, split): position for source, split, position in saved.positions}
-        self._known = saved.known
+        self._splits.known = saved.known
         self._ended = False
         self.begin_run()
         return self
@@ -304,6 +305,7 @@ class Harness:
             graph = self._pipeline.graph(self.parallelism, self.max_parallelism, self._real_sinks)
             program = build(graph)
             program.batch = self._batch_mode
+            program.cached = self._cached
             self._now_running = _Started(LocalJob(program, self._seed), self._pipeline.outputs(graph))
         return self._now_running
 
@@ -311,41 +313,20 @@ class Harness:
         self.time = self.time if clock is None else max(self.time, clock)
         self._run = self._run if run is None else str(run)
 
-    def _splits(self, source: int) -> list[str]:
-        """The splits of a source as far as they are known."""
-        if source in self._known:
-            return self._known[source]
-        original = self._pipeline.sources[source]
-        return original.splits(original.initial())
-
     def _act(self) -> None:
         if self._batching or (self._batch_mode and not self._inbox.end):
             return
         inbox, self._inbox = self._inbox, Inbox()
-        self._meet(inbox)
+        self._splits.meet(inbox)
         planned, marks = inbox.planned(self.job.program, self._positions)
         self._run_batch(inbox, planned, marks)
         self._positions = inbox.moved(self._positions)
-
-    def _meet(self, inbox: Inbox) -> None:
-        """Learns of splits. A source with none that was not pushed to is assumed to have one: time waits for it."""
-        for number in range(len(self._pipeline.sources)):
-            pushed = [split for source, split in inbox.items if source == number]
-            if number in self._assumed and pushed:
-                self._assumed.discard(number)
-                if FIRST_SPLIT not in pushed:
-                    inbox.ended.setdefault(number, []).append(FIRST_SPLIT)
-            known = self._splits(number)
-            if not known and not pushed:
-                self._assumed.add(number)
-                pushed = [FIRST_SPLIT]
-            self._known[number] = list(dict.fromkeys([*known, *pushed]))
 
     def _run_batch(self, inbox: Inbox, planned: list[Planned], marks: list[Marks]) -> None:
         if self._ended:
             raise PlanError("HARNESS_ENDED", "All sources have ended, so nothing more can come. Use a new harness.")
         running = self._running
-        control = Control(self._run, self.time, self._known, inbox.ended, inbox.end)
+        control = Control(self._run, self.time, self._splits.known, inbox.ended, inbox.end)
         committed = running.job.run(planned, control, self.time, marks)
         for output, elements in zip(running.outputs, committed, strict=True):
             output.append_batch(e if isinstance(e, At) else At(e, 0) for e in elements)

@@ -13,8 +13,6 @@ from penstock.engine.program import Program
 from penstock.testing.local import Planned
 from penstock.time import NO_TIMESTAMP
 
-FIRST_SPLIT = "0"
-
 Item = At | Mark | Any
 SplitOf = tuple[int, str]  # source, split
 

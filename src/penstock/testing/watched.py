@@ -62,7 +62,6 @@ class WatchedPipeline:
 
     # -- its sources
 
-    @property
     def sources(self) -> list[Source]:
         return [n.source for n in self._source_nodes()]
 
