@@ -290,6 +290,7 @@ class _Router:
         tags = flow.tags()
         if step.partition == "shuffle":  # scattered, yet the same when the batch runs again
             mixed = (tags.position * 31 + tags.count).astype(np.uint64) * np.uint64(_SPREAD)
+            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(_SPREAD)
             return None, _groups((mixed >> np.uint64(33)).astype(np.int64) % width, width)
         spread = tags.count + (chunk.start if chunk.split is not None else place.slot)
         return None, _groups(spread % width, width)

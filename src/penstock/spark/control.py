@@ -79,7 +79,8 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         step: Step = self._script[number]
         known = {str(i): list(s.known) for i, s in enumerate(self._sources) if isinstance(s, ScriptedSource)}
         ended = {str(i): list(step.ended) for i in range(len(self._sources))} if step.ended else {}
-        run = self._facts["run"] if step.run is None else str(step.run)
+        scripted = start["run"] if start["run"].isdigit() else self._facts["run"]  # a run that the script named goes on
+        run = scripted if step.run is None else str(step.run)
         return self._moved(
             start,
             run=run,
