@@ -135,6 +135,33 @@ def test_a_callable_sink_and_a_rate(spark: SparkSession, tmp_path: Path) -> None
     assert len([b for b in result.batches if b["read"]]) > 1
 
 
+def test_a_source_that_runs_ahead_waits_for_its_group(spark: SparkSession, tmp_path: Path) -> None:
+    """The fast source has a hundred times the event time per record; alignment keeps it within the drift."""
+    env = environment(tmp_path)
+    aligned = ps.WatermarkStrategy.for_monotonous_timestamps().with_watermark_alignment("g", 2_000)
+
+    def stream(step: int, count: int, name: str) -> ps.DataStream[Any]:
+        source = DataGeneratorSource(lambda n: (name, n * step), count, records_per_batch=10)
+        return env.from_source(source, aligned.with_timestamp_assigner(lambda e, _: e[1]), name)
+
+    both = stream(100, 100, "fast").union(stream(10, 300, "slow"))
+    both.key_by(lambda e: e[0]).map(lambda e: e).sink_to(JsonLinesSink(tmp_path / "out"))
+    env.execute()
+    highest = {"fast": 0, "slow": 0}
+    by_batch: dict[str, list[tuple[str, int]]] = {}
+    for file in sorted((tmp_path / "out").glob("part-*.jsonl")):
+        by_batch.setdefault(file.name.split("-")[1], []).extend(
+            map(tuple, map(json.loads, file.read_text().splitlines()))
+        )
+    for rows in by_batch.values():
+        ahead = highest["fast"] - highest["slow"]
+        if ahead > 2_000 and highest["slow"] < 2_990:
+            assert not [r for r in rows if r[0] == "fast"], f"a batch admitted records {ahead} ms ahead"
+        for name, time in rows:
+            highest[name] = max(highest[name], time)
+    assert highest == {"fast": 9_900, "slow": 2_990}
+
+
 # -- refusals
 
 

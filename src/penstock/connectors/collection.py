@@ -21,6 +21,8 @@ class CountedSource(Source):
         return {"n": 0}
 
     def latest(self, start: Offset) -> Offset:
+        if "0" in self.paused:
+            return start
         end = start["n"] + self.records_per_batch
         return {"n": end if self.count is None else min(end, self.count)}
 
@@ -88,6 +90,8 @@ class DataGeneratorSource(CountedSource):
         self._began: tuple[float, int] | None = None
 
     def latest(self, start: Offset) -> Offset:
+        if "0" in self.paused:
+            return start
         end: int = super().latest(start)["n"]
         if self._rate is not None:
             if self._began is None:

@@ -38,6 +38,9 @@ class Source:
     """A source of elements. Subclasses describe themselves by plain, picklable fields."""
 
     bounded = True
+    paused: frozenset[str] = (
+        frozenset()
+    )  # splits that watermark alignment holds back: `latest` leaves them where they are
 
     def initial(self) -> Offset:
         """The offset before the first element."""

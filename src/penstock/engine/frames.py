@@ -92,6 +92,7 @@ class Report(msgspec.Struct, tag=5, array_like=True):
     late: dict[str, int]
     broadcast: dict[str, int]  # hashes of broadcast state, equal in all slots
     ended: bool
+    marks: dict[str, dict[str, tuple[int, bool]]] = {}  # of aligned streams: each split's mark, and whether it counts
     state_bytes: int = 0
     delta_bytes: int = 0
     seconds: dict[str, float] = {}  # where the slot's time went

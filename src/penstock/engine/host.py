@@ -190,7 +190,18 @@ class LevelHost:
             late=late,
             broadcast=dict(self.meta.broadcast),
             ended=self.meta.ended,
+            marks=self._aligned_marks(),
         )
+
+    def _aligned_marks(self) -> dict[str, dict[str, tuple[int, bool]]]:
+        """What the driver needs to hold back splits that run ahead."""
+        aligned = [s for s in self._listened() if self.program.streams[s].alignment is not None]
+        return {
+            self.program.streams[s].uid: {
+                name: (c.mark, not c.idle and not c.ended) for name, c in self._table_of(s).splits.items()
+            }
+            for s in aligned
+        }
 
     # -- clocks
 

@@ -33,6 +33,7 @@ class StreamProgram:
     idle_timeout: int | None = None
     ingestion: bool = False  # timestamps and watermarks are the batch clock's, which hosts know (time.md 7.4)
     levels: set[int] = field(default_factory=set)  # whose hosts listen to it
+    alignment: tuple[str, int] | None = None  # group and drift
 
 
 @dataclass(slots=True)
@@ -154,7 +155,8 @@ class _Builder:
                 "source. Put it there, or set per_batch = True on the generator.",
             )
         source = self._graph.sources.index(roots[0])
-        self._streams.append(StreamProgram(node.uid, source, -1, node.spec.strategy.idle_timeout))
+        strategy = node.spec.strategy
+        self._streams.append(StreamProgram(node.uid, source, -1, strategy.idle_timeout, alignment=strategy.alignment))
         return len(self._streams) - 1
 
     def _source(self, number: int, node: SourceNode) -> SourceProgram:
@@ -203,7 +205,15 @@ class _Builder:
         source = self._streams[stream].source if stream >= 0 else -1
         operator = -1 if root is None else root.number
         uid, ingestion = f"{node.uid}@{source}/{operator}", node.strategy.kind == "ingestion" and operator < 0
-        self._streams.append(StreamProgram(uid, source, operator, node.strategy.idle_timeout, ingestion))
+        if node.strategy.alignment is not None and source < 0:
+            raise PlanError(
+                "ALIGNMENT_PLACE",
+                f"'{node.name}' asks for watermark alignment behind an operator. Alignment holds sources back: put the strategy "
+                "directly behind a source.",
+            )
+        made = StreamProgram(uid, source, operator, node.strategy.idle_timeout, ingestion)
+        made.alignment = node.strategy.alignment
+        self._streams.append(made)
         step = WatermarkStep(node.name, len(self._streams) - 1, node.strategy)
         step.next = self._behind(node, step.stream, root)
         return step

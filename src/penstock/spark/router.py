@@ -113,6 +113,7 @@ def _summary(batch: int, written: list[Written], reports: list[Report]) -> dict[
         "now": max((r.now for r in reports), default=0),
         "wake": min(wakes, default=None),
         "watermarks": {uid: w for r in reports for uid, w in r.watermarks.items()},
+        "marks": {uid: splits for r in reports for uid, splits in r.marks.items()},
         "records": records,
         "late": late,
         "read": {str(s): sum(m.counted.get(s, 0) for m in written) for s in {s for m in written for s in m.counted}},

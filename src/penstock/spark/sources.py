@@ -10,7 +10,9 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from penstock.connectors.source import Source
+from penstock.engine.alignment import paused_splits
 from penstock.engine.frames import Bundle
+from penstock.engine.program import Program
 from penstock.spark import worker
 from penstock.spark.pickling import unpickle_program
 from penstock.spark.processor import ROW_SCHEMA
@@ -47,6 +49,8 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._number = number
         self._key, self._data = folder.program()
         program = unpickle_program(self._data)
+        self._program: Program | None = program
+        self._aligned = any(s.source == number and s.alignment is not None for s in program.streams)
         self._parallelism = program.parallelism
         self._source: Source | None = program.sources[number].source
         self._uid = program.sources[number].uid
@@ -55,7 +59,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __getstate__(self) -> dict[str, Any]:
         """What executors get: the program, nothing of the driver's."""
-        return {**self.__dict__, "_folder": None, "_source": None, "_told": None}
+        return {**self.__dict__, "_folder": None, "_source": None, "_told": None, "_program": None}
 
     def initialOffset(self) -> dict[str, Any]:
         assert self._source is not None
@@ -77,6 +81,10 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if told != self._told:
             self._folder.tell_source(self._number, told)
             self._told = told
+        if self._aligned:
+            assert self._program is not None
+            report = self._folder.report()
+            self._source.paused = paused_splits(self._program, self._number, report["marks"] if report else {})
         return self._source.latest(start)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
