@@ -248,7 +248,9 @@ def in_our_words(failure: Any) -> Exception:
     text = str(failure)
     found = re.findall(r"penstock\.errors\.(\w+): \[(\w+)\] (.*)", text)
     if not found:
-        error: Exception = errors.JobError("JOB_FAILED", f"The job failed in Spark: {text.splitlines()[0][:500]}")
+        python = re.findall(r"^(\w+(?:\.\w+)*(?:Error|Exception): .*)$", text, re.MULTILINE)
+        told = python[-1] if python else text.splitlines()[0]
+        error: Exception = errors.JobError("JOB_FAILED", f"The job failed in Spark: {told[:500]}")
         error.__cause__ = failure if isinstance(failure, BaseException) else None
         return error
     name, code, message = found[-1]
