@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.cli.test_ads import expected
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.fake_engine import NAME
 from typer.testing import CliRunner, Result
 
 from penstock.cli.main import app
 from penstock.config import OPTIONS_VARIABLE
 from penstock.spark.java import check_java
+from tests.cli.fake_engine import NAME
 
 PROGRAM = """
 import penstock as ps

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tests.docs.blocks import ROOT, Block, blocks, main_program, pages, python_blocks, run
 
 _KNOWN = {"python", "sh", "text", "output", "json", "yaml", "toml", "mermaid", "Dockerfile"}

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.docs.blocks import ROOT, python_blocks
 
 EXAMPLES = ROOT / "examples"

@@ -9,6 +9,7 @@ import sys
 from types import ModuleType
 
 import pytest
+
 from tests.docs.blocks import ROOT, blocks, pages
 
 

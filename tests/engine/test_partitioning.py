@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.jobs.partitioning import KINDS, Where, check, spread
 
 import penstock as ps
 from penstock.connectors import CollectSink
 from penstock.engine.program import build
 from penstock.errors import PlanError, UserFunctionError
 from penstock.testing import Harness
+from tests.jobs.partitioning import KINDS, Where, check, spread
 
 
 @pytest.mark.parametrize("parallelism", [2, 3])

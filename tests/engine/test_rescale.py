@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.everything import KEYS, pipeline
 
 from penstock import KeyedProcessFunction, StreamExecutionEnvironment, WatermarkStrategy
 from penstock.engine.host import SlotMeta
@@ -15,6 +14,7 @@ from penstock.engine.rescale import SlotState, rescale
 from penstock.errors import CheckpointError
 from penstock.runtime.state.backend import Table
 from penstock.testing import At, Harness, Mark, PushSource
+from tests.engine.everything import KEYS, pipeline
 
 SCALES = st.tuples(st.sampled_from([1, 2, 3, 5]), st.sampled_from([5, 16, 128]))
 EVENTS = st.one_of(

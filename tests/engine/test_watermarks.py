@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.transcripts.operators import LATE, Record, attach
 
 from penstock import KeyedProcessFunction, StreamExecutionEnvironment, WatermarkGenerator, WatermarkStrategy
 from penstock.connectors import Chunk, CollectSink, json_lines
@@ -18,6 +17,7 @@ from penstock.engine.program import build
 from penstock.errors import PlanError, UserFunctionError
 from penstock.testing import At, Harness, LocalJob, PushSource, ScriptedSource, Step
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
+from tests.transcripts.operators import LATE, Record, attach
 
 BOUNDED = WatermarkStrategy.for_bounded_out_of_orderness
 

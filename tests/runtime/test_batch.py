@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.transcripts.operators import LATE, Record, attach
 
 from penstock import (
     KeyedBroadcastProcessFunction,
@@ -24,6 +23,7 @@ from penstock.engine.program import build
 from penstock.errors import TimeError, UserFunctionError
 from penstock.testing import At, Harness, LocalJob, PushSource
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
+from tests.transcripts.operators import LATE, Record, attach
 
 RULES = MapStateDescriptor("rules")
 PUSHED = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 30)), max_size=20)

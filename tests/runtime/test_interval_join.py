@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.test_window_random import cut, streams
-from tests.runtime.window_driver import Batch, Driver, Event, Mark, Result, is_side_output, one_split, parse
 
 from penstock.errors import PlanError, TimeError
 from penstock.functions import OutputTag
 from penstock.runtime.interval_join import IntervalJoinOperator
 from penstock.runtime.lateness import pattern_is_late
 from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
+from tests.runtime.test_window_random import cut, streams
+from tests.runtime.window_driver import Batch, Driver, Event, Mark, Result, is_side_output, one_split, parse
 
 LEFT_LATE, RIGHT_LATE = OutputTag("left"), OutputTag("right")
 

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.transcripts.operators import LATE, Record, attach
 
 from penstock import (
     KeyedBroadcastProcessFunction,
@@ -32,6 +31,7 @@ from penstock.datastream import DataStream
 from penstock.engine.frames import Control
 from penstock.engine.program import build
 from penstock.testing import At, Harness, LocalJob, Mark, PushSource, ScriptedSource, Step
+from tests.transcripts.operators import LATE, Record, attach
 
 FEW = settings(max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "25")), deadline=None)
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.state_models import MODELS, Life
 
 from penstock.errors import StateError
 from penstock.functions import AggregateFunction
@@ -31,6 +30,7 @@ from penstock.state import (
     ValueStateDescriptor,
 )
 from penstock.types import Types
+from tests.runtime.state_models import MODELS, Life
 
 
 class CountAndSum(AggregateFunction):

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.test_window_random import cut, streams
-from tests.runtime.window_driver import Batch, Driver, Event, Mark, one_split
 
 from penstock.functions import AggregateFunction
 from penstock.runtime.records import Column, Records, Tags, column
@@ -32,6 +30,8 @@ from penstock.windows import (
     TumblingProcessingTimeWindows,
     WindowAssigner,
 )
+from tests.runtime.test_window_random import cut, streams
+from tests.runtime.window_driver import Batch, Driver, Event, Mark, one_split
 
 ASSIGNERS: list[WindowAssigner[Any, Any]] = [
     TumblingEventTimeWindows.of(10),

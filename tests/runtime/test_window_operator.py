@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from tests.runtime.window_driver import LATE, Batch, Driver, Event, Shown, Total, one_split
 
 from penstock.errors import PenstockError, PlanError, StateError, TimeError
 from penstock.functions import AggregateFunction
@@ -36,6 +35,7 @@ from penstock.windows import (
     Window,
     WindowAssigner,
 )
+from tests.runtime.window_driver import LATE, Batch, Driver, Event, Shown, Total, one_split
 
 TUMBLING = TumblingEventTimeWindows.of(10)
 

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.window_driver import LATE, Batch, Driver, Event, Mark, Shown, Total, shown
-from tests.runtime.window_oracle import Oracle
 
 from penstock.runtime.window import WindowOperator
 from penstock.runtime.window_build import window_operator
@@ -20,6 +18,8 @@ from penstock.windows import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
+from tests.runtime.window_driver import LATE, Batch, Driver, Event, Mark, Shown, Total, shown
+from tests.runtime.window_oracle import Oracle
 
 KEYS = "abc"
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.runtime.window_driver import LATE, Batch, Driver, Event, Shown, Total, parse
 
 from penstock.runtime.operator import Emitted, Operator, OperatorContext
 from penstock.runtime.timers import Timer
@@ -21,6 +20,7 @@ from penstock.windows import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
+from tests.runtime.window_driver import LATE, Batch, Driver, Event, Shown, Total, parse
 
 # a@5: key a, timestamp 5; !12: explicit watermark; a[0,10)=2: a window's result; L: allowed lateness; W: watermark
 # after each batch; wm mono: maximum - 1, bound d: maximum - d - 1, none: explicit ones; set: order does not matter.

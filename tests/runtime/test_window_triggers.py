@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.runtime.window_driver import Driver, Event, Shown, Total, one_split
 
 from penstock.runtime.window_aggregates import NamedAggregate
 from penstock.runtime.window_build import window_operator
@@ -27,6 +26,7 @@ from penstock.windows import (
     Window,
     WindowAssigner,
 )
+from tests.runtime.window_driver import Driver, Event, Shown, Total, one_split
 
 
 class Summed:

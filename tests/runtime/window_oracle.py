@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.runtime.window_driver import Batch, Event, Mark
-
 from penstock.runtime.keys import encode_key, key_hash
 from penstock.time import MIN_WATERMARK
+from tests.runtime.window_driver import Batch, Event, Mark
 
 Span = tuple[int, int]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tests.transcripts.operators import LATE, Record, attach, watermark_text
 
 from penstock.connectors import At, CollectSink, Mark, ScriptedSource, Step
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.time import WatermarkStrategy
+from tests.transcripts.operators import LATE, Record, attach, watermark_text
 
 FIRST, SECOND, SINK = "first", "second", "out"  # uids
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tests.transcripts.case import FIRST, SINK, Case, Outcome
-
 from penstock.testing import Harness
+from tests.transcripts.case import FIRST, SINK, Case, Outcome
 
 
 class Engine(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.transcripts.case import Case, cases
 from tests.transcripts.engines import ENGINES
 

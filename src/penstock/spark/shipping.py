@@ -60,7 +60,7 @@ def _as_file(path: str) -> str:
     target = Path(tempfile.mkdtemp(prefix="penstock-ship-"), f"{os.path.basename(path)}.zip")
     with zipfile.ZipFile(target, "w") as packed:
         for file in sorted(Path(path).rglob("*")):
-            if file.is_file() and "__pycache__" not in file.parts:
+            if "__pycache__" not in file.parts:  # folders too: without them packages without __init__.py are not found
                 packed.write(file, os.path.join(os.path.basename(path), file.relative_to(path)))
     return str(target)
 
