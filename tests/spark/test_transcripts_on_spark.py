@@ -9,11 +9,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock as ps
-from penstock.connectors import CollectSink, SinkWriter, WriteTask
 from penstock.engine.rescale import SlotState, rescale
 from penstock.errors import JobError
 from penstock.spark.engine import SparkJob
 from penstock.spark.state_reader import read_state
+from tests.spark.fails_once import FailsOnce
 from tests.transcripts.case import FIRST, Case, cases
 
 
@@ -59,19 +59,6 @@ def test_the_transcript_comes_true_on_spark(spark: SparkSession, tmp_path: Path,
     assert sum(count for r in reports for count in r["late"].values()) == case.told.get("late_count", 0)
     if "next" in case.told:
         assert reports[-1]["wake"] == case.told["next"]
-
-
-class FailsOnce(CollectSink):
-    """Fails the first time that it is written to, after the slot has written its state."""
-
-    def __init__(self, marker: Path) -> None:
-        self._marker = marker
-
-    def writer(self, task: WriteTask) -> SinkWriter:
-        if not self._marker.exists():
-            self._marker.write_text("failed")
-            raise OSError("the sink fails once")
-        return super().writer(task)
 
 
 @pytest.mark.spark
