@@ -344,10 +344,6 @@ def slot_of_group(group: int, parallelism: int, max_parallelism: int) -> int:
     return group * parallelism // max_parallelism
 
 
-def first_group_of_slot(slot: int, parallelism: int, max_parallelism: int) -> int:
-    return -(-slot * max_parallelism // parallelism)
-
-
 def _groups(slots: Column, width: int) -> list[tuple[int, Any]]:
     """The indices of each slot's elements; None for all of them."""
     if width == 1:

@@ -36,9 +36,6 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._levels = program.control_levels() or ([0] if program.depth == 0 else [])
         self._sources = [s.source for s in program.sources]
         self._script = next((s.steps for s in self._sources if isinstance(s, ScriptedSource) and s.lockstep), None)
-        if self._script is None:
-            for source, of in zip(self._sources, program.sources, strict=True):
-                source.attach(folder.lasting(of.uid))
         self._finished = False
 
     def __getstate__(self) -> dict[str, Any]:

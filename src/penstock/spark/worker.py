@@ -6,7 +6,6 @@ import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import msgspec
 
@@ -96,8 +95,3 @@ def no_garbage_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def worker_facts() -> dict[str, Any]:
-    """What this worker holds: for tests and diagnosis."""
-    return {"programs": len(_programs), "hosts": list(_hosts), "copies": list(_copies)}
