@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from penstock.config import CHECKPOINT_DIR, CHECKPOINT_INTERVAL, ENGINE, Configuration
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
 from penstock.connectors.source import Source
-from penstock.datastream.stream import DataStream
+from penstock.datastream.data_stream import DataStream
 from penstock.errors import ConfigError, PlanError
 from penstock.plan.graph import JobGraph
 from penstock.plan.nodes import Node, SourceNode

@@ -1,4 +1,4 @@
-"""Streams. They only build nodes; nothing runs before `execute`."""
+"""A stream. It only builds nodes; nothing runs before `execute`."""
 
 from __future__ import annotations
 
@@ -8,29 +8,23 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.connectors.sink import Sink
 from penstock.connectors.sinks import CallableSink, CollectSink, PrintSink
-from penstock.datastream.keyed_functions import keyed_filter, keyed_flat_map, keyed_map, keyed_reduce
-from penstock.errors import PlanError
+from penstock.datastream.broadcast_stream import BroadcastStream
+from penstock.datastream.sink import DataStreamSink
+from penstock.datastream.wrong_function import wrong_function
 from penstock.functions import (
-    CoMapFunction,
-    CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
-    KeyedProcessFunction,
     KeySelector,
     MapFunction,
     OutputTag,
     Partitioner,
     ProcessFunction,
-    ReduceFunction,
 )
 from penstock.plan.nodes import (
-    BroadcastSpec,
-    FactorySpec,
     MaterializeSpec,
     Node,
     OperatorNode,
     PartitionNode,
-    ProcessSpec,
     SideOutputNode,
     SinkNode,
     TransformNode,
@@ -42,6 +36,7 @@ from penstock.time import WatermarkStrategy
 
 if TYPE_CHECKING:
     from penstock.datastream.environment import StreamExecutionEnvironment
+    from penstock.datastream.keyed_stream import KeyedStream
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -102,7 +97,9 @@ class DataStream(Generic[T]):
     def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
         """What a process function emits."""
         if not isinstance(func, ProcessFunction):
-            raise _wrong("process", func, "a ProcessFunction", "call key_by first to use a KeyedProcessFunction")
+            raise wrong_function(
+                "process", func, "a ProcessFunction", "call key_by first to use a KeyedProcessFunction"
+            )
         return DataStream(self._env, self._add(TransformNode, "process", kind="process", function=func))
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
@@ -121,6 +118,8 @@ class DataStream(Generic[T]):
 
     def key_by(self, key_selector: Callable[[T], Any] | KeySelector, key_type: Any = None) -> KeyedStream[T]:
         """The same elements, those of one key in one place."""
+        from penstock.datastream.keyed_stream import KeyedStream
+
         node = self._add(PartitionNode, "key_by", kind="key", selector=key_selector)
         return KeyedStream(self._env, node)
 
@@ -161,6 +160,8 @@ class DataStream(Generic[T]):
 
     def connect(self, stream: DataStream[Any] | BroadcastStream) -> Any:
         """Two streams for one function."""
+        from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
+
         if isinstance(stream, BroadcastStream):
             return BroadcastConnectedStream(self._env, self, stream)
         return ConnectedStreams(self._env, self, stream)
@@ -189,134 +190,3 @@ class DataStream(Generic[T]):
         node = self._add(SinkNode, "collect", sink=CollectSink())
         found = self._env.collect(node, job_execution_name)
         return found if limit is None else (e for _, e in zip(range(limit), found, strict=False))
-
-
-class KeyedStream(DataStream[T]):
-    """A stream by key: functions on it have state and timers."""
-
-    def _operator(self, name: str, function: Any, two_inputs: bool = False) -> DataStream[Any]:
-        return DataStream(self._env, self._add(OperatorNode, name, spec=ProcessSpec(function, True, two_inputs)))
-
-    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
-        """What a keyed process function emits."""
-        if not isinstance(func, (KeyedProcessFunction, ProcessFunction)):
-            raise _wrong("process", func, "a KeyedProcessFunction", "")
-        return self._operator("process", func)
-
-    def map(self, func: Callable[[T], R] | MapFunction, output_type: Any = None) -> DataStream[R]:
-        """One element for each element; the function may use keyed state."""
-        return self._operator("map", keyed_map(func))
-
-    def flat_map(self, func: Callable[[T], Any] | FlatMapFunction, output_type: Any = None) -> DataStream[Any]:
-        """Any number of elements for each element; the function may use keyed state."""
-        return self._operator("flat_map", keyed_flat_map(func))
-
-    def filter(self, func: Callable[[T], bool] | FilterFunction) -> DataStream[T]:
-        """The elements for which the function holds; it may use keyed state."""
-        return self._operator("filter", keyed_filter(func))
-
-    def reduce(self, func: Callable[[T, T], T] | ReduceFunction) -> DataStream[T]:
-        """For each element, all elements of its key so far reduced to one."""
-        return self._operator("reduce", keyed_reduce(func))
-
-    def transform(self, name: str, factory: Callable[[], Any]) -> DataStream[Any]:
-        """An operator made by a factory: the seam for operators that this class has no method for."""
-        return DataStream(self._env, self._add(OperatorNode, name, spec=FactorySpec(factory)))
-
-
-class ConnectedStreams:
-    """Two streams, keyed both or neither."""
-
-    def __init__(self, env: StreamExecutionEnvironment, first: DataStream[Any], second: DataStream[Any]) -> None:
-        self._env = env
-        self._first = first
-        self._second = second
-
-    def key_by(self, key_selector1: Any, key_selector2: Any, key_type: Any = None) -> ConnectedStreams:
-        """The same streams by key."""
-        return ConnectedStreams(self._env, self._first.key_by(key_selector1), self._second.key_by(key_selector2))
-
-    def _inputs(self) -> tuple[Node, Node]:
-        return self._first._node, self._second._node
-
-    def _keyed(self) -> bool:
-        return isinstance(self._first, KeyedStream) and isinstance(self._second, KeyedStream)
-
-    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
-        """What a two-input process function emits."""
-        if self._keyed():
-            node = self._first._add(OperatorNode, "co_process", *self._inputs(), spec=ProcessSpec(func, True, True))
-        elif isinstance(func, CoProcessFunction):
-            node = self._first._add(TransformNode, "co_process", *self._inputs(), kind="process", function=func)
-        else:
-            raise _wrong("process", func, "a CoProcessFunction", "key both streams to use a KeyedCoProcessFunction")
-        return DataStream(self._env, node)
-
-    def map(self, func: CoMapFunction, output_type: Any = None) -> DataStream[Any]:
-        """One element for each element of either stream."""
-        return DataStream(
-            self._env, self._first._add(TransformNode, "co_map", *self._inputs(), kind="map", function=func)
-        )
-
-    def flat_map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
-        """Any number of elements for each element of either stream."""
-        return DataStream(
-            self._env, self._first._add(TransformNode, "co_flat_map", *self._inputs(), kind="flat_map", function=func)
-        )
-
-    def transform(self, name: str, factory: Callable[[], Any]) -> DataStream[Any]:
-        """A keyed two-input operator made by a factory."""
-        return DataStream(self._env, self._first._add(OperatorNode, name, *self._inputs(), spec=FactorySpec(factory)))
-
-
-class BroadcastStream:
-    """A stream whose every element reaches every subtask, and the states that it feeds."""
-
-    def __init__(
-        self, env: StreamExecutionEnvironment, node: Node, descriptors: tuple[MapStateDescriptor, ...]
-    ) -> None:
-        self._env = env
-        self._node = node
-        self.descriptors = descriptors
-
-
-class BroadcastConnectedStream:
-    """A stream beside a broadcast one."""
-
-    def __init__(self, env: StreamExecutionEnvironment, stream: DataStream[Any], broadcast: BroadcastStream) -> None:
-        self._env = env
-        self._stream = stream
-        self._broadcast = broadcast
-
-    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
-        """What a broadcast process function emits."""
-        keyed = isinstance(self._stream, KeyedStream)
-        main = self._stream._node if keyed else self._stream._add(PartitionNode, "forward", kind="forward")
-        spec = BroadcastSpec(func, keyed, self._broadcast.descriptors)
-        node = self._stream._add(OperatorNode, "broadcast_process", main, self._broadcast._node, spec=spec)
-        return DataStream(self._env, node)
-
-
-class DataStreamSink:
-    """The end of a stream."""
-
-    def __init__(self, env: StreamExecutionEnvironment, node: Node) -> None:
-        self._env = env
-        self._node = node
-
-    def name(self, name: str) -> DataStreamSink:
-        self._node = self._env.replace(replace(self._node, name=name))
-        return self
-
-    def uid(self, uid: str) -> DataStreamSink:
-        self._node = self._env.replace(replace(self._node, uid=uid))
-        return self
-
-    def set_parallelism(self, parallelism: int) -> DataStreamSink:
-        self._node = self._env.replace(replace(self._node, parallelism=parallelism))
-        return self
-
-
-def _wrong(method: str, found: Any, expected: str, hint: str) -> PlanError:
-    tail = f"; {hint}" if hint else ""
-    return PlanError("FUNCTION_TYPE", f"{method}() got a {type(found).__name__}; it takes {expected}{tail}.")
