@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.cli.engine import _ReportReader
 from penstock.cli.failure import failure_of, without_stack
 from penstock.cli.watcher import JobFacts, JsonWatcher, progress_line, summary_line
 
@@ -44,17 +42,6 @@ def test_json_tells_each_thing(capsys: pytest.CaptureFixture[str]) -> None:
     assert out == ""
     assert [e["event"] for e in events] == ["started", "batch", "finished"]
     assert (events[0]["checkpoint"], events[1]["read"], events[2]["read"]) == ("/checkpoint", {"0": 10}, 10)
-
-
-def test_reports_are_read_once_and_whole(tmp_path: Path) -> None:
-    reader = _ReportReader(tmp_path)
-    assert reader.new() == []
-    (tmp_path / "reports").write_text('{"batch": 0}\n{"ba')
-    assert reader.new() == [{"batch": 0}]
-    with open(tmp_path / "reports", "a", encoding="utf-8") as file:
-        file.write('tch": 1}\n')
-    assert reader.new() == [{"batch": 1}]
-    assert reader.new() == []
 
 
 def test_stacks_are_cut_off() -> None:

@@ -23,7 +23,7 @@ from penstock.connectors import (
 )
 from penstock.connectors.scripted import Abort, At
 from penstock.errors import CheckpointError, ConfigError, JobError, StateError, UserFunctionError
-from penstock.spark.engine import SparkJob
+from penstock.spark.job import SparkJob
 from tests.jobs.partitioning import KINDS, check, spread
 from tests.spark.processes import checkpoint_in, lines_of
 

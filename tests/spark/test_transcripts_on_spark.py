@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import penstock as ps
 from penstock.engine.rescale import SlotState, rescale
 from penstock.errors import JobError
-from penstock.spark.engine import SparkJob
+from penstock.spark.job import SparkJob
 from penstock.spark.state_reader import read_state
 from tests.spark.fails_once import FailsOnce
 from tests.transcripts.case import FIRST, Case, cases
@@ -43,7 +43,7 @@ def run(
     outputs: list[list[str]] = [[] for _ in case.steps()]
     for batch, letters in job.letters():
         outputs[batch] += letters.get(0, [])
-    return outputs, job.folder.reports(), job
+    return outputs, job.folder.reports.latest(), job
 
 
 @pytest.mark.spark

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.quiet import output_to
-from penstock.cli.watcher import JobFacts, Report, Watcher
+from penstock.cli.watcher import JobFacts, Watcher
 from penstock.config import ENGINE, OPTIONS_VARIABLE, Configuration, given_options
 from penstock.plan.graph import JobGraph
 from penstock.spark.java import check_java
+from penstock.spark.reports import ReportReader
 
 if TYPE_CHECKING:
-    from penstock.spark.engine import SparkJob
+    from penstock.spark.job import SparkJob
 
 _POLL = 0.2
 _watcher = Watcher()
@@ -69,7 +70,7 @@ class WatchedEngine:
 def _started(graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> tuple[SparkJob, JobFacts]:
     check_java()
     with output_to(_log):  # pyspark is imported, and the JVM started, only now
-        from penstock.spark.engine import SparkJob
+        from penstock.spark.job import SparkJob
 
         job = SparkJob(graph, configuration, files)
     facts = JobFacts(graph.name, job.checkpoint.job_id, job.checkpoint.folder)
@@ -83,15 +84,17 @@ def _started(graph: JobGraph, configuration: Configuration, files: dict[str, lis
 
 
 def _collected(job: SparkJob, facts: JobFacts, sink: int) -> Iterator[Any]:
-    with _watching(job, facts):
-        yield from job.elements(sink)
-    job.result()
+    try:
+        with _watching(job, facts):
+            yield from job.elements(sink)
+    finally:
+        job.forget()
 
 
 @contextmanager
 def _watching(job: SparkJob, facts: JobFacts) -> Iterator[None]:
     """Tells the watcher of each batch until the job ends."""
-    watcher, reader, over = _watcher, _ReportReader(job.folder.path), threading.Event()
+    watcher, reader, over = _watcher, ReportReader(job.folder.path), threading.Event()
 
     def tell() -> None:
         for report in reader.new():
@@ -112,22 +115,3 @@ def _watching(job: SparkJob, facts: JobFacts) -> Iterator[None]:
         thread.join()
         tell()
         watcher.ended(facts, failed)
-
-
-class _ReportReader:
-    """The reports of a run folder, each once."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / "reports"
-        self._position = 0
-
-    def new(self) -> list[Report]:
-        try:
-            with open(self._file, "rb") as file:
-                file.seek(self._position)
-                data = file.read()
-        except OSError:
-            return []
-        whole = data[: data.rfind(b"\n") + 1]
-        self._position += len(whole)
-        return [json.loads(line) for line in whole.splitlines()]

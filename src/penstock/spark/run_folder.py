@@ -14,12 +14,15 @@ from typing import Any
 
 import cloudpickle
 
+from penstock.spark.reports import Reports
+
 
 class RunFolder:
     """Facts of one run."""
 
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder)
+        self.reports = Reports(self.path)
 
     def create(self, key: str, program: bytes, facts: dict[str, Any]) -> None:
         (self.path / "mail").mkdir(parents=True, exist_ok=True)
@@ -62,17 +65,8 @@ class RunFolder:
     # -- sinks to control and to the program
 
     def tell_report(self, report: dict[str, Any]) -> None:
-        with open(self.path / "reports", "a", encoding="utf-8") as file:
-            file.write(json.dumps(report) + "\n")
+        self.reports.add(report)
         self._write("report", report)
-
-    def reports(self) -> list[dict[str, Any]]:
-        """The reports of all batches of this run."""
-        try:
-            lines = (self.path / "reports").read_text().splitlines()
-        except OSError:
-            return []
-        return [json.loads(line) for line in lines]
 
     def report(self) -> dict[str, Any] | None:
         report: dict[str, Any] | None = self._read("report")

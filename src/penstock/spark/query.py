@@ -1,0 +1,92 @@
+"""A program as one Structured Streaming query."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from functools import reduce
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import current_timestamp, unix_millis
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.config import (
+    FOLD_RATIO,
+    LOCAL_DIR,
+    LOCAL_KEEP,
+    LOCAL_LIMIT,
+    LOG_FRACTION,
+    LOG_LEAST,
+    TRIGGER_INTERVAL,
+    Configuration,
+)
+from penstock.engine.program import Program
+from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.control import PenstockControl
+from penstock.spark.processor import ROW_SCHEMA, HostSettings, SlotProcessor
+from penstock.spark.router import PenstockRouter
+from penstock.spark.run_folder import RunFolder
+from penstock.spark.session import prepare
+from penstock.spark.sources import PenstockSource
+from penstock.spark.statelog import FoldPolicy
+from penstock.spark.working_copy import remove_unused
+
+_POLL = 0.02
+_MOST_SECONDS_TO_STOP = 60.0
+_LAST_JOBS = 4  # only the last batch's can have tasks left
+
+
+def start_query(
+    session: SparkSession, program: Program, checkpoint: Checkpoint, folder: RunFolder, configuration: Configuration
+) -> StreamingQuery:
+    """Starts the query of a program whose run folder is written; gives at once."""
+    prepare(session, configuration, program.parallelism)
+    for source in (PenstockSource, PenstockControl, PenstockRouter):
+        session.dataSource.register(source)
+    run, data = folder.program()
+    settings = _host_settings(checkpoint, configuration)
+    rows = _read(session, folder, "penstock_control")
+    for number in range(len(program.sources)):
+        rows = rows.unionByName(_read(session, folder, "penstock_source", source=str(number)))
+    levels = [SlotProcessor(run, data, n, program.parallelism, settings) for n in range(1, program.depth + 1)]
+    rows = reduce(_processed, levels, rows)
+    writer = rows.writeStream.format("penstock_router").option("folder", str(folder.path)).outputMode("append")
+    writer = writer.option("checkpointLocation", checkpoint.spark).queryName(f"penstock-{run}")
+    if interval := configuration.get(TRIGGER_INTERVAL):
+        writer = writer.trigger(processingTime=f"{interval} milliseconds")
+    return writer.start()
+
+
+def _read(session: SparkSession, folder: RunFolder, name: str, **options: str) -> DataFrame:
+    return session.readStream.format(name).options(folder=str(folder.path), **options).load()
+
+
+def _processed(rows: DataFrame, processor: SlotProcessor) -> DataFrame:
+    timed = rows.withColumn("t", unix_millis(current_timestamp()))
+    return timed.groupBy("slot").transformWithState(processor, ROW_SCHEMA, "Append", "None")
+
+
+def _host_settings(checkpoint: Checkpoint, configuration: Configuration) -> HostSettings:
+    root = configuration.get(LOCAL_DIR) or str(Path(tempfile.gettempdir(), "penstock-state"))
+    remove_unused(root, configuration.get(LOCAL_KEEP))
+    policy = FoldPolicy(configuration.get(LOG_FRACTION), configuration.get(LOG_LEAST), configuration.get(FOLD_RATIO))
+    folder, limit = f"{root}/{checkpoint.job_id}", configuration.get(LOCAL_LIMIT)
+    return HostSettings(folder, limit, policy, checkpoint.materialized, checkpoint.initial)
+
+
+def stop_query(session: SparkSession, query: StreamingQuery) -> None:
+    """Stops a query and waits until no task of it writes any more; other queries of the session go on."""
+    query.stop()
+    deadline = time.monotonic() + _MOST_SECONDS_TO_STOP
+    while time.monotonic() < deadline and running_tasks(session, query):
+        time.sleep(_POLL)
+
+
+def running_tasks(session: SparkSession, query: StreamingQuery) -> int:
+    """Tasks of a query that executors still work on: after its end cancelled ones may go on writing for a while."""
+    tracker = session.sparkContext.statusTracker()  # a query's jobs are a job group with the name of its run
+    last = sorted(tracker.getJobIdsForGroup(str(query.runId)))[-_LAST_JOBS:]
+    jobs = [tracker.getJobInfo(job) for job in last]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    return sum(stage.numActiveTasks for stage in stages if stage is not None)
