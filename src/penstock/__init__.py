@@ -22,6 +22,7 @@ from penstock.functions import (
     RuntimeContext,
     TimeDomain,
 )
+from penstock.row import Row, RowKind
 from penstock.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -30,8 +31,8 @@ from penstock.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from penstock.time import Duration, Time, TimestampAssigner, WatermarkGenerator, WatermarkStrategy
-from penstock.types import Types
+from penstock.time import Duration, Instant, Time, TimestampAssigner, WatermarkGenerator, WatermarkStrategy
+from penstock.types import TypeInformation, Types
 
 __version__ = "0.1.0"
 
@@ -47,6 +48,7 @@ __all__ = [
     "Duration",
     "FilterFunction",
     "FlatMapFunction",
+    "Instant",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -60,12 +62,15 @@ __all__ = [
     "ProcessFunction",
     "ReduceFunction",
     "ReducingStateDescriptor",
+    "Row",
+    "RowKind",
     "RuntimeContext",
     "StateTtlConfig",
     "StreamExecutionEnvironment",
     "Time",
     "TimeDomain",
     "TimestampAssigner",
+    "TypeInformation",
     "Types",
     "ValueStateDescriptor",
     "WatermarkGenerator",

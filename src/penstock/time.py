@@ -53,6 +53,31 @@ class Duration:
         return self.millis
 
 
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """A point on the time line: seconds since 1970 and nanoseconds of that second.
+
+    >>> Instant.of_epoch_milli(-1)
+    Instant<-1, 999000000>
+    >>> Instant.of_epoch_milli(-1).to_epoch_milli()
+    -1
+    """
+
+    seconds: int
+    nanos: int
+
+    @staticmethod
+    def of_epoch_milli(epoch_milli: int) -> Instant:
+        seconds, millis = divmod(epoch_milli, 1000)
+        return Instant(seconds, millis * 1_000_000)
+
+    def to_epoch_milli(self) -> int:
+        return self.seconds * 1000 + self.nanos // 1_000_000
+
+    def __repr__(self) -> str:
+        return f"Instant<{self.seconds}, {self.nanos}>"
+
+
 class Time(Duration):
     """Flink's older name of a length of time.
 

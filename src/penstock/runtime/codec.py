@@ -1,22 +1,24 @@
 """Values as bytes. Each stored value starts with one byte: the version of the schema that wrote it.
 
-Version 0 is a pickle (no declared type), version 1 is msgpack of a declared type. A version that was ever released
-keeps its reader here.
+Version 0 is a pickle (no declared type). Version 2 is msgpack of a declared type's plain form (`runtime/plain.py`), checked
+when it is written; version 1 was the same for fewer types, and unchecked. A version that was ever released keeps its
+reader here.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import Any, Protocol, get_args, get_origin
+from typing import Any, Protocol
 
 import msgspec
 
 from penstock.errors import StateError
+from penstock.runtime.plain import Plain, plain_of
 from penstock.types import TypeInformation
 
 PICKLED = b"\x00"
-TYPED = b"\x01"
+CHECKED = b"\x02"
 
 
 class Codec(Protocol):
@@ -45,14 +47,17 @@ class PickleCodec:
 
 
 class TypedCodec:
-    """Values of a declared type, as msgpack by field name."""
+    """Values of a declared type, as msgpack of their plain form."""
 
-    def __init__(self, type_info: TypeInformation) -> None:
+    def __init__(self, type_info: TypeInformation, plain: Plain) -> None:
         self.schema = f"msgspec:{type_info.name}"
-        self.immutable = _is_immutable_type(type_info.python_type)
+        self.immutable = plain.immutable
+        self._type = type_info
+        self._pack, self._unpack = plain.pack, plain.unpack
+        self._old: tuple[Callable[..., Any], Callable[[Any], Any] | None] | None = None  # made when it is needed
         self._encode = msgspec.msgpack.Encoder(decimal_format="string").encode
         try:
-            self._decode: Callable[..., Any] = msgspec.msgpack.Decoder(type_info.python_type).decode
+            self._decode: Callable[..., Any] = msgspec.msgpack.Decoder(plain.kind | None).decode
         except TypeError as error:
             raise StateError(
                 "STATE_TYPE",
@@ -61,24 +66,54 @@ class TypedCodec:
             ) from error
 
     def encode(self, value: Any) -> bytes:
+        pack = self._pack
         try:
-            return TYPED + self._encode(value)
-        except (TypeError, OverflowError) as error:
+            data = self._encode(value if pack is None or value is None else pack(value))
+            self._decode(data)  # what does not fit fails here, not when it is read in a later batch
+        except Exception:
+            data = self._converted(value)
+        return CHECKED + data
+
+    def _converted(self, value: Any) -> bytes:
+        """Of a value that is not of the type itself: one that the type makes of it, if it takes it."""
+        try:
+            value = self._type.convert(value)
+            data = self._encode(value if self._pack is None else self._pack(value))
+            self._decode(data)
+        except Exception as error:
             raise StateError(
-                "STATE_VALUE", f"{value!r} does not fit the declared type {self.schema}: {error}."
+                "STATE_VALUE",
+                f"A value for a state of type {self._type.name} does not fit it: {error} (found {_shortened(value)}). "
+                "Change the value or the declared type; the batch was not committed.",
             ) from error
+        return data
 
     def decode(self, data: bytes) -> Any:
-        if data[0] == 1:
-            return self._decode(memoryview(data)[1:])
-        if data[0] == 0:  # written before the type was declared
+        version = data[0]
+        if version == 2:
+            plain = self._decode(data[1:])  # of a copy: msgspec is slower with a view, unless values are large
+            unpack = self._unpack
+            return plain if unpack is None or plain is None else unpack(plain)
+        if version == 1:  # was not checked when it was written
+            return self._of_version_1(data)
+        if version == 0:  # written before the type was declared
             return pickle.loads(memoryview(data)[1:])
         raise _unreadable(data, self.schema)
+
+    def _of_version_1(self, data: bytes) -> Any:
+        if self._old is None:
+            plain = plain_of(self._type, version=1)
+            assert plain is not None
+            self._old = (msgspec.msgpack.Decoder(plain.kind | None).decode, plain.unpack)
+        decode, unpack = self._old
+        value = decode(memoryview(data)[1:])
+        return value if unpack is None or value is None else unpack(value)
 
 
 def codec_of(type_info: TypeInformation) -> Codec:
     """The codec of a declared or undeclared type."""
-    return TypedCodec(type_info) if type_info.declared else PickleCodec()
+    plain = plain_of(type_info) if type_info.declared else None
+    return PickleCodec() if plain is None else TypedCodec(type_info, plain)
 
 
 class StampedCodec:
@@ -111,11 +146,9 @@ def _unreadable(data: bytes, schema: str) -> StateError:
 _IMMUTABLE = frozenset({str, int, float, bool, bytes, type(None), complex})
 
 
-def _is_immutable_type(declared: Any) -> bool:
-    """Whether all values of a declared type are immutable: plain ones, and tuples of such."""
-    if declared in _IMMUTABLE:
-        return True
-    return get_origin(declared) is tuple and all(_is_immutable_type(a) for a in get_args(declared) if a is not ...)
+def _shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + "..."
 
 
 def is_immutable(value: Any) -> bool:

@@ -18,6 +18,7 @@ import msgspec
 import xxhash
 
 from penstock.errors import KeyError_
+from penstock.row import Row
 
 _encode = msgspec.msgpack.encode
 _decode = msgspec.msgpack.decode
@@ -126,6 +127,8 @@ def _canonical(key: Any) -> tuple[Any, bool]:
         return _object("time", key.isoformat())
     if isinstance(key, uuid.UUID):
         return _object("UUID", key.hex)
+    if isinstance(key, Row):
+        return _object("Row", [key.get_row_kind().value, *(_part(v)[0] for v in key.by_name())])
     if is_dataclass(key) and not isinstance(key, type):
         return _object(type(key).__qualname__, [_part(getattr(key, f.name))[0] for f in fields(key) if f.compare])
     if isinstance(key, msgspec.Struct):
@@ -133,7 +136,7 @@ def _canonical(key: Any) -> tuple[Any, bool]:
     raise KeyError_(
         "KEY_TYPE",
         f"{key!r} of type {type(key).__name__} cannot be a key: its bytes would not be the same on every machine. "
-        "Use a str, int, float, bytes, tuple, date, UUID, enum, or a frozen dataclass or Struct of these.",
+        "Use a str, int, float, bytes, tuple, date, UUID, enum, a Row, or a frozen dataclass or Struct of these.",
     )
 
 

@@ -59,8 +59,11 @@ class Tables:
 
 
 def _readable(written: str, read: str) -> bool:
-    """Pickled values can be read by a typed state: each value says how it was written."""
-    return written == "pickle" and read.startswith("msgspec:")
+    """Pickled values can be read by a typed state: each value says how it was written.
+
+    Earlier versions called a type such as list[int] by its first word only.
+    """
+    return read.startswith("msgspec:") and (written == "pickle" or read.startswith(f"{written}["))
 
 
 def _changed(table: Table, now: str, before: str) -> StateError:

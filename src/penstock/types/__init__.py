@@ -1,0 +1,41 @@
+"""Types of elements and state, under PyFlink's names.
+
+A type recognizes its values and converts others into them. Values without a declared type travel and rest as pickles.
+"""
+
+from penstock.types.basic import BasicType, BasicTypeInfo
+from penstock.types.catalogue import Types, type_information
+from penstock.types.collection import (
+    BasicArrayTypeInfo,
+    ListTypeInfo,
+    MapTypeInfo,
+    ObjectArrayTypeInfo,
+    PrimitiveArrayTypeInfo,
+)
+from penstock.types.fields import RowTypeInfo, TupleTypeInfo
+from penstock.types.information import Misfit, PickledBytesTypeInfo, TypeInformation
+from penstock.types.python import PythonTypeInfo
+from penstock.types.temporal import DateTypeInfo, InstantTypeInfo, SqlTimeTypeInfo, TimestampTypeInfo, TimeTypeInfo
+
+__all__ = [
+    "BasicArrayTypeInfo",
+    "BasicType",
+    "BasicTypeInfo",
+    "DateTypeInfo",
+    "InstantTypeInfo",
+    "ListTypeInfo",
+    "MapTypeInfo",
+    "Misfit",
+    "ObjectArrayTypeInfo",
+    "PickledBytesTypeInfo",
+    "PrimitiveArrayTypeInfo",
+    "PythonTypeInfo",
+    "RowTypeInfo",
+    "SqlTimeTypeInfo",
+    "TimeTypeInfo",
+    "TimestampTypeInfo",
+    "TupleTypeInfo",
+    "TypeInformation",
+    "Types",
+    "type_information",
+]

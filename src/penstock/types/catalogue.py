@@ -1,0 +1,179 @@
+"""PyFlink's catalogue of types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.types.basic import BasicType, BasicTypeInfo
+from penstock.types.collection import (
+    BasicArrayTypeInfo,
+    BytesTypeInfo,
+    ListTypeInfo,
+    MapTypeInfo,
+    ObjectArrayTypeInfo,
+    PrimitiveArrayTypeInfo,
+)
+from penstock.types.fields import RowTypeInfo, TupleTypeInfo
+from penstock.types.information import PickledBytesTypeInfo, TypeInformation
+from penstock.types.python import PythonTypeInfo
+from penstock.types.temporal import DateTypeInfo, InstantTypeInfo, TimestampTypeInfo, TimeTypeInfo
+
+
+class Types:
+    """Makes types, under PyFlink's names.
+
+    >>> Types.ROW_NAMED(["name", "tags"], [Types.STRING(), Types.LIST(Types.STRING())])
+    RowTypeInfo(name: String, tags: ListTypeInfo<String>)
+    """
+
+    @staticmethod
+    def STRING() -> TypeInformation:
+        return BasicTypeInfo(BasicType.STRING)
+
+    @staticmethod
+    def BYTE() -> TypeInformation:
+        return BasicTypeInfo(BasicType.BYTE)
+
+    @staticmethod
+    def BOOLEAN() -> TypeInformation:
+        return BasicTypeInfo(BasicType.BOOLEAN)
+
+    @staticmethod
+    def SHORT() -> TypeInformation:
+        return BasicTypeInfo(BasicType.SHORT)
+
+    @staticmethod
+    def INT() -> TypeInformation:
+        return BasicTypeInfo(BasicType.INT)
+
+    @staticmethod
+    def LONG() -> TypeInformation:
+        return BasicTypeInfo(BasicType.LONG)
+
+    @staticmethod
+    def FLOAT() -> TypeInformation:
+        """Numbers of single precision: values are rounded to it."""
+        return BasicTypeInfo(BasicType.FLOAT)
+
+    @staticmethod
+    def DOUBLE() -> TypeInformation:
+        return BasicTypeInfo(BasicType.DOUBLE)
+
+    @staticmethod
+    def CHAR() -> TypeInformation:
+        return BasicTypeInfo(BasicType.CHAR)
+
+    @staticmethod
+    def BIG_INT() -> TypeInformation:
+        """Whole numbers of any size."""
+        return BasicTypeInfo(BasicType.BIG_INT)
+
+    @staticmethod
+    def BIG_DEC() -> TypeInformation:
+        """Decimal numbers of any size and precision."""
+        return BasicTypeInfo(BasicType.BIG_DEC)
+
+    @staticmethod
+    def INSTANT() -> TypeInformation:
+        return InstantTypeInfo()
+
+    @staticmethod
+    def SQL_DATE() -> TypeInformation:
+        return DateTypeInfo()
+
+    @staticmethod
+    def SQL_TIME() -> TypeInformation:
+        return TimeTypeInfo()
+
+    @staticmethod
+    def SQL_TIMESTAMP() -> TypeInformation:
+        return TimestampTypeInfo()
+
+    @staticmethod
+    def BYTES() -> TypeInformation:
+        """Bytes. Not in PyFlink, which has PRIMITIVE_ARRAY(BYTE()) for them."""
+        return BytesTypeInfo()
+
+    @staticmethod
+    def PICKLED_BYTE_ARRAY() -> TypeInformation:
+        """Any Python object."""
+        return PickledBytesTypeInfo()
+
+    @staticmethod
+    def ROW(field_types: list[TypeInformation]) -> RowTypeInfo:
+        """Rows whose fields are called f0, f1, ..."""
+        return RowTypeInfo(field_types)
+
+    @staticmethod
+    def ROW_NAMED(field_names: list[str], field_types: list[TypeInformation]) -> RowTypeInfo:
+        return RowTypeInfo(field_types, field_names)
+
+    @staticmethod
+    def TUPLE(field_types: list[TypeInformation]) -> TupleTypeInfo:
+        return TupleTypeInfo(field_types)
+
+    @staticmethod
+    def PRIMITIVE_ARRAY(element_type: TypeInformation) -> TypeInformation:
+        """Arrays of numbers or truth values, none of them None; of BYTE: bytes."""
+        _check_element("PRIMITIVE_ARRAY", element_type, _PRIMITIVE)
+        return PrimitiveArrayTypeInfo(element_type)
+
+    @staticmethod
+    def BASIC_ARRAY(element_type: TypeInformation) -> TypeInformation:
+        """Arrays of basic values."""
+        _check_element("BASIC_ARRAY", element_type, {*_PRIMITIVE, BasicType.STRING})
+        return BasicArrayTypeInfo(element_type)
+
+    @staticmethod
+    def OBJECT_ARRAY(element_type: TypeInformation) -> TypeInformation:
+        return ObjectArrayTypeInfo(element_type)
+
+    @staticmethod
+    def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> TypeInformation:
+        return MapTypeInfo(key_type_info, value_type_info)
+
+    @staticmethod
+    def LIST(element_type_info: TypeInformation) -> TypeInformation:
+        return ListTypeInfo(element_type_info)
+
+    @staticmethod
+    def of(python_type: Any) -> TypeInformation:
+        """The type of a dataclass, a msgspec Struct, a NamedTuple, or of any annotation.
+
+        >>> Types.of(list[int])
+        PythonTypeInfo<list[int]>
+        """
+        return PythonTypeInfo(python_type)
+
+
+_PRIMITIVE = {
+    BasicType.BOOLEAN,
+    BasicType.BYTE,
+    BasicType.SHORT,
+    BasicType.INT,
+    BasicType.LONG,
+    BasicType.FLOAT,
+    BasicType.DOUBLE,
+    BasicType.CHAR,
+}
+
+
+def _check_element(array: str, element: TypeInformation, allowed: set[BasicType]) -> None:
+    if not isinstance(element, BasicTypeInfo) or element.basic_type not in allowed:
+        names = ", ".join(t.name for t in BasicType if t in allowed)
+        raise TypeError(
+            f"{array} got elements of {element!r}; it takes {names}. Use OBJECT_ARRAY or LIST for other elements."
+        )
+
+
+def type_information(declared: TypeInformation | type | None) -> TypeInformation:
+    """What a user wrote where a type is asked for: a Types.*, a Python type, or nothing.
+
+    >>> type_information(int).name
+    'int'
+    """
+    if isinstance(declared, TypeInformation):
+        return declared
+    if declared is None or declared is Any or declared is object:
+        return Types.PICKLED_BYTE_ARRAY()
+    return Types.of(declared)

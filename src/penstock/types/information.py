@@ -1,0 +1,131 @@
+"""What a type can do: name itself, recognize its values, and convert other values into its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from operator import is_
+from typing import Any
+
+
+class Misfit(Exception):  # noqa: N818 - says what is wrong with a value; whoever knows the operator makes the error of it
+    """A value that a type cannot take; the text says which part of it, and why."""
+
+    def inside(self, part: str) -> Misfit:
+        """The same, seen from the value that holds this one.
+
+        >>> str(Misfit("'x' is a str").inside("field 'age'"))
+        "field 'age': 'x' is a str"
+        """
+        return Misfit(f"{part}: {self}")
+
+
+class TypeInformation:
+    """A type of elements, of state or of their parts.
+
+    `name` is kept in checkpoints, so it never changes. None is a value of every part (a field, a list's element, a map's
+    value) unless that part's holder says otherwise; it may be an element by itself only where `nullable` says so.
+
+    >>> from penstock.types import Types
+    >>> Types.LONG().convert(True), Types.LONG().fits([1, None]), Types.LONG().fits(["1"])
+    (1, True, False)
+    """
+
+    name: str
+    nullable = False
+
+    @property
+    def declared(self) -> bool:
+        """Whether values have a schema; others travel and rest as pickles."""
+        return True
+
+    def fits(self, values: Sequence[Any]) -> bool:
+        """Whether all values (None aside) are just as this type gives them back, so that none needs `convert`."""
+        raise NotImplementedError
+
+    def convert(self, value: Any) -> Any:
+        """A value (not None) of this type that means the same; raises Misfit."""
+        raise NotImplementedError
+
+    def convert_part(self, value: Any) -> Any:
+        return None if value is None else self.convert(value)
+
+    def convert_all(self, values: list[Any]) -> list[Any]:
+        """All values as elements of this type: the same list where nothing is to do. Raises Misfit.
+
+        >>> from penstock.types import Types
+        >>> Types.DOUBLE().convert_all([1, 2.5])
+        [1.0, 2.5]
+        """
+        if self.fits(values) and (self.nullable or not has_none(values)):
+            return values
+        convert = self.convert_element
+        return [convert(v) for v in values]
+
+    def convert_element(self, value: Any) -> Any:
+        if value is not None:
+            return self.convert(value)
+        if self.nullable:
+            return None
+        raise Misfit(f"None is no {self.name}; declare a row or a tuple to have fields that may be None")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class PickledBytesTypeInfo(TypeInformation):
+    """No type: any Python object."""
+
+    name = "PICKLED_BYTE_ARRAY"
+    nullable = True
+
+    @property
+    def declared(self) -> bool:
+        return False
+
+    def fits(self, values: Sequence[Any]) -> bool:
+        return True
+
+    def convert(self, value: Any) -> Any:
+        return value
+
+    def __repr__(self) -> str:
+        return "PickledByteArrayTypeInfo"
+
+
+def kinds_of(values: Sequence[Any]) -> set[type]:
+    """The types of all values that are not None.
+
+    >>> kinds_of([1, None, 2])
+    {<class 'int'>}
+    """
+    kinds = set(map(type, values))
+    kinds.discard(type(None))
+    return kinds
+
+
+def has_none(values: Sequence[Any]) -> bool:
+    """Whether a value is None; equality is not asked, which may mean anything.
+
+    >>> has_none([0, None]), has_none([0])
+    (True, False)
+    """
+    return any(map(is_, values, repeat(None)))
+
+
+def present_of(values: Sequence[Any]) -> Sequence[Any]:
+    """All values that are not None."""
+    return [v for v in values if v is not None] if has_none(values) else values
+
+
+def shown(value: Any) -> str:
+    """A value in a message: shortened, and with its type.
+
+    >>> shown("x" * 200)[-35:], shown(1)
+    ('xxxxxxxxxxxxxxxxxxxxxxx... is a str', '1 is a int')
+    """
+    text = repr(value)
+    return f"{text if len(text) <= 120 else text[:120] + '...'} is a {type(value).__name__}"
