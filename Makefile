@@ -4,11 +4,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.penstock-setup
+# The newest Spark that the package accepts: test-long runs on it too.
+NEXT_SPARK ?= 4.3.0
+NEXT := .venv-next
+NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 # Further arguments for pytest or a benchmark: make test ARGS="-k timers -x"
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long check format lock bench-process bench-state bench-latency clean
+.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,8 +35,17 @@ demo: setup java ## run the demo job on a local Spark
 test: setup java ## run all tests except the long ones
 	$(BIN)/pytest -m "not long" $(ARGS)
 
-test-long: setup java ## run the long tests only
+test-long: setup java test-next ## run the long tests, on the locked Spark and on the next one
 	$(BIN)/pytest -m long $(ARGS)
+
+test-next: $(NEXT_STAMP) java ## run the long tests and those of Spark on the next Spark
+	$(NEXT)/bin/pytest -m "long or spark" $(ARGS)
+
+$(NEXT_STAMP): pyproject.toml constraints.txt
+	@test -x $(NEXT)/bin/python || $(PYTHON) -m venv $(NEXT)
+	@sed 's/^pyspark==.*/pyspark==$(NEXT_SPARK)/' constraints.txt > $(NEXT)/constraints.txt
+	$(NEXT)/bin/python -m pip install --quiet --disable-pip-version-check -c $(NEXT)/constraints.txt -e '.[dev,bench]'
+	@touch $@
 
 check: setup ## lint, format check, types, layers, links in the documents
 	$(BIN)/ruff check .
@@ -58,6 +71,6 @@ bench-latency: setup java ## latency at 1,000 events/s
 	$(BIN)/python bench/latency.py $(ARGS)
 
 clean: ## remove .venv, caches and build output
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(NEXT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -rf spark-warehouse metastore_db derby.log
 	find src tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
