@@ -24,6 +24,7 @@ import penstock as ps
 from penstock.connectors import Chunk, DiscardingSink
 from penstock.connectors.collection import CountedSource
 from penstock.connectors.source import Offset
+from penstock.spark.engine import SparkJob
 from penstock.spark.session import get_session
 
 TOUCHED = 50_000
@@ -32,16 +33,15 @@ PAYLOAD = 64
 
 
 class KeysSource(CountedSource):
-    """All keys once in large batches, then random ones, 50,000 a batch."""
+    """All keys once in large batches, then random ones, 50,000 a batch, without end."""
 
-    def __init__(self, keys: int, batches: int) -> None:
-        super().__init__(keys + batches * TOUCHED)
+    def __init__(self, keys: int) -> None:
+        super().__init__(None)
         self._keys = keys
 
     def latest(self, start: Offset) -> Offset:
         n = start["n"]
-        end = min(self._keys, n + FILL) if n < self._keys else n + TOUCHED
-        return {"n": min(end, self.count or 0)}
+        return {"n": min(self._keys, n + FILL) if n < self._keys else n + TOUCHED}
 
     def read(self, task: Any) -> Iterator[Chunk]:
         low, high = task
@@ -100,23 +100,40 @@ def _private_bytes(process: Path) -> int:
     return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("RssAnon")), 0)
 
 
-def run(keys: int, batches: int, scratch: Path, resume: str = "", extra: int = 0) -> Any:
+def run(keys: int, batches: int, scratch: Path, resume: str = "") -> Any:
+    """Runs until so many batches of 50,000 are committed, then stops: the job could go on from there."""
     settings = {"execution.checkpointing.dir": str(scratch / "checkpoints"), "state.local.dir": str(scratch / "local")}
     if resume:
         settings["execution.resume"] = resume
     env = ps.StreamExecutionEnvironment(ps.Configuration(settings))
     env.set_parallelism(2)
-    env.from_source(KeysSource(keys, batches + extra)).key_by(lambda k: k).process(Touch()).sink_to(DiscardingSink())
-    return env.execute(f"{keys} keys")
+    env.from_source(KeysSource(keys)).key_by(lambda k: k).process(Touch()).sink_to(DiscardingSink())
+    job = SparkJob(env.graph(f"{keys} keys"), env.configuration, {})
+    job.start()
+    while job.query is not None and job.query.isActive and len(measured(job.folder.reports())) < batches:
+        time.sleep(0.1)
+    job.stop()
+    return job.result()
+
+
+def measured(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The batches of 50,000 keys."""
+    return [b for b in batches if sum(b["read"].values()) == TOUCHED]
 
 
 def touched(result: Any) -> list[dict[str, Any]]:
-    """The measured batches: those of 50,000 keys, without the first few."""
-    return [b for b in result.batches if sum(b["read"].values()) == TOUCHED][3:]
+    """The measured batches, without the first few; and without one that Spark had no time to tell of before the stop."""
+    return [b for b in measured(result.batches)[3:] if b["millis"]]
 
 
 def median_rate(batches: list[dict[str, Any]]) -> float:
     return statistics.median(TOUCHED / b["millis"]["triggerExecution"] * 1000 for b in batches)
+
+
+def where(batches: list[dict[str, Any]]) -> dict[str, float]:
+    """Seconds of both slots together, by what they were spent on: medians."""
+    names = batches[-1]["seconds"]
+    return {name: round(statistics.median(b["seconds"].get(name, 0) for b in batches), 3) for name in names}
 
 
 def seconds_of(result: Any, part: str) -> float:
@@ -139,10 +156,10 @@ def main() -> int:
             scratch = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
             with WorkerMemory() as memory:
                 result = run(size, options.batches, scratch)
-            measured = touched(result)
-            rates[size].append(median_rate(measured))
-            written = statistics.median(b["delta_bytes"] for b in measured)
-            state = measured[-1]["state_bytes"]
+            found = touched(result)
+            rates[size].append(median_rate(found))
+            written = statistics.median(b["delta_bytes"] for b in found)
+            state = found[-1]["state_bytes"]
             rows[size] = (
                 f"{size:,}",
                 statistics.median(rates[size]),
@@ -150,9 +167,9 @@ def main() -> int:
                 round(state / 1e6, 1),
                 memory.peak >> 20,
             )
-            print(f"round {turn + 1}: {rows[size]}", file=sys.stderr, flush=True)
+            print(f"round {turn + 1}: {rows[size]} {where(found)}", file=sys.stderr, flush=True)
             if size == max(options.sizes) and turn == options.repeats - 1:
-                figures |= restarts(size, options.batches, scratch, result)
+                figures |= restarts(size, scratch, result)
                 figures["worker MiB"] = memory.peak >> 20
             shutil.rmtree(scratch, ignore_errors=True)
     medians = {size: statistics.median(r) for size, r in rates.items()}
@@ -171,14 +188,14 @@ def main() -> int:
     return measure.finish("state", figures, targets, lower_is_better=("worker MiB",))
 
 
-def restarts(size: int, batches: int, scratch: Path, result: Any) -> dict[str, Any]:
-    """Seconds until the state is at hand, with and without the working copies."""
+def restarts(size: int, scratch: Path, result: Any) -> dict[str, Any]:
+    """Seconds from the start of a resumed job to its second batch's end, with and without the working copies."""
     began = time.monotonic()
-    warm = run(size, batches, scratch, result.checkpoint, extra=2)
+    warm = run(size, 2, scratch, result.checkpoint)
     warm_seconds = time.monotonic() - began
     shutil.rmtree(scratch / "local")
     began = time.monotonic()
-    cold = run(size, batches, scratch, result.checkpoint, extra=4)
+    cold = run(size, 2, scratch, result.checkpoint)
     cold_seconds = time.monotonic() - began
     return {
         "state MB": round(result.batches[-1]["state_bytes"] / 1e6, 1),

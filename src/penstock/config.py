@@ -63,7 +63,7 @@ LOG_FRACTION = _option(
 LOG_LEAST = _option(
     "state.log.least-bytes", int, 8 << 20, "The log of a slot is not folded while it is smaller than this."
 )
-FOLD_RATIO = _option("state.fold.ratio", float, 2.0, "Bytes folded per byte of a batch's changes while folding.")
+FOLD_RATIO = _option("state.fold.ratio", float, 1.0, "Bytes folded per byte of a batch's changes while folding.")
 RETAIN_BATCHES = _option("spark.batches-to-retain", int, 100, "How many batches back a checkpoint can be read.")
 HEARTBEAT = _option(
     "execution.heartbeat", int, 0, "Run a batch at least every so many milliseconds; 0: only when needed."

@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import CheckpointError, StateError
 from penstock.runtime.store import Changes
+from penstock.spark import working_copy
 from penstock.spark.state_reader import DictStore
 from penstock.spark.statelog import FoldPolicy, StateLog
 from penstock.spark.working_copy import WorkingCopy, remove_unused
@@ -154,6 +156,31 @@ def test_a_copy_of_before_a_reboot_is_not_believed(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("penstock.spark.working_copy.boot_id", lambda: b"another boot")
     assert slot.batch({}) == {b"a": b"1"}
     assert slot.rebuilt == 1
+
+
+def test_a_copy_whose_update_was_cut_short_is_built_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(working_copy, "_AT_ONCE", 3)
+    slot = Slot(tmp_path)
+    slot.batch({b"%d" % i: b"old" for i in range(10)})
+    slot.batch({b"%d" % i: b"new" for i in range(10)})
+    write = WorkingCopy._write
+    parts = []
+
+    def dies_at_the_second_part(self: WorkingCopy, txn: Any, changes: Changes) -> None:
+        parts.append(changes)
+        if len(parts) == 2:
+            raise KeyboardInterrupt
+        write(self, txn, changes)
+
+    monkeypatch.setattr(WorkingCopy, "_write", dies_at_the_second_part)
+    with pytest.raises(KeyboardInterrupt):
+        slot.batch({})
+    assert len(parts[0]) == 3
+    monkeypatch.setattr(WorkingCopy, "_write", write)
+    assert slot.copies["a"].position() == (-1, b"")
+    rebuilt = slot.rebuilt
+    assert slot.batch({}) == slot.expected
+    assert slot.rebuilt == rebuilt + 1
 
 
 def test_a_full_working_copy_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:

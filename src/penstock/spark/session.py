@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from penstock.config import JVM_OPTIONS, MASTER, RETAIN_BATCHES, Configuration
 from penstock.errors import ConfigError
+from penstock.spark.home import fast_home
 from penstock.spark.java import check_java
 
 _MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -54,11 +56,14 @@ def get_session(configuration: Configuration) -> SparkSession:
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        # Only here it is sure that the workers' Python has this package before a job ships its files.
+        settings["spark.python.daemon.module"] = "penstock.spark.daemon"
     if extra := configuration.get(JVM_OPTIONS):
         settings["spark.driver.extraJavaOptions"] = extra
     for key, value in {**settings, **configuration.spark}.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    with fast_home() if master.startswith("local") else nullcontext():
+        return builder.getOrCreate()
 
 
 def _submitted() -> bool:

@@ -85,7 +85,7 @@ class FoldPolicy(msgspec.Struct, frozen=True):
 
     fraction: float = 0.5
     least: int = 8 << 20
-    ratio: float = 2.0
+    ratio: float = 1.0
     most_deltas: int = 500
 
 
@@ -131,6 +131,8 @@ class StateLog:
                 break
             except Raced:
                 continue
+        else:
+            self._rebuild()
         view = self._copy.view()
         self.view = view
         return view
@@ -149,8 +151,12 @@ class StateLog:
             if deltas is not None:
                 copy.apply(deltas, header.seq, header.token, position)
                 return
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        assert self.header is not None
         self.rebuilt = True
-        copy.rebuild(all_chunks(self._store, header), header.seq, header.token)
+        self._copy.rebuild(all_chunks(self._store, self.header), self.header.seq, self.header.token)
 
     def _deltas_after(self, position: tuple[int, bytes], header: Header) -> list[Changes] | None:
         """The deltas that a copy lacks; None when it stands on another history."""

@@ -22,6 +22,8 @@ from penstock.runtime.store import Changes
 _HASHED = 480  # length of the stored form of a long key
 _PREFIX = _HASHED - 16  # plain keys are shorter than the prefix of long ones, or they would stand between them
 _SEQ, _TOKEN, _BOOT = b"seq", b"token", b"boot"
+# LMDB keeps the pages that a transaction changes in memory: a random key is a page, so this bounds it to some 100 MB.
+_AT_ONCE = 25_000
 
 
 class WorkingCopy:
@@ -82,7 +84,7 @@ class WorkingCopy:
         return int.from_bytes(seq, "big"), bytes(token)
 
     def apply(self, deltas: Iterable[Changes], seq: int, token: bytes, expected: tuple[int, bytes]) -> None:
-        """Applies deltas in one transaction, unless another worker has done so already."""
+        """Applies deltas, unless another worker has done so already."""
         env = self._open()
         try:
             with env.begin(write=True) as txn:
@@ -91,8 +93,17 @@ class WorkingCopy:
                     return
                 if expected[0] >= 0 and now != expected[1]:
                     raise Raced
-                for changes in deltas:
+                changes = _merged(deltas)
+                if len(changes) <= _AT_ONCE:
                     self._write(txn, changes)
+                    self._sign(txn, seq, token)
+                    return
+                # From here to the last part the copy is no state that ever was: whoever finds it so builds it anew.
+                txn.delete(_TOKEN, db=self._marks)
+            for part in _parts(changes):
+                with env.begin(write=True) as txn:
+                    self._write(txn, part)
+            with env.begin(write=True) as txn:
                 self._sign(txn, seq, token)
         except lmdb.Error as error:
             raise self._unwritable(error) from error
@@ -122,8 +133,9 @@ class WorkingCopy:
         env = self._open_file(name)
         try:
             for changes in chunks:
-                with env.begin(write=True) as txn:
-                    self._write(txn, changes)
+                for part in _parts(changes):
+                    with env.begin(write=True) as txn:
+                        self._write(txn, part)
             with env.begin(write=True) as txn:
                 self._sign(txn, seq, token)
         except lmdb.Error as error:
@@ -247,6 +259,24 @@ class CopyView:
 
     def close(self) -> None:
         self._txn.abort()
+
+
+def _merged(deltas: Iterable[Changes]) -> Changes:
+    """Deltas as one: later changes win."""
+    merged: Changes = {}
+    for changes in deltas:
+        merged.update(changes)
+    return merged
+
+
+def _parts(changes: Changes) -> Iterator[Changes]:
+    """Changes in parts for transactions of their own, by key: so that few pages are changed by two of them."""
+    if len(changes) <= _AT_ONCE:
+        yield changes
+        return
+    ordered = sorted(changes)
+    for at in range(0, len(ordered), _AT_ONCE):
+        yield {key: changes[key] for key in ordered[at : at + _AT_ONCE]}
 
 
 def _released(hashed: list[tuple[bytes, bytes]], start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
