@@ -24,7 +24,7 @@ import penstock as ps
 from penstock.connectors import Chunk, DiscardingSink
 from penstock.connectors.collection import CountedSource
 from penstock.connectors.source import Offset
-from penstock.spark.engine import SparkJob
+from penstock.spark.job import SparkJob
 from penstock.spark.session import get_session
 
 TOUCHED = 50_000
@@ -92,7 +92,7 @@ class WorkerMemory:
 def _private_bytes(process: Path) -> int:
     """Memory of its own of a Python worker; the pages of the working copy belong to the file cache."""
     try:
-        if b"pyspark.daemon" not in (process / "cmdline").read_bytes():
+        if b"pyspark.worker" not in (process / "cmdline").read_bytes():
             return 0
         status = (process / "status").read_text()
     except OSError:
@@ -108,9 +108,9 @@ def run(keys: int, batches: int, scratch: Path, resume: str = "") -> Any:
     env = ps.StreamExecutionEnvironment(ps.Configuration(settings))
     env.set_parallelism(2)
     env.from_source(KeysSource(keys)).key_by(lambda k: k).process(Touch()).sink_to(DiscardingSink())
-    job = SparkJob(env.graph(f"{keys} keys"), env.configuration, {})
+    job = SparkJob(env.graph(f"{keys} keys"), env.configuration, env._files)
     job.start()
-    while job.query is not None and job.query.isActive and len(measured(job.folder.reports())) < batches:
+    while job.query is not None and job.query.isActive and len(measured(job.folder.reports.latest())) < batches:
         time.sleep(0.1)
     job.stop()
     return job.result()

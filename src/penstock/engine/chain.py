@@ -13,7 +13,7 @@ from penstock.engine.body import pack_body
 from penstock.engine.frames import SINKS, Bundles, Output, Rows, pack_tags
 from penstock.engine.steps import SendStep, SinkStep, Step, TransformStep, WatermarkStep, all_steps
 from penstock.functions import Function, OutputTag, TimerService
-from penstock.runtime.keys import KeyTable
+from penstock.runtime.keys import encode_key, key_hash
 from penstock.runtime.operator import SubtaskContext, WithoutTimers
 from penstock.runtime.records import Column, Tags, column
 from penstock.runtime.slot import function_error
@@ -325,17 +325,13 @@ class _SlotTable(dict[Any, int]):
 
     def __init__(self, parallelism: int, max_parallelism: int) -> None:
         super().__init__()
-        self._keys = KeyTable(max_parallelism)
-        self._parallelism = parallelism
         self._max_parallelism = max_parallelism
+        self._slot_of_group = [slot_of_group(g, parallelism, max_parallelism) for g in range(max_parallelism)]
 
     def __missing__(self, key: Any) -> int:
         if len(self) >= 1_000_000:
             self.clear()
-        group = KeyTable.__missing__(self._keys, key).group
-        self._keys.clear()
-        self._keys.exotic.clear()
-        slot = self[key] = slot_of_group(group, self._parallelism, self._max_parallelism)
+        slot = self[key] = self._slot_of_group[key_hash(encode_key(key)[0]) % self._max_parallelism]
         return slot
 
 
