@@ -13,6 +13,9 @@ from penstock.spark.session import get_session
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = get_session(ps.Configuration({"spark.master": "local[2]", "spark.driver.memory": "3g"}))
+    settings = {"spark.master": "local[2]", "spark.driver.memory": "3g"}
+    # Tests are short jobs: they end before the JVM's second compiler pays.
+    settings["spark.jvm-options"] = "-XX:TieredStopAtLevel=1"
+    session = get_session(ps.Configuration(settings))
     yield session
     session.stop()
