@@ -9,13 +9,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, runtime_checkable
+
+from typing_extensions import TypeVar
 
 from penstock.errors import StateError
 from penstock.time import Duration, millis_of
 from penstock.types import TypeInformation, type_information
 
-T = TypeVar("T")
+T = TypeVar("T", default=Any)
+K = TypeVar("K", default=Any)
+V = TypeVar("V", default=Any)
+IN = TypeVar("IN", default=Any)
+OUT = TypeVar("OUT", default=Any)
 
 
 class UpdateType(Enum):
@@ -148,7 +154,7 @@ class StateDescriptor:
         return self.name
 
 
-class ValueStateDescriptor(StateDescriptor):
+class ValueStateDescriptor(StateDescriptor, Generic[T]):
     """One value per key.
 
     >>> ValueStateDescriptor("count", int).name
@@ -157,14 +163,20 @@ class ValueStateDescriptor(StateDescriptor):
 
     kind = "value"
 
+    def __init__(self, name: str, value_type_info: TypeInformation | type[T] | None = None) -> None:
+        super().__init__(name, value_type_info)
 
-class ListStateDescriptor(StateDescriptor):
+
+class ListStateDescriptor(StateDescriptor, Generic[T]):
     """A list per key; each element is stored by itself."""
 
     kind = "list"
 
+    def __init__(self, name: str, elem_type_info: TypeInformation | type[T] | None = None) -> None:
+        super().__init__(name, elem_type_info)
 
-class MapStateDescriptor(StateDescriptor):
+
+class MapStateDescriptor(StateDescriptor, Generic[K, V]):
     """A map per key; each entry is stored by itself. Also describes broadcast state."""
 
     kind = "map"
@@ -172,30 +184,30 @@ class MapStateDescriptor(StateDescriptor):
     def __init__(
         self,
         name: str,
-        key_type: TypeInformation | type | None = None,
-        value_type: TypeInformation | type | None = None,
+        key_type_info: TypeInformation | type[K] | None = None,
+        value_type_info: TypeInformation | type[V] | None = None,
     ) -> None:
-        super().__init__(name, value_type)
-        self.key_type = type_information(key_type)
+        super().__init__(name, value_type_info)
+        self.key_type = type_information(key_type_info)
 
 
-class ReducingStateDescriptor(StateDescriptor):
+class ReducingStateDescriptor(StateDescriptor, Generic[T]):
     """One value per key: all that was added, reduced by a function."""
 
     kind = "reducing"
 
-    def __init__(self, name: str, reduce_function: Any, type_info: TypeInformation | type | None = None) -> None:
+    def __init__(self, name: str, reduce_function: Any, type_info: TypeInformation | type[T] | None = None) -> None:
         super().__init__(name, type_info)
         self.reduce_function = reduce_function
 
 
-class AggregatingStateDescriptor(StateDescriptor):
+class AggregatingStateDescriptor(StateDescriptor, Generic[IN, OUT]):
     """One accumulator per key, kept by an aggregate function."""
 
     kind = "aggregating"
 
-    def __init__(self, name: str, agg_function: Any, state_type: TypeInformation | type | None = None) -> None:
-        super().__init__(name, state_type)
+    def __init__(self, name: str, agg_function: Any, state_type_info: TypeInformation | type | None = None) -> None:
+        super().__init__(name, state_type_info)
         self.agg_function = agg_function
 
 
@@ -230,35 +242,40 @@ class ReducingState(State, Protocol[T]):
     def add(self, value: T) -> None: ...
 
 
-class AggregatingState(State, Protocol):
+class AggregatingState(State, Protocol[IN, OUT]):
     """An accumulator of the current key."""
 
-    def get(self) -> Any: ...
-    def add(self, value: Any) -> None: ...
+    def get(self) -> OUT | None: ...
+    def add(self, value: IN) -> None: ...
 
 
-class ReadOnlyMapState(Protocol):
+class ReadOnlyMapState(Protocol[K, V]):
     """A map that may be read."""
 
-    def get(self, key: Any) -> Any: ...
-    def contains(self, key: Any) -> bool: ...
-    def items(self) -> Iterable[tuple[Any, Any]]: ...
-    def keys(self) -> Iterable[Any]: ...
-    def values(self) -> Iterable[Any]: ...
+    def get(self, key: K) -> V | None: ...
+    def contains(self, key: K) -> bool: ...
+    def items(self) -> Iterable[tuple[K, V]]: ...
+    def keys(self) -> Iterable[K]: ...
+    def values(self) -> Iterable[V]: ...
     def is_empty(self) -> bool: ...
+    def __contains__(self, key: K) -> bool: ...
+    def __getitem__(self, key: K) -> V | None: ...
+    def __iter__(self) -> Iterator[K]: ...
 
 
-class MapState(ReadOnlyMapState, State, Protocol):
+class MapState(ReadOnlyMapState[K, V], State, Protocol[K, V]):
     """A map of the current key."""
 
-    def put(self, key: Any, value: Any) -> None: ...
-    def put_all(self, dict_value: dict[Any, Any]) -> None: ...
-    def remove(self, key: Any) -> None: ...
+    def put(self, key: K, value: V) -> None: ...
+    def put_all(self, dict_value: dict[K, V]) -> None: ...
+    def remove(self, key: K) -> None: ...
+    def __setitem__(self, key: K, value: V) -> None: ...
+    def __delitem__(self, key: K) -> None: ...
 
 
-class ReadOnlyBroadcastState(ReadOnlyMapState, Protocol):
+class ReadOnlyBroadcastState(ReadOnlyMapState[K, V], Protocol[K, V]):
     """Broadcast state as the keyed side sees it."""
 
 
-class BroadcastState(MapState, Protocol):
+class BroadcastState(MapState[K, V], Protocol[K, V]):
     """Broadcast state as the broadcast side sees it: equal on all subtasks."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.plan.nodes import Node
 from penstock.state import MapStateDescriptor
 
 if TYPE_CHECKING:
-    from penstock.datastream.environment import StreamExecutionEnvironment
+    from penstock.datastream.data_stream import DataStream
+
+T = TypeVar("T")
 
 
-class BroadcastStream:
-    """A stream whose every element reaches every subtask, and the states that it feeds."""
+class BroadcastStream(Generic[T]):
+    """A stream whose every element reaches every subtask, and the states that it feeds. Others connect with it."""
 
     def __init__(
-        self, env: StreamExecutionEnvironment, node: Node, descriptors: tuple[MapStateDescriptor, ...]
+        self,
+        input_stream: DataStream[T],
+        node: Node,
+        broadcast_state_descriptors: tuple[MapStateDescriptor[Any, Any], ...],
     ) -> None:
-        self._env = env
+        self.input_stream = input_stream
+        self.broadcast_state_descriptors = broadcast_state_descriptors
         self._node = node
-        self.descriptors = descriptors

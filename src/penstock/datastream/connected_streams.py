@@ -3,86 +3,108 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 from penstock.datastream.broadcast_stream import BroadcastStream
-from penstock.datastream.data_stream import DataStream
+from penstock.datastream.checked_function import check_function
+from penstock.datastream.data_stream import DataStream, R, T, U
+from penstock.datastream.keyed_functions import co_flat_map, co_map
 from penstock.datastream.keyed_stream import KeyedStream
-from penstock.datastream.wrong_function import wrong_function
-from penstock.functions import CoMapFunction, CoProcessFunction
-from penstock.plan.nodes import (
-    BroadcastSpec,
-    FactorySpec,
-    Node,
-    OperatorNode,
-    PartitionNode,
-    ProcessSpec,
-    TransformNode,
+from penstock.errors import PlanError
+from penstock.functions import (
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+    KeySelector,
 )
+from penstock.plan.nodes import BroadcastSpec, FactorySpec, OperatorNode, ProcessSpec
 
-if TYPE_CHECKING:
-    from penstock.datastream.environment import StreamExecutionEnvironment
+K = TypeVar("K")
 
 
-class ConnectedStreams:
-    """Two streams, keyed both or neither."""
+class ConnectedStreams(Generic[T, U]):
+    """Two streams, keyed both or neither. One function sees the elements of both."""
 
-    def __init__(self, env: StreamExecutionEnvironment, first: DataStream[Any], second: DataStream[Any]) -> None:
-        self._env = env
-        self._first = first
-        self._second = second
+    def __init__(self, stream1: DataStream[T], stream2: DataStream[U]) -> None:
+        self.stream1 = stream1
+        self.stream2 = stream2
+        if stream1._env is not stream2._env:
+            raise PlanError(
+                "TWO_ENVIRONMENTS",
+                "connect() got a stream of another environment. Streams of one job come from one StreamExecutionEnvironment.",
+            )
 
-    def key_by(self, key_selector1: Any, key_selector2: Any, key_type: Any = None) -> ConnectedStreams:
+    def key_by(
+        self,
+        key_selector1: Callable[[T], K] | KeySelector[T, K],
+        key_selector2: Callable[[U], K] | KeySelector[U, K],
+        key_type: Any = None,
+    ) -> ConnectedStreams[T, U]:
         """The same streams by key."""
-        return ConnectedStreams(self._env, self._first.key_by(key_selector1), self._second.key_by(key_selector2))
+        return ConnectedStreams(
+            self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
+        )
 
-    def _inputs(self) -> tuple[Node, Node]:
-        return self._first._node, self._second._node
+    def map(self, func: CoMapFunction[T, U, R], output_type: Any = None) -> DataStream[R]:
+        """One element for each element of either stream; none where the function gives None."""
+        check_function("map", func, CoMapFunction)
+        return self._operator("co_map", co_map(func))
 
-    def _keyed(self) -> bool:
-        return isinstance(self._first, KeyedStream) and isinstance(self._second, KeyedStream)
+    def flat_map(self, func: CoFlatMapFunction[T, U, R], output_type: Any = None) -> DataStream[R]:
+        """Any number of elements for each element of either stream."""
+        check_function("flat_map", func, CoFlatMapFunction)
+        return self._operator("co_flat_map", co_flat_map(func))
 
-    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+    def process(
+        self, func: CoProcessFunction[T, U, R] | KeyedCoProcessFunction[Any, T, U, R], output_type: Any = None
+    ) -> DataStream[R]:
         """What a two-input process function emits."""
         if self._keyed():
-            node = self._first._add(OperatorNode, "co_process", *self._inputs(), spec=ProcessSpec(func, True, True))
-        elif isinstance(func, CoProcessFunction):
-            node = self._first._add(TransformNode, "co_process", *self._inputs(), kind="process", function=func)
+            check_function("process", func, KeyedCoProcessFunction, CoProcessFunction)
         else:
-            raise wrong_function(
-                "process", func, "a CoProcessFunction", "key both streams to use a KeyedCoProcessFunction"
-            )
-        return DataStream(self._env, node)
-
-    def map(self, func: CoMapFunction, output_type: Any = None) -> DataStream[Any]:
-        """One element for each element of either stream."""
-        return DataStream(
-            self._env, self._first._add(TransformNode, "co_map", *self._inputs(), kind="map", function=func)
-        )
-
-    def flat_map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
-        """Any number of elements for each element of either stream."""
-        return DataStream(
-            self._env, self._first._add(TransformNode, "co_flat_map", *self._inputs(), kind="flat_map", function=func)
-        )
+            hint = "key both streams to use a KeyedCoProcessFunction"
+            check_function("process", func, CoProcessFunction, hint=hint)
+        return self._operator("co_process", func)
 
     def transform(self, name: str, factory: Callable[[], Any]) -> DataStream[Any]:
         """A keyed two-input operator made by a factory."""
-        return DataStream(self._env, self._first._add(OperatorNode, name, *self._inputs(), spec=FactorySpec(factory)))
+        return self._added(name, FactorySpec(factory))
+
+    def _keyed(self) -> bool:
+        return isinstance(self.stream1, KeyedStream) and isinstance(self.stream2, KeyedStream)
+
+    def _operator(self, name: str, function: Any) -> DataStream[Any]:
+        return self._added(name, ProcessSpec(function, self._keyed(), two_inputs=True))
+
+    def _added(self, name: str, spec: Any) -> DataStream[Any]:
+        """An operator, also without keys: one function object sees both inputs of its subtask."""
+        first, second = self.stream1, self.stream2
+        node = first._add(OperatorNode, name, first._spread(), second._spread(), spec=spec)
+        return DataStream(first._env, node)
 
 
-class BroadcastConnectedStream:
+class BroadcastConnectedStream(Generic[T, U]):
     """A stream beside a broadcast one."""
 
-    def __init__(self, env: StreamExecutionEnvironment, stream: DataStream[Any], broadcast: BroadcastStream) -> None:
-        self._env = env
-        self._stream = stream
-        self._broadcast = broadcast
+    def __init__(self, non_broadcast_stream: DataStream[T], broadcast_stream: BroadcastStream[U]) -> None:
+        self.non_broadcast_stream = non_broadcast_stream
+        self.broadcast_stream = broadcast_stream
 
-    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+    def process(
+        self,
+        func: BroadcastProcessFunction[T, U, R] | KeyedBroadcastProcessFunction[Any, T, U, R],
+        output_type: Any = None,
+    ) -> DataStream[R]:
         """What a broadcast process function emits."""
-        keyed = isinstance(self._stream, KeyedStream)
-        main = self._stream._node if keyed else self._stream._add(PartitionNode, "forward", kind="forward")
-        spec = BroadcastSpec(func, keyed, self._broadcast.descriptors)
-        node = self._stream._add(OperatorNode, "broadcast_process", main, self._broadcast._node, spec=spec)
-        return DataStream(self._env, node)
+        stream = self.non_broadcast_stream
+        keyed = isinstance(stream, KeyedStream)
+        if keyed:
+            check_function("process", func, KeyedBroadcastProcessFunction, hint="the stream has a key")
+        else:
+            check_function("process", func, BroadcastProcessFunction, hint="the stream has no key")
+        spec = BroadcastSpec(func, keyed, self.broadcast_stream.broadcast_state_descriptors)
+        inputs = stream._spread(), self.broadcast_stream._node
+        return DataStream(stream._env, stream._add(OperatorNode, "broadcast_process", *inputs, spec=spec))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from penstock.connectors.sink import Sink
 from penstock.connectors.sinks import CallableSink, CollectSink, PrintSink
 from penstock.datastream.broadcast_stream import BroadcastStream
+from penstock.datastream.checked_function import check_function
+from penstock.datastream.closeable_iterator import CloseableIterator
+from penstock.datastream.fields import Projection
+from penstock.datastream.operator_settings import OperatorSettings
 from penstock.datastream.sink import DataStreamSink
-from penstock.datastream.wrong_function import wrong_function
+from penstock.errors import PlanError, UnsupportedOperation
 from penstock.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -35,41 +39,42 @@ from penstock.state import MapStateDescriptor
 from penstock.time import WatermarkStrategy
 
 if TYPE_CHECKING:
+    from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
     from penstock.datastream.environment import StreamExecutionEnvironment
     from penstock.datastream.keyed_stream import KeyedStream
 
 T = TypeVar("T")
+U = TypeVar("U")
 R = TypeVar("R")
+K = TypeVar("K")
 
 
-class DataStream(Generic[T]):
+class DataStream(OperatorSettings, Generic[T]):
     """A stream of elements."""
 
-    def __init__(self, env: StreamExecutionEnvironment, node: Node) -> None:
-        self._env = env
-        self._node = node
-
-    # -- names and settings
+    # -- settings
 
     def get_name(self) -> str:
         return self._node.name
 
-    def name(self, name: str) -> DataStream[T]:
-        return self._changed(name=name)
-
-    def uid(self, uid: str) -> DataStream[T]:
-        """Names the operator's state in checkpoints."""
-        return self._changed(uid=uid)
-
-    def set_parallelism(self, parallelism: int) -> DataStream[T]:
-        return self._changed(parallelism=parallelism)
-
-    def _changed(self, **fields: Any) -> DataStream[T]:
-        self._node = self._env.replace(replace(self._node, **fields))
-        return self
-
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._env
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """The number of key groups. It is one number for the whole job, so it must equal that of the environment."""
+        return self._changed("max parallelism", max_parallelism=max_parallelism)
+
+    def force_non_parallel(self) -> Self:
+        """The operator has one subtask."""
+        return self._changed("non-parallel", parallelism=1)
+
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
+        """Accepted, and changes nothing: elements travel with their micro-batch, and no buffer waits to be full."""
+        return self._changed("buffer timeout")
+
+    def start_new_chain(self) -> Self:
+        """Accepted, and changes nothing; see `disable_chaining`."""
+        return self._changed("chaining")
 
     def _add(self, node_type: type[Node], name: str, *inputs: Node, **fields: Any) -> Node:
         from penstock.datastream.environment import user_line
@@ -82,24 +87,31 @@ class DataStream(Generic[T]):
 
     # -- stateless steps
 
-    def map(self, func: Callable[[T], R] | MapFunction, output_type: Any = None) -> DataStream[R]:
+    def map(self, func: Callable[[T], R] | MapFunction[T, R], output_type: Any = None) -> DataStream[R]:
         """One element for each element."""
+        check_function("map", func, MapFunction, or_callable=True)
         return DataStream(self._env, self._add(TransformNode, "map", kind="map", function=func))
 
-    def flat_map(self, func: Callable[[T], Any] | FlatMapFunction, output_type: Any = None) -> DataStream[Any]:
+    def flat_map(
+        self, func: Callable[[T], Iterable[R] | None] | FlatMapFunction[T, R], output_type: Any = None
+    ) -> DataStream[R]:
         """Any number of elements for each element."""
+        check_function("flat_map", func, FlatMapFunction, or_callable=True)
         return DataStream(self._env, self._add(TransformNode, "flat_map", kind="flat_map", function=func))
 
-    def filter(self, func: Callable[[T], bool] | FilterFunction) -> DataStream[T]:
+    def filter(self, func: Callable[[T], bool] | FilterFunction[T]) -> DataStream[T]:
         """The elements for which the function holds."""
+        check_function("filter", func, FilterFunction, or_callable=True)
         return DataStream(self._env, self._add(TransformNode, "filter", kind="filter", function=func))
 
-    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+    def project(self, *field_indexes: int) -> DataStream[tuple[Any, ...]]:
+        """Some fields of tuples, in the order of the indexes."""
+        node = self._add(TransformNode, "project", kind="map", function=Projection(*field_indexes))
+        return DataStream(self._env, node)
+
+    def process(self, func: ProcessFunction[T, R], output_type: Any = None) -> DataStream[R]:
         """What a process function emits."""
-        if not isinstance(func, ProcessFunction):
-            raise wrong_function(
-                "process", func, "a ProcessFunction", "call key_by first to use a KeyedProcessFunction"
-            )
+        check_function("process", func, ProcessFunction, hint="call key_by first to use a KeyedProcessFunction")
         return DataStream(self._env, self._add(TransformNode, "process", kind="process", function=func))
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
@@ -110,18 +122,18 @@ class DataStream(Generic[T]):
         """The elements of all streams."""
         return DataStream(self._env, self._add(UnionNode, "union", self._node, *(s._node for s in streams)))
 
-    def get_side_output(self, output_tag: OutputTag) -> DataStream[Any]:
+    def get_side_output(self, output_tag: OutputTag[R]) -> DataStream[R]:
         """What the function before yielded as `(output_tag, value)`."""
         return DataStream(self._env, self._add(SideOutputNode, f"side:{output_tag.tag_id}", tag=output_tag.tag_id))
 
     # -- where elements go
 
-    def key_by(self, key_selector: Callable[[T], Any] | KeySelector, key_type: Any = None) -> KeyedStream[T]:
+    def key_by(self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: Any = None) -> KeyedStream[T, K]:
         """The same elements, those of one key in one place."""
         from penstock.datastream.keyed_stream import KeyedStream
 
-        node = self._add(PartitionNode, "key_by", kind="key", selector=key_selector)
-        return KeyedStream(self._env, node)
+        check_function("key_by", key_selector, KeySelector, or_callable=True)
+        return KeyedStream(self, self._add(PartitionNode, "key_by", kind="key", selector=key_selector))
 
     def _partition(self, kind: str, **fields: Any) -> DataStream[T]:
         return DataStream(self._env, self._add(PartitionNode, kind, kind=kind, **fields))
@@ -143,33 +155,86 @@ class DataStream(Generic[T]):
         return self._partition("forward")
 
     def global_(self) -> DataStream[T]:
-        """All elements in subtask 0."""
+        """All elements in subtask 0. Flink's `global` is a word of Python's own, hence the underscore."""
         return self._partition("global")
 
     def partition_custom(
-        self, partitioner: Callable[[Any, int], int] | Partitioner, key_selector: Any
+        self,
+        partitioner: Callable[[K, int], int] | Partitioner[K],
+        key_selector: Callable[[T], K] | KeySelector[T, K],
     ) -> DataStream[T]:
         """Elements where the partitioner puts their key."""
+        check_function("partition_custom", partitioner, Partitioner, or_callable=True)
+        check_function("partition_custom", key_selector, KeySelector, or_callable=True)
         return self._partition("custom", selector=key_selector, partitioner=partitioner)
 
-    def broadcast(self, *descriptors: MapStateDescriptor) -> Any:
-        """Every element in every subtask; with descriptors: a stream to connect others with."""
-        if descriptors:
-            return BroadcastStream(self._env, self._add(PartitionNode, "broadcast", kind="broadcast"), descriptors)
-        return self._partition("broadcast")
+    @overload
+    def broadcast(self) -> DataStream[T]: ...
 
-    def connect(self, stream: DataStream[Any] | BroadcastStream) -> Any:
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor[Any, Any],
+        *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
+    ) -> BroadcastStream[T]: ...
+
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor[Any, Any] | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
+    ) -> DataStream[T] | BroadcastStream[T]:
+        """Every element in every subtask; with descriptors: a stream to connect others with."""
+        spread = self._partition("broadcast")
+        if broadcast_state_descriptor is None:
+            return spread
+        states = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
+        for state in states:
+            if not isinstance(state, MapStateDescriptor):
+                raise PlanError(
+                    "BROADCAST_STATE",
+                    f"broadcast() got a {type(state).__name__}; broadcast state is described by a MapStateDescriptor.",
+                )
+        return BroadcastStream(self, spread._node, states)
+
+    @overload
+    def connect(self, ds: DataStream[U]) -> ConnectedStreams[T, U]: ...
+
+    @overload
+    def connect(self, ds: BroadcastStream[U]) -> BroadcastConnectedStream[T, U]: ...
+
+    def connect(
+        self, ds: DataStream[U] | BroadcastStream[U]
+    ) -> ConnectedStreams[T, U] | BroadcastConnectedStream[T, U]:
         """Two streams for one function."""
         from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
 
-        if isinstance(stream, BroadcastStream):
-            return BroadcastConnectedStream(self._env, self, stream)
-        return ConnectedStreams(self._env, self, stream)
+        if isinstance(ds, BroadcastStream):
+            return BroadcastConnectedStream(self, ds)
+        return ConnectedStreams(self, ds)
 
     def materialize(self) -> DataStream[T]:
         """Stores the elements with the batch: a stage that Spark runs again reads the same ones (see docs/explanation)."""
-        spread = self._add(PartitionNode, "forward", kind="forward")
-        return DataStream(self._env, self._add(OperatorNode, "materialize", spread, spec=MaterializeSpec()))
+        return DataStream(self._env, self._add(OperatorNode, "materialize", self._spread(), spec=MaterializeSpec()))
+
+    def _spread(self) -> Node:
+        """The way to an operator that has no key: as the stream is partitioned, else by staying where elements are."""
+        if isinstance(self._node, PartitionNode):
+            return self._node
+        return self._add(PartitionNode, "forward", kind="forward")
+
+    # -- what comes later, or never
+
+    def window_all(self, window_assigner: Any) -> Any:
+        """Windows over the whole stream."""
+        raise not_yet("window_all", "Windows")
+
+    def cache(self) -> Any:
+        """Not supported: a stream's elements are not kept for another job."""
+        raise UnsupportedOperation(
+            "CACHE",
+            "cache() keeps a stream's elements in a Flink cluster for the next job. A Spark query keeps nothing when it "
+            "ends: write the elements to files with sink_to(), and read them in the next job.",
+        )
 
     # -- sinks
 
@@ -177,16 +242,40 @@ class DataStream(Generic[T]):
         """Writes the elements to a sink."""
         return DataStreamSink(self._env, self._add(SinkNode, "sink", sink=sink))
 
-    def add_sink(self, function: Callable[[T], Any]) -> DataStreamSink:
+    def add_sink(self, sink_func: Callable[[T], Any]) -> DataStreamSink:
         """Calls a function with each element; at least once."""
-        return self.sink_to(CallableSink(function))
+        check_function("add_sink", sink_func, or_callable=True)
+        return self.sink_to(CallableSink(sink_func))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Prints the elements."""
         return self.sink_to(PrintSink(f"{sink_identifier}> " if sink_identifier else "")).name("print")
 
-    def execute_and_collect(self, job_execution_name: str = "job", limit: int | None = None) -> Iterator[T]:
-        """Runs the job and gives the elements of this stream as they come."""
+    @overload
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: None = None
+    ) -> CloseableIterator[T]: ...
+
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None = None, *, limit: int) -> list[T]: ...
+
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[T]: ...
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator[T] | list[T]:
+        """Runs the job and gives the elements of this stream as they come; with a limit, a list of the first ones."""
         node = self._add(SinkNode, "collect", sink=CollectSink())
-        found = self._env.collect(node, job_execution_name)
-        return found if limit is None else (e for _, e in zip(range(limit), found, strict=False))
+        found = CloseableIterator(self._env.collect(node, job_execution_name or "job"))
+        if limit is None:
+            return found
+        with found:
+            return list(islice(found, limit))
+
+
+def not_yet(method: str, what: str) -> UnsupportedOperation:
+    return UnsupportedOperation(
+        "NOT_IN_THIS_VERSION",
+        f"{method}(): {what} are not in this version of Penstock. Use a KeyedProcessFunction with timers.",
+    )

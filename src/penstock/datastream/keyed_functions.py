@@ -1,15 +1,16 @@
-"""Map, flat_map, filter and reduce on keyed streams, as keyed process functions: they may use state."""
+"""Map, flat_map, filter and reduce on keyed streams, and on two streams, as process functions: they may use state."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.functions import Function, KeyedContext, KeyedProcessFunction, RuntimeContext
+from penstock.functions import Function, KeyedContext, OnTimerContext, RuntimeContext
 from penstock.state import ValueStateDescriptor
+from penstock.time import MAX_WATERMARK
 
 
-class _Adapted(KeyedProcessFunction):
+class _Adapted(Function):
     """A function of another kind, seen as a process function."""
 
     method = ""
@@ -58,12 +59,53 @@ class _Reduce(_Adapted):
     def open(self, runtime_context: RuntimeContext) -> None:
         super().open(runtime_context)
         self._kept = runtime_context.get_state(ValueStateDescriptor("reduced"))
+        self._only_final = getattr(runtime_context, "in_batch_mode", False)
 
     def process_element(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None:
         before = self._kept.value()
         reduced = value if before is None else self._call(before, value)
         self._kept.update(reduced)
-        return (reduced,)
+        if not self._only_final:
+            return (reduced,)
+        if before is None:
+            ctx.timer_service().register_event_time_timer(MAX_WATERMARK)
+        return None
+
+    def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Iterable[Any] | None:
+        return (self._kept.value(),)
+
+
+class _CoMap(_Adapted):
+    method = "map1"
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        super().open(runtime_context)
+        self._call2 = self._function.map2
+
+    def process_element1(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None:
+        mapped = self._call(value)
+        return None if mapped is None else (mapped,)
+
+    def process_element2(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None:
+        mapped = self._call2(value)
+        return None if mapped is None else (mapped,)
+
+
+class _CoFlatMap(_Adapted):
+    method = "flat_map1"
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        super().open(runtime_context)
+        self._call2 = self._function.flat_map2
+
+    def process_element1(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None:
+        emitted: Iterable[Any] | None = self._call(value)
+        return emitted
+
+    def process_element2(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None:
+        emitted: Iterable[Any] | None = self._call2(value)
+        return emitted
 
 
 keyed_map, keyed_flat_map, keyed_filter, keyed_reduce = _Map, _FlatMap, _Filter, _Reduce
+co_map, co_flat_map = _CoMap, _CoFlatMap

@@ -2,51 +2,144 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, NoReturn, Self, TypeAlias
 
-from penstock.datastream.data_stream import DataStream, R, T
+from typing_extensions import TypeVar
+
+from penstock.datastream.checked_function import check_function
+from penstock.datastream.data_stream import DataStream, R, T, not_yet
+from penstock.datastream.fields import AccumulateType as FieldAccumulateType
+from penstock.datastream.fields import FieldAggregate
 from penstock.datastream.keyed_functions import keyed_filter, keyed_flat_map, keyed_map, keyed_reduce
-from penstock.datastream.wrong_function import wrong_function
+from penstock.errors import UnsupportedOperation
 from penstock.functions import (
     FilterFunction,
     FlatMapFunction,
     KeyedProcessFunction,
+    KeySelector,
     MapFunction,
     ProcessFunction,
     ReduceFunction,
 )
-from penstock.plan.nodes import FactorySpec, OperatorNode, ProcessSpec
+from penstock.plan.nodes import FactorySpec, Node, OperatorNode, ProcessSpec
+
+K = TypeVar("K", default=Any)
+K2 = TypeVar("K2")
 
 
-class KeyedStream(DataStream[T]):
+class KeyedStream(DataStream[T], Generic[T, K]):
     """A stream by key: functions on it have state and timers."""
 
-    def _operator(self, name: str, function: Any, two_inputs: bool = False) -> DataStream[Any]:
-        return DataStream(self._env, self._add(OperatorNode, name, spec=ProcessSpec(function, True, two_inputs)))
+    AccumulateType: TypeAlias = FieldAccumulateType
 
-    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+    def __init__(self, origin: DataStream[T], node: Node) -> None:
+        super().__init__(origin._env, node)
+        self._origin = origin
+
+    def _operator(self, name: str, function: Any) -> DataStream[Any]:
+        return DataStream(self._env, self._add(OperatorNode, name, spec=ProcessSpec(function, True)))
+
+    def process(
+        self, func: KeyedProcessFunction[K, T, R] | ProcessFunction[T, R], output_type: Any = None
+    ) -> DataStream[R]:
         """What a keyed process function emits."""
-        if not isinstance(func, (KeyedProcessFunction, ProcessFunction)):
-            raise wrong_function("process", func, "a KeyedProcessFunction", "")
+        check_function("process", func, KeyedProcessFunction, ProcessFunction)
         return self._operator("process", func)
 
-    def map(self, func: Callable[[T], R] | MapFunction, output_type: Any = None) -> DataStream[R]:
+    def map(self, func: Callable[[T], R] | MapFunction[T, R], output_type: Any = None) -> DataStream[R]:
         """One element for each element; the function may use keyed state."""
+        check_function("map", func, MapFunction, or_callable=True)
         return self._operator("map", keyed_map(func))
 
-    def flat_map(self, func: Callable[[T], Any] | FlatMapFunction, output_type: Any = None) -> DataStream[Any]:
+    def flat_map(
+        self, func: Callable[[T], Iterable[R] | None] | FlatMapFunction[T, R], output_type: Any = None
+    ) -> DataStream[R]:
         """Any number of elements for each element; the function may use keyed state."""
+        check_function("flat_map", func, FlatMapFunction, or_callable=True)
         return self._operator("flat_map", keyed_flat_map(func))
 
-    def filter(self, func: Callable[[T], bool] | FilterFunction) -> DataStream[T]:
+    def filter(self, func: Callable[[T], bool] | FilterFunction[T]) -> DataStream[T]:
         """The elements for which the function holds; it may use keyed state."""
+        check_function("filter", func, FilterFunction, or_callable=True)
         return self._operator("filter", keyed_filter(func))
 
-    def reduce(self, func: Callable[[T, T], T] | ReduceFunction) -> DataStream[T]:
+    # -- rolling results
+
+    def reduce(self, func: Callable[[T, T], T] | ReduceFunction[T]) -> DataStream[T]:
         """For each element, all elements of its key so far reduced to one."""
+        check_function("reduce", func, ReduceFunction, or_callable=True)
         return self._operator("reduce", keyed_reduce(func))
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
+        """The first element of the key, with the sum of a field so far."""
+        return self._aggregate(FieldAccumulateType.SUM, position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream[T]:
+        """The first element of the key, with the least value of a field so far."""
+        return self._aggregate(FieldAccumulateType.MIN, position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream[T]:
+        """The first element of the key, with the greatest value of a field so far."""
+        return self._aggregate(FieldAccumulateType.MAX, position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream[T]:
+        """The element of the key with the least value of a field so far; the first one of several."""
+        return self._aggregate(FieldAccumulateType.MIN_BY, position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream[T]:
+        """The element of the key with the greatest value of a field so far; the first one of several."""
+        return self._aggregate(FieldAccumulateType.MAX_BY, position_to_max_by)
+
+    def _aggregate(self, kind: FieldAccumulateType, position: int | str) -> DataStream[T]:
+        return self._operator(kind.name.lower(), keyed_reduce(FieldAggregate(kind, position)))
+
+    # -- windows, and operators of other modules
+
+    def window(self, window_assigner: Any) -> Any:
+        """Windows by key."""
+        raise not_yet("window", "Windows")
+
+    def count_window(self, size: int, slide: int = 0) -> Any:
+        """Windows of so many elements."""
+        raise not_yet("count_window", "Windows")
 
     def transform(self, name: str, factory: Callable[[], Any]) -> DataStream[Any]:
         """An operator made by a factory: the seam for operators that this class has no method for."""
         return DataStream(self._env, self._add(OperatorNode, name, spec=FactorySpec(factory)))
+
+    # -- what a partitioning has not: it is no operator, and has one partitioning already
+
+    def key_by(self, key_selector: Callable[[T], K2] | KeySelector[T, K2], key_type: Any = None) -> KeyedStream[T, K2]:
+        """The elements by another key."""
+        return self._origin.key_by(key_selector, key_type)
+
+    def get_name(self) -> NoReturn:
+        """Not supported: key_by is no operator and has no name."""
+        raise _no_operator("name")
+
+    def cache(self) -> NoReturn:
+        """Not supported, as on any stream."""
+        raise _no_operator("cache")
+
+    def set_uid_hash(self, uid_hash: str) -> NoReturn:
+        """Not supported, as on any stream."""
+        raise _no_operator("uid hash")
+
+    def _changed(self, setting: str, **fields: Any) -> Self:
+        raise _no_operator(setting)
+
+    def _partition(self, kind: str, **fields: Any) -> DataStream[T]:
+        raise UnsupportedOperation(
+            "KEYED_PARTITIONING",
+            f"{kind}() was called on a keyed stream, whose elements go where their keys are. Call it before key_by, or "
+            "behind the function that follows key_by.",
+        )
+
+
+def _no_operator(setting: str) -> UnsupportedOperation:
+    return UnsupportedOperation(
+        "KEYED_STREAM_SETTING",
+        f"A keyed stream has no {setting}: key_by is not an operator. Set it on the stream before key_by, or on the function "
+        "behind it: key_by(...).process(...).name(...).",
+    )

@@ -11,12 +11,16 @@ import numpy as np
 
 from penstock.engine.body import pack_body
 from penstock.engine.frames import SINKS, Bundles, Output, Rows, pack_tags
+from penstock.engine.logs import RUNNING
+from penstock.engine.program import Program
 from penstock.engine.steps import SendStep, SinkStep, Step, TransformStep, WatermarkStep, all_steps
 from penstock.functions import Function, OutputTag, TimerService
+from penstock.metrics.values import Told
 from penstock.runtime.keys import encode_key, key_hash
 from penstock.runtime.operator import SubtaskContext, WithoutTimers
 from penstock.runtime.records import Column, Tags, column
 from penstock.runtime.slot import function_error
+from penstock.runtime.state.backend import StateBackend
 from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
 
 _SPREAD = 0x9E3779B97F4A7C15
@@ -118,6 +122,7 @@ class ChainRunner:
 
     def _transform(self, step: TransformStep, flow: Flow) -> tuple[Flow, dict[str, Flow]]:
         call = self._calls[id(step)]
+        RUNNING.operator = step.name
         rest = iter(flow.values)
         try:
             if step.kind == "map":
@@ -209,22 +214,42 @@ NO_CHUNK = ChunkName(None, 0)
 class Place:
     """Where a chain runs: its slot, and what its functions may ask for."""
 
-    def __init__(self, slot: int, parallelism: int, max_parallelism: int, parameters: dict[str, str]) -> None:
+    def __init__(self, program: Program, slot: int, parallelism: int) -> None:
         self.slot = slot
-        self.parallelism = parallelism
-        self.max_parallelism = max_parallelism
-        self.parameters = parameters
+        self.max_parallelism = program.max_parallelism
+        self._program = program
+        self._parallelism = parallelism
+        self._contexts: list[SubtaskContext] = []
 
-    def runtime(self, uid: str, name: str) -> SubtaskContext:
-        return SubtaskContext(
+    def runtime(self, uid: str, name: str, backend: StateBackend | None = None) -> SubtaskContext:
+        context = SubtaskContext(
             uid=uid,
             name=name,
             index=self.slot,
-            parallelism=self.parallelism,
+            parallelism=self._parallelism,
             max_parallelism=self.max_parallelism,
-            parameters=self.parameters,
-            backend=None,
+            parameters=self._program.parameters,
+            backend=backend,
+            attempt=self._program.attempt,
+            in_batch_mode=self._program.batch,
         )
+        self._contexts.append(context)
+        return context
+
+    # -- metrics of the functions at this place
+
+    def begin_metrics(self) -> None:
+        for context in self._contexts:
+            if context.metrics is not None:
+                context.metrics.begin()
+
+    def take_metrics(self, now: int) -> Told:
+        return {c.uid: c.metrics.take(now) for c in self._contexts if c.metrics is not None}
+
+    def roll_back_metrics(self) -> None:
+        for context in self._contexts:
+            if context.metrics is not None:
+                context.metrics.roll_back()
 
 
 class ChainContext:

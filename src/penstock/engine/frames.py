@@ -11,6 +11,8 @@ import msgspec
 import numpy as np
 
 from penstock.engine.body import unpack_body
+from penstock.engine.logs import LogLine
+from penstock.metrics.values import Told
 from penstock.runtime.records import TAG_NAMES, Column, Records, Tags
 
 SINKS = 0  # the level of bundles for the sink router
@@ -96,14 +98,19 @@ class Report(msgspec.Struct, tag=5, array_like=True):
     state_bytes: int = 0
     delta_bytes: int = 0
     seconds: dict[str, float] = {}  # where the slot's time went
+    metrics: Told = {}  # of user functions: what the batch changed
+    logs: list[LogLine] = []
 
 
 class Counted(msgspec.Struct, tag=6, array_like=True):
-    """A source task's word to the driver: how many elements it read."""
+    """A source task's word to the driver: how many elements it read, and what the functions behind it had to say."""
 
     source: int
     count: int
     seconds: float = 0.0
+    subtask: int = 0
+    metrics: Told = {}
+    logs: list[LogLine] = []
 
 
 Frame = Rows | Marks | Control | Relay | Output | Report | Counted

@@ -21,6 +21,7 @@ from penstock.engine.frames import (
     decode_bundle,
     unpack_rows,
 )
+from penstock.engine.logs import RUNNING, take_lines
 from penstock.engine.marks import ChunkMarks, assigned_timestamps
 from penstock.engine.materials import Materials, MemoryMaterials
 from penstock.engine.operators import make_operator
@@ -30,7 +31,7 @@ from penstock.errors import CheckpointError
 from penstock.runtime.batch import BatchLoop
 from penstock.runtime.channels import Channel, SplitTable, combine
 from penstock.runtime.keys import KeyTable, key_hash
-from penstock.runtime.operator import OperatorContext, SubtaskContext
+from penstock.runtime.operator import OperatorContext
 from penstock.runtime.records import Records, Tags
 from penstock.runtime.slot import Advance, Emissions, SlotLoop
 from penstock.runtime.state.backend import StateBackend, Table, Tables
@@ -73,15 +74,9 @@ class _Running:
         self.operator = make_operator(program, slot)
         self.keys = KeyTable(job.max_parallelism)
         self.backend = StateBackend(host.store, host.tables, program.uid, self.keys, job.cached)
-        runtime = SubtaskContext(
-            uid=program.uid,
-            name=program.name,
-            index=slot,
-            parallelism=program.parallelism,
-            max_parallelism=job.max_parallelism,
-            parameters=job.parameters,
-            backend=self.backend if self.operator.keyed else None,
-        )
+        self.place = Place(job, slot, program.parallelism)
+        runtime = self.place.runtime(program.uid, program.name, self.backend if self.operator.keyed else None)
+        RUNNING.operator, RUNNING.subtask = program.name, slot  # functions may log in open
         event = TimerQueue(host.store, self._table(host, "event"), self.keys)
         processing = TimerQueue(host.store, self._table(host, "processing"), self.keys)
         self.context = OperatorContext(self.backend, event, processing, runtime)
@@ -89,9 +84,8 @@ class _Running:
         self._late = 0
         traced = program.spec.kind == "materialize" or any(map(needs_origins, (program.chain, *program.side.values())))
         self.loop = (BatchLoop if job.batch else SlotLoop)(program.name, self.operator, self.context, traced)
-        place = Place(slot, program.parallelism, job.max_parallelism, job.parameters)
-        self.chain = ChainRunner(program.chain, place)
-        self.sides = {tag: ChainRunner(steps, place) for tag, steps in program.side.items()}
+        self.chain = ChainRunner(program.chain, self.place)
+        self.sides = {tag: ChainRunner(steps, self.place) for tag, steps in program.side.items()}
         for chain in (self.chain, *self.sides.values()):
             chain.watermark_hook = host.mid_stream_watermarks
             chain.open()
@@ -137,6 +131,9 @@ class LevelHost:
 
     def take_meta(self, meta: SlotMeta, cache_valid: bool) -> None:
         """Goes on from the clocks of the last committed batch, which another worker may have run."""
+        if meta.batch < self.meta.batch:  # the last batch of this host was not committed: it runs again
+            for running in self._running.values():
+                running.place.roll_back_metrics()
         self.meta = meta
         if not cache_valid:
             for running in self._running.values():
@@ -164,9 +161,12 @@ class LevelHost:
             running.context.event_timers.forget()
             running.context.processing_timers.forget()
             running.late_since_last_batch()  # what the failed attempt counted does not count
+            running.place.roll_back_metrics()
 
     def _run(self, frames: list[Frame], timestamp: int) -> None:
         clock = self._clock(frames, timestamp)
+        for running in self._running.values():
+            running.place.begin_metrics()
         batch = self.meta.batch
         self.meta.batch += 1
         counts: dict[str, int] = {}
@@ -191,6 +191,8 @@ class LevelHost:
             broadcast=dict(self.meta.broadcast),
             ended=self.meta.ended,
             marks=self._aligned_marks(),
+            metrics={u: m for r in self._running.values() for u, m in r.place.take_metrics(clock.now).items()},
+            logs=take_lines(),
         )
 
     def _aligned_marks(self) -> dict[str, dict[str, tuple[int, bool]]]:
@@ -321,6 +323,7 @@ class LevelHost:
         self.meta.watermarks[program.uid] = end
         running = self._running.get(program.number)
         if running is not None:
+            RUNNING.operator, RUNNING.subtask = program.name, self.slot
             records = self._records(
                 program, [f for f in frames if isinstance(f, Rows) and f.operator == program.number], clock
             )

@@ -12,6 +12,7 @@ import numpy as np
 from penstock.connectors.source import Chunk
 from penstock.engine.chain import Base, ChainRunner, ChunkName, Flow, Place
 from penstock.engine.frames import SINKS, Bundle, Bundles, Counted, Marks
+from penstock.engine.logs import RUNNING, take_lines
 from penstock.engine.marks import ChunkMarks, assigned_timestamps
 from penstock.engine.program import Program, SourceProgram
 from penstock.engine.steps import WatermarkStep
@@ -25,7 +26,7 @@ class Mapper:
     def __init__(self, program: Program, source: SourceProgram, subtask: int) -> None:
         self._program = program
         self._source = source
-        place = Place(subtask % program.parallelism, program.parallelism, program.max_parallelism, program.parameters)
+        place = Place(program, subtask % program.parallelism, program.parallelism)
         self._place = place
         self._chain = ChainRunner(source.chain, place)
         self._chain.watermark_hook = self._watermarks
@@ -38,11 +39,17 @@ class Mapper:
     def close(self) -> None:
         self._chain.close()
 
+    def roll_back(self) -> None:
+        """What the last task measured does not count: its batch failed."""
+        self._place.roll_back_metrics()
+
     def run(self, task: Any, waiting: list[str]) -> Iterator[Bundle]:
         """All bundles of one task: elements as they come, marks and counts at the end."""
         self._marks.clear()
         self._generators.clear()
         self._starts.clear()
+        RUNNING.operator, RUNNING.subtask = self._source.name, self._place.slot
+        self._place.begin_metrics()
         out = Bundles()
         transient: set[str] = set()
         count = 0
@@ -53,9 +60,12 @@ class Mapper:
                 transient.add(chunk.split)
             self._starts.setdefault(chunk.split, chunk.start)
             self._run(chunk, out)
+            RUNNING.operator = self._source.name
             yield from out.take_full()
         self._tell(waiting, transient, out)
-        out.add(SINKS, self._place.slot, Counted(self._source.number, count, time.perf_counter() - began))
+        metrics = self._place.take_metrics(int(time.time() * 1000))
+        spent, slot = time.perf_counter() - began, self._place.slot
+        out.add(SINKS, slot, Counted(self._source.number, count, spent, slot, metrics, take_lines()))
         yield from out.take_all()
 
     def _run(self, chunk: Chunk, out: Bundles) -> None:

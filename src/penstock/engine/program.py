@@ -83,6 +83,7 @@ class Program:
     depth: int
     cached: bool = False  # decoded state outlives a batch in its worker: the hashmap backend
     batch: bool = False  # batch mode: all input in one batch, key by key (time.md 9)
+    attempt: int = 0  # how often the job was restarted
 
     def operators_at(self, level: int) -> list[OperatorProgram]:
         return [o for o in self.operators if o.level == level]

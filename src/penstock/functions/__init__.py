@@ -1,38 +1,48 @@
 """Contracts that users write against."""
 
 from penstock.functions.context import (
+    BaseBroadcastContext,
     BroadcastContext,
+    BroadcastOnTimerContext,
+    KeyedBroadcastContext,
     KeyedContext,
+    KeyedReadOnlyBroadcastContext,
     OnTimerContext,
     ProcessContext,
     ReadOnlyBroadcastContext,
-    RuntimeContext,
     TimeDomain,
     TimerService,
 )
 from penstock.functions.function import (
     AggregateFunction,
-    BroadcastProcessFunction,
     CoFlatMapFunction,
     CoMapFunction,
-    CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
-    KeyedBroadcastProcessFunction,
-    KeyedCoProcessFunction,
-    KeyedProcessFunction,
     KeySelector,
     MapFunction,
     Partitioner,
-    ProcessFunction,
     ReduceFunction,
 )
 from penstock.functions.output_tag import OutputTag
+from penstock.functions.process_function import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    CoProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+    KeyedProcessFunction,
+    ProcessFunction,
+)
+from penstock.functions.runtime_context import KeyedStateStore, RuntimeContext
 
 __all__ = [
     "AggregateFunction",
+    "BaseBroadcastContext",
+    "BaseBroadcastProcessFunction",
     "BroadcastContext",
+    "BroadcastOnTimerContext",
     "BroadcastProcessFunction",
     "CoFlatMapFunction",
     "CoMapFunction",
@@ -41,10 +51,13 @@ __all__ = [
     "FlatMapFunction",
     "Function",
     "KeySelector",
+    "KeyedBroadcastContext",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedContext",
     "KeyedProcessFunction",
+    "KeyedReadOnlyBroadcastContext",
+    "KeyedStateStore",
     "MapFunction",
     "OnTimerContext",
     "OutputTag",

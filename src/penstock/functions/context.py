@@ -1,37 +1,17 @@
-"""What a function is handed while it runs: contexts, timers, and the runtime around it."""
+"""What a function is handed with each element and timer."""
 
 from __future__ import annotations
 
 import random
 import uuid
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from penstock.functions.output_tag import OutputTag
-from penstock.state import (
-    AggregatingState,
-    AggregatingStateDescriptor,
-    BroadcastState,
-    ListState,
-    ListStateDescriptor,
-    MapState,
-    MapStateDescriptor,
-    ReadOnlyBroadcastState,
-    ReducingState,
-    ReducingStateDescriptor,
-    ValueState,
-    ValueStateDescriptor,
-)
+from penstock.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState, StateDescriptor
 
-__all__ = [
-    "KeyedContext",
-    "OnTimerContext",
-    "OutputTag",
-    "ProcessContext",
-    "RuntimeContext",
-    "TimeDomain",
-    "TimerService",
-]
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class TimeDomain:
@@ -94,49 +74,53 @@ class OnTimerContext(KeyedContext):
     def time_domain(self) -> int: ...
 
 
-class BroadcastContext(ProcessContext):
+class BaseBroadcastContext(ABC):
+    """What both sides of a broadcast process function may ask for."""
+
+    @abstractmethod
+    def timestamp(self) -> int | None: ...
+
+    @abstractmethod
+    def current_processing_time(self) -> int: ...
+
+    @abstractmethod
+    def current_watermark(self) -> int: ...
+
+
+class BroadcastContext(BaseBroadcastContext):
     """The context of an element of the broadcast side."""
 
     @abstractmethod
-    def get_broadcast_state(self, descriptor: MapStateDescriptor) -> BroadcastState: ...
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]: ...
 
 
-class ReadOnlyBroadcastContext(ProcessContext):
+class ReadOnlyBroadcastContext(BaseBroadcastContext):
     """The context of an element of the other side."""
 
     @abstractmethod
-    def get_broadcast_state(self, descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState: ...
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]: ...
 
 
-class RuntimeContext(ABC):
-    """The surroundings of a function, given to `open`."""
-
-    @abstractmethod
-    def get_task_name(self) -> str: ...
+class KeyedBroadcastContext(BroadcastContext):
+    """The context of an element of the broadcast side beside a keyed stream."""
 
     @abstractmethod
-    def get_index_of_this_subtask(self) -> int: ...
+    def apply_to_keyed_state(self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]) -> None:
+        """Calls function(key, state) for each key of this subtask that has the state (Flink's `applyToKeyedState`)."""
+
+
+class KeyedReadOnlyBroadcastContext(ReadOnlyBroadcastContext):
+    """The context of an element of a keyed stream beside a broadcast one."""
 
     @abstractmethod
-    def get_number_of_parallel_subtasks(self) -> int: ...
+    def get_current_key(self) -> Any: ...
 
     @abstractmethod
-    def get_max_number_of_parallel_subtasks(self) -> int: ...
+    def timer_service(self) -> TimerService: ...
+
+
+class BroadcastOnTimerContext(KeyedReadOnlyBroadcastContext):
+    """The context of a firing timer beside a broadcast stream."""
 
     @abstractmethod
-    def get_job_parameter(self, key: str, default_value: str) -> str: ...
-
-    @abstractmethod
-    def get_state(self, descriptor: ValueStateDescriptor) -> ValueState[Any]: ...
-
-    @abstractmethod
-    def get_list_state(self, descriptor: ListStateDescriptor) -> ListState[Any]: ...
-
-    @abstractmethod
-    def get_map_state(self, descriptor: MapStateDescriptor) -> MapState: ...
-
-    @abstractmethod
-    def get_reducing_state(self, descriptor: ReducingStateDescriptor) -> ReducingState[Any]: ...
-
-    @abstractmethod
-    def get_aggregating_state(self, descriptor: AggregatingStateDescriptor) -> AggregatingState: ...
+    def time_domain(self) -> int: ...

@@ -1,19 +1,30 @@
-"""Functions that users write. Each has `open` and `close`; a plain callable may stand wherever a class may."""
+"""Functions that users write. Each has `open` and `close`; a plain callable may stand wherever a class has one method.
+
+They are generic in what goes in and what comes out, as in Flink's Java API: `MapFunction[str, int]`. The parameters may be
+left out.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Generic
 
-from penstock.functions.context import (
-    BroadcastContext,
-    KeyedContext,
-    OnTimerContext,
-    ProcessContext,
-    ReadOnlyBroadcastContext,
-    RuntimeContext,
-)
+from typing_extensions import TypeVar
+
+from penstock.functions.output_tag import OutputTag
+from penstock.functions.runtime_context import RuntimeContext
+
+IN = TypeVar("IN", contravariant=True, default=Any)
+IN1 = TypeVar("IN1", contravariant=True, default=Any)
+IN2 = TypeVar("IN2", contravariant=True, default=Any)
+OUT = TypeVar("OUT", covariant=True, default=Any)
+KEY = TypeVar("KEY", contravariant=True, default=Any)
+SELECTED = TypeVar("SELECTED", covariant=True, default=Any)
+ACC = TypeVar("ACC", default=Any)
+T = TypeVar("T", default=Any)
+
+Yields = Iterable[T | tuple[OutputTag[Any], Any]] | None  # what a process function gives: elements and tagged elements
 
 
 class Function:
@@ -26,145 +37,79 @@ class Function:
         """Called after the last element."""
 
 
-class MapFunction(Function, ABC):
+class MapFunction(Function, ABC, Generic[IN, OUT]):
     """One element in, one element out."""
 
     @abstractmethod
-    def map(self, value: Any) -> Any: ...
+    def map(self, value: IN) -> OUT: ...
 
 
-class FlatMapFunction(Function, ABC):
+class FlatMapFunction(Function, ABC, Generic[IN, OUT]):
     """One element in, any number out."""
 
     @abstractmethod
-    def flat_map(self, value: Any) -> Iterable[Any] | None: ...
+    def flat_map(self, value: IN) -> Iterable[OUT] | None: ...
 
 
-class FilterFunction(Function, ABC):
+class FilterFunction(Function, ABC, Generic[IN]):
     """Keeps the elements for which it returns True."""
 
     @abstractmethod
-    def filter(self, value: Any) -> bool: ...
+    def filter(self, value: IN) -> bool: ...
 
 
-class ReduceFunction(Function, ABC):
+class ReduceFunction(Function, ABC, Generic[T]):
     """Combines two elements into one of the same type."""
 
     @abstractmethod
-    def reduce(self, value1: Any, value2: Any) -> Any: ...
+    def reduce(self, value1: T, value2: T) -> T: ...
 
 
-class AggregateFunction(Function, ABC):
+class AggregateFunction(Function, ABC, Generic[IN, ACC, OUT]):
     """Keeps an accumulator over elements."""
 
     @abstractmethod
-    def create_accumulator(self) -> Any: ...
+    def create_accumulator(self) -> ACC: ...
 
     @abstractmethod
-    def add(self, value: Any, accumulator: Any) -> Any: ...
+    def add(self, value: IN, accumulator: ACC) -> ACC: ...
 
     @abstractmethod
-    def get_result(self, accumulator: Any) -> Any: ...
+    def get_result(self, accumulator: ACC) -> OUT: ...
 
     @abstractmethod
-    def merge(self, acc_a: Any, acc_b: Any) -> Any: ...
+    def merge(self, acc_a: ACC, acc_b: ACC) -> ACC: ...
 
 
-class KeySelector(Function, ABC):
+class KeySelector(Function, ABC, Generic[IN, SELECTED]):
     """Gives an element its key."""
 
     @abstractmethod
-    def get_key(self, value: Any) -> Any: ...
+    def get_key(self, value: IN) -> SELECTED: ...
 
 
-class Partitioner(ABC):
+class Partitioner(Function, ABC, Generic[KEY]):
     """Chooses the subtask of a key."""
 
     @abstractmethod
-    def partition(self, key: Any, num_partitions: int) -> int: ...
+    def partition(self, key: KEY, num_partitions: int) -> int: ...
 
 
-class CoMapFunction(Function, ABC):
-    """One element of either stream in, one out."""
-
-    @abstractmethod
-    def map1(self, value: Any) -> Any: ...
+class CoMapFunction(Function, ABC, Generic[IN1, IN2, OUT]):
+    """One element of either stream in, one out; None stands for no element."""
 
     @abstractmethod
-    def map2(self, value: Any) -> Any: ...
+    def map1(self, value: IN1) -> OUT | None: ...
+
+    @abstractmethod
+    def map2(self, value: IN2) -> OUT | None: ...
 
 
-class CoFlatMapFunction(Function, ABC):
+class CoFlatMapFunction(Function, ABC, Generic[IN1, IN2, OUT]):
     """One element of either stream in, any number out."""
 
     @abstractmethod
-    def flat_map1(self, value: Any) -> Iterable[Any] | None: ...
+    def flat_map1(self, value: IN1) -> Iterable[OUT] | None: ...
 
     @abstractmethod
-    def flat_map2(self, value: Any) -> Iterable[Any] | None: ...
-
-
-class ProcessFunction(Function, ABC):
-    """Sees every element with its timestamp and watermark."""
-
-    @abstractmethod
-    def process_element(self, value: Any, ctx: ProcessContext) -> Iterable[Any] | None: ...
-
-
-class KeyedProcessFunction(Function, ABC):
-    """Sees every element with its key; has keyed state and timers."""
-
-    @abstractmethod
-    def process_element(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None: ...
-
-    def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Iterable[Any] | None:
-        """Called when a timer of the key fires."""
-        return None
-
-
-class CoProcessFunction(Function, ABC):
-    """Sees the elements of two streams."""
-
-    @abstractmethod
-    def process_element1(self, value: Any, ctx: ProcessContext) -> Iterable[Any] | None: ...
-
-    @abstractmethod
-    def process_element2(self, value: Any, ctx: ProcessContext) -> Iterable[Any] | None: ...
-
-
-class KeyedCoProcessFunction(Function, ABC):
-    """Sees the elements of two streams by key; has keyed state and timers."""
-
-    @abstractmethod
-    def process_element1(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None: ...
-
-    @abstractmethod
-    def process_element2(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None: ...
-
-    def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Iterable[Any] | None:
-        """Called when a timer of the key fires."""
-        return None
-
-
-class BroadcastProcessFunction(Function, ABC):
-    """Sees a stream beside a broadcast one."""
-
-    @abstractmethod
-    def process_element(self, value: Any, ctx: ReadOnlyBroadcastContext) -> Iterable[Any] | None: ...
-
-    @abstractmethod
-    def process_broadcast_element(self, value: Any, ctx: BroadcastContext) -> Iterable[Any] | None: ...
-
-
-class KeyedBroadcastProcessFunction(Function, ABC):
-    """Sees a keyed stream beside a broadcast one; has keyed state and timers."""
-
-    @abstractmethod
-    def process_element(self, value: Any, ctx: ReadOnlyBroadcastContext) -> Iterable[Any] | None: ...
-
-    @abstractmethod
-    def process_broadcast_element(self, value: Any, ctx: BroadcastContext) -> Iterable[Any] | None: ...
-
-    def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Iterable[Any] | None:
-        """Called when a timer of the key fires."""
-        return None
+    def flat_map2(self, value: IN2) -> Iterable[OUT] | None: ...

@@ -71,6 +71,12 @@ class JobGraph:
                     "stages of one query the same number of partitions, so an operator can have less but not more: "
                     "raise the job's parallelism with env.set_parallelism().",
                 )
+            if node.max_parallelism not in (None, self.max_parallelism):
+                raise PlanError(
+                    "MAX_PARALLELISM",
+                    f"Operator '{node.name}' wants max parallelism {node.max_parallelism}, and the job has "
+                    f"{self.max_parallelism}. All operators share the job's key groups: call env.set_max_parallelism().",
+                )
         if self.max_parallelism < self.parallelism:
             raise PlanError(
                 "MAX_PARALLELISM",

@@ -16,6 +16,7 @@ from penstock.plan.nodes import (
     OperatorNode,
     PartitionNode,
     SourceNode,
+    TransformNode,
     WatermarkNode,
 )
 
@@ -58,14 +59,32 @@ def cut(graph: JobGraph) -> Levels:
 def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
     """Gives a partitioning that no operator reads an operator of its own, and a generator with memory its split host.
 
-    ``rebalance().map(f)`` becomes ``rebalance() -> exchange operator -> map(f)``.
+    ``rebalance().map(f)`` becomes ``rebalance() -> exchange operator -> map(f)``, and so does ``map(f)`` when it wants another
+    parallelism than the step before it has.
     """
     nodes: list[Node] = []
     renamed: dict[int, int] = {}
     fresh = max((n.id for n in graph.nodes), default=0)
+    widths: dict[int, int] = {}  # subtasks of each step
     for original in graph.nodes:
         node = _rewired(original, renamed)
+        if isinstance(node, TransformNode) and any(widths[i] != (node.parallelism or widths[i]) for i in node.inputs):
+            fresh += 2
+            spread = PartitionNode(
+                id=fresh - 1, name="rebalance", uid=f"{node.uid}#spread", inputs=node.inputs, kind="rebalance"
+            )
+            exchange = OperatorNode(
+                id=fresh,
+                name=spread.name,
+                uid=f"{node.uid}#exchange",
+                inputs=(spread.id,),
+                parallelism=node.parallelism,
+                spec=ExchangeSpec(),
+            )
+            nodes += [spread, exchange]
+            node = replace(node, inputs=(exchange.id,))
         nodes.append(node)
+        widths[node.id] = _width(node, graph, widths)
         if isinstance(node, WatermarkNode) and needs_split_host(node):
             fresh += 2
             by_split = PartitionNode(
@@ -80,6 +99,7 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
             )
             nodes[-1:] = [by_split, host]
             renamed[node.id] = host.id
+            widths[host.id] = graph.parallelism
         if isinstance(node, PartitionNode) and not all(
             isinstance(c, OperatorNode) for c in graph.consumers.get(original.id, [])
         ):
@@ -94,12 +114,22 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
             )
             nodes.append(operator)
             renamed[node.id] = operator.id
+            widths[operator.id] = operator.parallelism or graph.parallelism
     return JobGraph(graph.name, tuple(nodes), graph.parallelism, graph.max_parallelism, graph.parameters)
 
 
 def needs_split_host(node: WatermarkNode) -> bool:
     generator = node.strategy.generator
     return node.strategy.kind == "custom" and generator is not None and not getattr(generator, "per_batch", False)
+
+
+def _width(node: Node, graph: JobGraph, widths: dict[int, int]) -> int:
+    """How many subtasks a step runs in: steps of a chain in those of its root."""
+    if isinstance(node, TransformNode) and node.parallelism is not None:
+        return node.parallelism
+    if isinstance(node, (SourceNode, OperatorNode, PartitionNode)):
+        return graph.parallelism if isinstance(node, SourceNode) else node.parallelism or graph.parallelism
+    return max((widths[i] for i in node.inputs), default=graph.parallelism)
 
 
 def _narrowest(graph: JobGraph, partition: Node) -> int | None:

@@ -18,6 +18,8 @@ class Node:
     inputs: tuple[int, ...] = ()
     parallelism: int | None = None
     line: str = ""  # where in the user's program it was made
+    description: str = ""
+    max_parallelism: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

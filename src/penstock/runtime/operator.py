@@ -11,6 +11,8 @@ import xxhash
 
 from penstock.errors import StateError, TimeError
 from penstock.functions import OnTimerContext, RuntimeContext, TimerService
+from penstock.metrics import MetricGroup
+from penstock.metrics.registry import SubtaskMetrics
 from penstock.runtime.state.backend import StateBackend
 from penstock.runtime.timers import Timer, TimerQueue
 from penstock.state import StateDescriptor
@@ -140,6 +142,8 @@ class SubtaskContext(RuntimeContext):
         max_parallelism: int,
         parameters: dict[str, str],
         backend: StateBackend | None,
+        attempt: int = 0,
+        in_batch_mode: bool = False,
     ) -> None:
         self.uid = uid
         self._name = name
@@ -148,9 +152,23 @@ class SubtaskContext(RuntimeContext):
         self._max_parallelism = max_parallelism
         self._parameters = parameters
         self._backend = backend
+        self._attempt = attempt
+        self.in_batch_mode = in_batch_mode  # all input is there at once, so only final results are emitted
+        self.metrics: SubtaskMetrics | None = None  # once the function asks for them
 
     def get_task_name(self) -> str:
         return self._name
+
+    def get_task_name_with_subtasks(self) -> str:
+        return f"{self._name} ({self._index + 1}/{self._parallelism})#{self._attempt}"
+
+    def get_attempt_number(self) -> int:
+        return self._attempt
+
+    def get_metrics_group(self) -> MetricGroup:
+        if self.metrics is None:
+            self.metrics = SubtaskMetrics(self._name)
+        return self.metrics.group()
 
     def get_index_of_this_subtask(self) -> int:
         return self._index
@@ -164,13 +182,13 @@ class SubtaskContext(RuntimeContext):
     def get_job_parameter(self, key: str, default_value: str) -> str:
         return self._parameters.get(key, default_value)
 
-    def _state(self, descriptor: StateDescriptor) -> Any:
+    def _state(self, state_descriptor: StateDescriptor) -> Any:
         if self._backend is None:
             raise StateError(
                 "STATE_WITHOUT_KEY",
-                f"Operator '{self._name}' asks for state '{descriptor.name}', and its stream has no key. Call key_by first.",
+                f"Operator '{self._name}' asks for state '{state_descriptor.name}', and its stream has no key. Call key_by first.",
             )
-        return self._backend.handle(descriptor)
+        return self._backend.handle(state_descriptor)
 
     get_state = get_list_state = get_map_state = get_reducing_state = get_aggregating_state = _state
 

@@ -30,6 +30,7 @@ class HostSettings(msgspec.Struct, frozen=True):
     policy: FoldPolicy
     materialized: str
     initial: str
+    run_folder: str = ""
 
 
 class SparkMap:
@@ -83,11 +84,12 @@ class SlotProcessor(StatefulProcessor):
             else:
                 meta = SlotMeta() if initial is None else initial.meta
             token = b"" if header is None else header.token
-            host = worker.host_of(
-                self._key, self._program, self._level, slot, view, meta, token, self._settings.materialized
-            )
-            with worker.no_garbage_collection():
-                out = host.run(bundles, timestamp)
+            with worker.heard_logs(self._settings.run_folder):
+                host = worker.host_of(
+                    self._key, self._program, self._level, slot, view, meta, token, self._settings.materialized
+                )
+                with worker.no_garbage_collection():
+                    out = host.run(bundles, timestamp)
             clock.append(time.perf_counter())
             committed = log.commit(host.store.take_changes(), _meta_encode(host.meta))
         finally:

@@ -26,6 +26,7 @@ class Written(WriterCommitMessage):
 
     prepared: dict[int, Any] = field(default_factory=dict)
     reports: list[bytes] = field(default_factory=list)
+    told: list[bytes] = field(default_factory=list)  # metrics and log lines of functions behind sources
     counted: dict[int, int] = field(default_factory=dict)
     outputs: dict[int, int] = field(default_factory=dict)
     mapping: float = 0.0
@@ -57,6 +58,8 @@ class RouterWriter(DataSourceStreamArrowWriter):
                         elif isinstance(frame, Counted):
                             message.counted[frame.source] = message.counted.get(frame.source, 0) + frame.count
                             message.mapping += frame.seconds
+                            if frame.metrics or frame.logs:
+                                message.told.append(msgspec.json.encode(frame))
             for number, writer in writers.items():
                 if (prepared := writer.prepare()) is not None:
                     message.prepared[number] = prepared
@@ -90,6 +93,11 @@ class RouterWriter(DataSourceStreamArrowWriter):
             prepared = [m.prepared[number] for m in written if number in m.prepared]
             letters[number] = sink.commit(batchId, prepared) or []
         folder.post(batchId, letters)
+        behind_sources = [msgspec.json.decode(t, type=Counted) for m in written for t in m.told]
+        folder.add_metrics(
+            batchId, [(c.subtask, c.metrics) for c in behind_sources] + [(r.slot, r.metrics) for r in reports]
+        )
+        folder.tell_logs([line for frame in (*behind_sources, *reports) for line in frame.logs])
         folder.tell_report(_summary(batchId, written, reports))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

@@ -9,10 +9,24 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import time
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import msgspec
+
+from penstock.engine.logs import LogLine
+from penstock.metrics import JobMetrics
+from penstock.metrics.values import Told
+
+
+class _Measured(msgspec.Struct):
+    """Metrics up to a batch, and before it: a batch that is committed again replaces what it told before."""
+
+    batch: int
+    before: JobMetrics
+    after: JobMetrics
 
 from penstock.spark.reports import Reports
 
@@ -25,7 +39,8 @@ class RunFolder:
         self.reports = Reports(self.path)
 
     def create(self, key: str, program: bytes, facts: dict[str, Any]) -> None:
-        (self.path / "mail").mkdir(parents=True, exist_ok=True)
+        for name in ("mail", "logs"):
+            (self.path / name).mkdir(parents=True, exist_ok=True)
         (self.path / "program").write_bytes(program)
         self._write("facts", {**facts, "key": key})
 
@@ -71,6 +86,51 @@ class RunFolder:
     def report(self) -> dict[str, Any] | None:
         report: dict[str, Any] | None = self._read("report")
         return report
+
+    # -- what user functions measure and log
+
+    def add_metrics(self, batch: int, told: list[tuple[int, Told]]) -> None:
+        """Adds a committed batch's metrics, by subtask, to the totals of the run."""
+        known = self._measured()
+        if known is None and not any(metrics for _, metrics in told):
+            return
+        before = JobMetrics() if known is None else known.before if known.batch == batch else known.after
+        after = msgspec.convert(msgspec.to_builtins(before), JobMetrics, strict=False)
+        after.add(told)
+        temporary = self.path / f".metrics.{os.getpid()}"
+        temporary.write_bytes(msgspec.json.encode(_Measured(batch, before, after)))
+        os.replace(temporary, self.path / "metrics")
+
+    def _measured(self) -> _Measured | None:
+        try:
+            return msgspec.json.decode((self.path / "metrics").read_bytes(), type=_Measured)
+        except OSError:
+            return None
+
+    def metrics(self) -> JobMetrics:
+        """The metrics of all batches of this run."""
+        known = self._measured()
+        return JobMetrics() if known is None else known.after
+
+    def takes_logs(self) -> bool:
+        """Whether this process can leave log lines here: an executor on another machine cannot."""
+        return (self.path / "logs").is_dir()
+
+    def tell_logs(self, lines: list[LogLine]) -> None:
+        """Leaves log lines for the program."""
+        if lines:
+            name = f"{time.time_ns():020d}-{os.getpid()}"
+            temporary = self.path / f".logs.{name}"
+            temporary.write_bytes(msgspec.json.encode(lines))
+            os.replace(temporary, self.path / "logs" / name)
+
+    def take_logs(self) -> list[LogLine]:
+        """Log lines not read yet."""
+        lines: list[LogLine] = []
+        for file in sorted((self.path / "logs").iterdir()):
+            lines += msgspec.json.decode(file.read_bytes(), type=list[LogLine])
+            file.unlink()
+        return lines
 
     def post(self, batch: int, letters: dict[int, list[Any]]) -> None:
         """What sinks have for the program, once per batch."""

@@ -46,6 +46,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, folder: RunFolder, number: int) -> None:
         self._folder: RunFolder | None = folder
+        self._run_folder = str(folder.path)
         self._number = number
         self._key, self._data = folder.program()
         program = unpickle_program(self._data)
@@ -95,8 +96,8 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TaskPartition)
-        mapper = worker.mapper_of(self._key, self._data, self._number, partition.value)
-        with worker.no_garbage_collection():
+        with worker.heard_logs(self._run_folder), worker.no_garbage_collection():
+            mapper = worker.mapper_of(self._key, self._data, self._number, partition.value)
             yield from to_arrow(mapper.run(partition.task, partition.waiting), self._parallelism)
 
     def commit(self, end: dict[str, Any]) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import atexit
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import msgspec
 
 from penstock.engine.host import LevelHost, SlotMeta
+from penstock.engine.logs import catching
 from penstock.engine.mapper import Mapper
 from penstock.engine.materials import FileMaterials
 from penstock.engine.program import Program
 from penstock.runtime.store import Store
 from penstock.spark.pickling import unpickle_program
+from penstock.spark.run_folder import RunFolder
 from penstock.spark.working_copy import CopyView, WorkingCopy
 
 _programs: dict[str, Program] = {}
@@ -83,6 +85,12 @@ def _forget_all() -> None:
 
 
 atexit.register(_forget_all)
+
+
+def heard_logs(run_folder: str) -> AbstractContextManager[object]:
+    """Catches what functions log: for the run's folder where that is on this machine, else for the batch's report."""
+    folder = RunFolder(run_folder)
+    return catching(folder.tell_logs if folder.takes_logs() else None)
 
 
 @contextmanager

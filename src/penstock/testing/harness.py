@@ -17,9 +17,11 @@ from penstock.connectors.scripted import At, Mark, Step
 from penstock.connectors.source import Offset
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.engine.frames import Control, Marks
+from penstock.engine.logs import LogLine
 from penstock.engine.program import build
 from penstock.errors import PlanError
 from penstock.functions import OutputTag
+from penstock.metrics import JobMetrics
 from penstock.testing.collected import Collected
 from penstock.testing.local import LocalJob, Planned
 from penstock.testing.push import Inbox, Item
@@ -281,6 +283,16 @@ class Harness:
         self._ended = False
         self.begin_run()
         return self
+
+    @property
+    def metrics(self) -> JobMetrics:
+        """What the pipeline's functions measured in the batches so far; failed batches do not count."""
+        return self.job.metrics
+
+    @property
+    def logs(self) -> list[LogLine]:
+        """What the pipeline's functions logged, with operator and subtask; in failed batches too."""
+        return self.job.logs
 
     # -- life
 

@@ -15,6 +15,7 @@ from penstock.engine.frames import (
     Bundle,
     Bundles,
     Control,
+    Counted,
     Marks,
     Output,
     Report,
@@ -23,10 +24,13 @@ from penstock.engine.frames import (
     unpack_tags,
 )
 from penstock.engine.host import LevelHost, SlotMeta
+from penstock.engine.logs import LogLine, catching
 from penstock.engine.mapper import Mapper
 from penstock.engine.program import Program
 from penstock.engine.reports import compare_broadcast
 from penstock.engine.rescale import SlotState, rescale
+from penstock.metrics import JobMetrics
+from penstock.metrics.values import Told
 from penstock.runtime.store import MemoryBase, Store
 
 Planned = tuple[int, Any, list[str]]  # source, task, splits with unread data
@@ -53,11 +57,14 @@ class LocalJob:
         self._mappers: dict[tuple[int, int], Mapper] = {}
         self.reports: list[Report] = []
         self.late_records = 0
+        self.metrics = JobMetrics()
+        self.logs: list[LogLine] = []  # of failed batches too
         self.batch = 0
         self.after_slot: Callable[[int, int], None] | None = None  # called with level and slot; may fail the batch
-        for level in range(1, program.depth + 1):
-            for slot in range(program.parallelism):
-                self._open(level, slot, SlotState(SlotMeta(), {}))
+        with catching(self.logs.extend):
+            for level in range(1, program.depth + 1):
+                for slot in range(program.parallelism):
+                    self._open(level, slot, SlotState(SlotMeta(), {}))
 
     def _copy(self) -> Program:
         copy: Program = cloudpickle.loads(self._pickled)
@@ -75,17 +82,22 @@ class LocalJob:
     ) -> list[list[Any]]:
         """One batch; what each sink's commit gives back. `marks` are watermarks that no source task speaks of."""
         metas = {at: msgspec.msgpack.encode(host.meta) for at, host in self._hosts.items()}
-        try:
-            bundles = [*self._map(planned), *self._tell(control, marks)]
-            for level in range(1, self.program.depth + 1):
-                bundles = self._level(level, bundles, timestamp)
-            reports = [host.report for host in self._hosts.values() if host.report is not None]
-            compare_broadcast(reports)
-            committed = self._sink(bundles)
-        except BaseException:
-            for at, host in self._hosts.items():
-                host._roll_back(metas[at])
-            raise
+        with catching(self.logs.extend):
+            try:
+                bundles = [*self._map(planned), *self._tell(control, marks)]
+                for level in range(1, self.program.depth + 1):
+                    bundles = self._level(level, bundles, timestamp)
+                reports = [host.report for host in self._hosts.values() if host.report is not None]
+                compare_broadcast(reports)
+                committed, counted = self._sink(bundles)
+            except BaseException:
+                for at, host in self._hosts.items():
+                    host._roll_back(metas[at])
+                for mapper in self._mappers.values():
+                    mapper.roll_back()
+                raise
+        told: list[tuple[int, Told]] = [(c.subtask, c.metrics) for c in counted]
+        self.metrics.add(told + [(r.slot, r.metrics) for r in reports])
         for at, host in self._hosts.items():
             self._bases[at].apply(host.store.take_changes())
         self.reports = reports
@@ -129,8 +141,9 @@ class LocalJob:
                 self.after_slot(level, slot)
         return result
 
-    def _sink(self, bundles: list[Bundle]) -> list[list[Any]]:
-        frames = [f for _, _, blob in bundles for f in decode_bundle(blob) if isinstance(f, Output)]
+    def _sink(self, bundles: list[Bundle]) -> tuple[list[list[Any]], list[Counted]]:
+        came = [f for _, _, blob in bundles for f in decode_bundle(blob)]
+        frames = [f for f in came if isinstance(f, Output)]
         committed = []
         for number, sink in enumerate(self.program.sinks):
             writer = sink.writer(WriteTask(self.batch, 0, "0"))
@@ -140,7 +153,7 @@ class LocalJob:
                     writer.write(unpack_body(frame.body)[1], unpack_column(frame.timestamps), tags)
             message = writer.prepare()
             committed.append(sink.commit(self.batch, [] if message is None else [message]) or [])
-        return committed
+        return committed, [f for f in came if isinstance(f, Counted)]
 
     # -- what can be looked at
 

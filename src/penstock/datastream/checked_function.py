@@ -1,0 +1,24 @@
+"""Functions that users pass, checked where they are passed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import PlanError
+from penstock.functions import Function
+
+
+def check_function(method: str, found: Any, *kinds: type, or_callable: bool = False, hint: str = "") -> None:
+    """Refuses what a method cannot call: neither of the kinds, nor (where one may stand) a plain function.
+
+    >>> check_function("map", len, Function, or_callable=True)
+    """
+    if isinstance(found, kinds):
+        return
+    if isinstance(found, type) and issubclass(found, Function):
+        hint = f"make one: {method}({found.__name__}(...))"
+    elif or_callable and callable(found) and not isinstance(found, Function):
+        return
+    expected = " or ".join([*(f"a {kind.__name__}" for kind in kinds), *(["a plain function"] if or_callable else [])])
+    what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+    raise PlanError("FUNCTION_TYPE", f"{method}() got {what}; it takes {expected}{'; ' + hint if hint else ''}.")

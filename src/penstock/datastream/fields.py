@@ -1,0 +1,143 @@
+"""Fields of elements, by position or name: projection, and the rolling aggregates of one field."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import operator
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from penstock.errors import PlanError
+from penstock.functions import ReduceFunction
+
+Take = Callable[[Any], Any]
+Put = Callable[[Any, Any], Any]
+
+
+class Projection:
+    """Some fields of a tuple.
+
+    >>> Projection(2, 0)(("a", "b", "c"))
+    ('c', 'a')
+    """
+
+    def __init__(self, *indexes: int) -> None:
+        if not indexes or not all(isinstance(i, int) and i >= 0 for i in indexes):
+            raise PlanError(
+                "FIELD_POSITION", f"project() got {indexes!r}; it takes the positions of fields, from 0: project(2, 0)."
+            )
+        self._indexes = indexes
+
+    def __call__(self, value: Any) -> tuple[Any, ...]:
+        return tuple([value[i] for i in self._indexes])
+
+
+class AccumulateType(Enum):
+    """The rolling aggregates."""
+
+    MIN = 1
+    MAX = 2
+    MIN_BY = 3
+    MAX_BY = 4
+    SUM = 5
+
+
+class FieldAggregate(ReduceFunction[Any]):
+    """A rolling aggregate of one field: `sum`, `min` and `max` change the field in the first element, `min_by` and
+    `max_by` keep the whole element.
+
+    >>> FieldAggregate(AccumulateType.SUM, 1).reduce(("a", 1), ("b", 2))
+    ('a', 3)
+    >>> FieldAggregate(AccumulateType.MAX_BY, 1).reduce(("a", 1), ("b", 2))
+    ('b', 2)
+    """
+
+    def __init__(self, kind: AccumulateType, position: int | str) -> None:
+        if not isinstance(position, int | str):
+            raise PlanError(
+                "FIELD_POSITION",
+                f"{kind.name.lower()}() got {position!r}; it takes the position of a field (an int) or its name (a str).",
+            )
+        self._kind = kind
+        self._position = position
+        self._reduce: Callable[[Any, Any], Any] | None = None
+
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        if self._reduce is None:  # elements of a stream are of one type: how to reduce them is found out once
+            self._reduce = self._reducer(value2)
+        return self._reduce(value1, value2)
+
+    def _reducer(self, value: Any) -> Callable[[Any, Any], Any]:
+        kind = self._kind
+        take, put = _access(value, self._position)
+        if kind is AccumulateType.MIN_BY:
+            return lambda a, b: b if take(b) < take(a) else a
+        if kind is AccumulateType.MAX_BY:
+            return lambda a, b: b if take(b) > take(a) else a
+        if kind is AccumulateType.SUM:
+            return lambda a, b: put(a, take(a) + take(b))
+        if kind is AccumulateType.MIN:
+            return lambda a, b: put(a, take(b)) if take(b) < take(a) else a
+        return lambda a, b: put(a, take(b)) if take(b) > take(a) else a
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_reduce": None}
+
+
+def _access(value: Any, position: int | str) -> tuple[Take, Put]:
+    """How to read a field of such a value, and how to make a value with another field."""
+    if isinstance(value, tuple):
+        at = _position_in(value, position)
+        remake = getattr(value, "_make", tuple)
+        return operator.itemgetter(at), lambda v, f: remake((*v[:at], f, *v[at + 1 :]))
+    if dataclasses.is_dataclass(value) or isinstance(value, msgspec.Struct):
+        name = _name_in(value, position)
+        change = msgspec.structs.replace if isinstance(value, msgspec.Struct) else dataclasses.replace
+        return operator.attrgetter(name), lambda v, f: change(v, **{name: f})
+    if hasattr(value, "__getitem__") and hasattr(value, "__setitem__"):  # a list, a Row, a dict
+        return operator.itemgetter(position), lambda v, f: _with_item(v, position, f)
+    if isinstance(position, str) and hasattr(value, position):
+        return operator.attrgetter(position), lambda v, f: _with_attribute(v, position, f)
+    if position != 0:
+        raise TypeError(
+            f"field {position!r} was chosen of a {type(value).__name__}, which has no fields: only field 0, the value itself"
+        )
+    return lambda v: v, lambda v, f: f
+
+
+def _position_in(value: Any, position: int | str) -> int:
+    if isinstance(position, int):
+        return position if position >= 0 else len(value) + position
+    fields = getattr(value, "_fields", ())
+    if position not in fields:
+        raise TypeError(f"a {type(value).__name__} has no field '{position}'; its fields are {list(fields)}")
+    return int(fields.index(position))
+
+
+def _name_in(value: Any, position: int | str) -> str:
+    names = (
+        list(value.__struct_fields__)
+        if isinstance(value, msgspec.Struct)
+        else [field.name for field in dataclasses.fields(value)]
+    )
+    if isinstance(position, int):
+        return names[position]
+    if position not in names:
+        raise TypeError(f"a {type(value).__name__} has no field '{position}'; its fields are {names}")
+    return position
+
+
+def _with_item(value: Any, position: int | str, field: Any) -> Any:
+    changed = copy.copy(value)
+    changed[position] = field
+    return changed
+
+
+def _with_attribute(value: Any, name: str, field: Any) -> Any:
+    changed = copy.copy(value)
+    setattr(changed, name, field)
+    return changed

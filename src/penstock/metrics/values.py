@@ -1,0 +1,73 @@
+"""What a batch says of metrics: counts and distributions as changes, gauges and rates as they stand."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class CounterValue(msgspec.Struct, tag="counter", array_like=True, frozen=True):
+    """A counter's change, or its total."""
+
+    count: int
+
+    def after(self, before: CounterValue) -> CounterValue:
+        return CounterValue(before.count + self.count)
+
+
+class MeterValue(msgspec.Struct, tag="meter", array_like=True, frozen=True):
+    """Events marked, and events per second now."""
+
+    count: int
+    rate: float
+
+    def after(self, before: MeterValue) -> MeterValue:
+        return MeterValue(before.count + self.count, self.rate)
+
+
+class GaugeValue(msgspec.Struct, tag="gauge", array_like=True, frozen=True):
+    """A gauge as it stands."""
+
+    value: int | float | str | None
+
+    def after(self, before: GaugeValue) -> GaugeValue:
+        return self
+
+
+class DistributionValue(msgspec.Struct, tag="distribution", array_like=True, frozen=True):
+    """Number, sum, smallest and largest.
+
+    >>> DistributionValue(1, 5, 5, 5).after(DistributionValue(2, 4, 1, 3))
+    DistributionValue(count=3, sum=9, least=1, most=5)
+    """
+
+    count: int = 0
+    sum: float = 0
+    least: float | None = None
+    most: float | None = None
+
+    def after(self, before: DistributionValue) -> DistributionValue:
+        lows = [v for v in (before.least, self.least) if v is not None]
+        highs = [v for v in (before.most, self.most) if v is not None]
+        return DistributionValue(
+            before.count + self.count, before.sum + self.sum, min(lows, default=None), max(highs, default=None)
+        )
+
+
+MetricValue = CounterValue | MeterValue | GaugeValue | DistributionValue
+
+
+class OperatorMetrics(msgspec.Struct, array_like=True):
+    """The metrics of one operator: its name, and each metric by group and name, joined by dots."""
+
+    operator: str
+    values: dict[str, MetricValue]
+
+
+Told = dict[str, OperatorMetrics]  # by the operator's uid
+
+
+def following(value: MetricValue, before: MetricValue | None) -> MetricValue:
+    """A total after one more batch; a metric that has become another kind starts anew."""
+    if before is None or type(before) is not type(value):
+        return value
+    return value.after(before)  # type: ignore[arg-type]

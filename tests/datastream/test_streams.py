@@ -1,0 +1,245 @@
+"""Streams as PyFlink's: settings, projections, refusals, and functions of the wrong kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.connectors import CollectSink
+from penstock.datastream import CloseableIterator, DataStream, KeyedStream
+from penstock.errors import PlanError, UnsupportedOperation
+from penstock.testing import Harness
+
+
+def numbers(*values: Any, parallelism: int = 2) -> DataStream[Any]:
+    return ps.StreamExecutionEnvironment().set_parallelism(parallelism).from_collection(list(values) or [1, 2, 3])
+
+
+def run(stream: DataStream[Any]) -> list[Any]:
+    harness = Harness(stream.get_execution_environment())
+    out = harness.collect(stream)
+    harness.run()
+    return list(out)
+
+
+def test_projection_takes_fields_in_the_order_asked_for() -> None:
+    assert run(numbers(("a", 1, True), ("b", 2, False)).project(2, 0)) == [(True, "a"), (False, "b")]
+    assert run(numbers(("a", 1), ("b", 2)).project(1)) == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("indexes", [(), (-1,), ("name",)])
+def test_projection_takes_positions(indexes: Any) -> None:
+    with pytest.raises(PlanError, match="FIELD_POSITION"):
+        numbers().project(*indexes)
+
+
+def test_settings_give_the_same_stream_and_stay_in_the_plan() -> None:
+    stream = numbers().map(str)
+    settled = (
+        stream.name("words")
+        .uid("w")
+        .set_description("what they mean")
+        .set_parallelism(1)
+        .start_new_chain()
+        .disable_chaining()
+        .slot_sharing_group("heavy")
+        .set_buffer_timeout(10)
+        .set_max_parallelism(128)
+    )
+    assert settled is stream
+    assert (stream.get_name(), stream._node.uid, stream._node.description) == ("words", "w", "what they mean")
+    assert sorted(run(stream)) == ["1", "2", "3"]
+
+
+def test_sinks_have_settings_too() -> None:
+    sink = numbers().sink_to(CollectSink()).name("out").uid("o").set_description("d").set_parallelism(1)
+    sink.disable_chaining().slot_sharing_group("g")
+    assert (sink._node.name, sink._node.uid, sink._node.description) == ("out", "o", "d")
+
+
+def test_key_groups_belong_to_the_job() -> None:
+    stream = numbers().map(str).name("text").set_max_parallelism(64)
+    with pytest.raises(PlanError, match="'text' wants max parallelism 64, and the job has 128"):
+        run(stream)
+
+
+class Subtask(ps.MapFunction):
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self.here = (
+            runtime_context.get_index_of_this_subtask(),
+            runtime_context.get_number_of_parallel_subtasks(),
+        )
+
+    def map(self, value: Any) -> Any:
+        return self.here
+
+
+@pytest.mark.parametrize("behind", ["source", "operator"])
+def test_a_function_that_must_not_be_parallel_has_one_subtask(behind: str) -> None:
+    stream = numbers(*range(20), parallelism=3).rebalance()
+    if behind == "operator":
+        stream = stream.key_by(lambda n: n).map(lambda n: n)
+    assert len(set(run(stream.map(Subtask())))) == 3
+    stream = numbers(*range(20), parallelism=3)
+    if behind == "operator":
+        stream = stream.key_by(lambda n: n).map(lambda n: n)
+    assert run(stream.map(Subtask()).force_non_parallel()) == [(0, 1)] * 20
+
+
+def test_parallelism_of_a_function_is_its_own() -> None:
+    assert set(run(numbers(*range(20), parallelism=3).map(Subtask()).set_parallelism(2))) == {(0, 2), (1, 2)}
+
+
+def test_a_union_of_wide_and_narrow_streams_becomes_narrow() -> None:
+    wide = numbers(*range(20), parallelism=3)
+    narrow = wide.map(lambda n: n).set_parallelism(1)
+    assert run(wide.union(narrow).map(Subtask()).set_parallelism(1)) == [(0, 1)] * 40
+
+
+# -- keyed streams
+
+
+SETTINGS: dict[str, Callable[[KeyedStream[Any]], object]] = {
+    "name": lambda s: s.name("x"),
+    "get_name": lambda s: s.get_name(),
+    "uid": lambda s: s.uid("x"),
+    "set_uid_hash": lambda s: s.set_uid_hash("x"),
+    "set_parallelism": lambda s: s.set_parallelism(1),
+    "set_max_parallelism": lambda s: s.set_max_parallelism(1),
+    "force_non_parallel": lambda s: s.force_non_parallel(),
+    "set_buffer_timeout": lambda s: s.set_buffer_timeout(1),
+    "start_new_chain": lambda s: s.start_new_chain(),
+    "disable_chaining": lambda s: s.disable_chaining(),
+    "slot_sharing_group": lambda s: s.slot_sharing_group("x"),
+    "cache": lambda s: s.cache(),
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_keyed_stream_is_no_operator(setting: str) -> None:
+    with pytest.raises(UnsupportedOperation, match=r"KEYED_STREAM_SETTING.*key_by is not an operator"):
+        SETTINGS[setting](numbers().key_by(lambda n: n))
+
+
+PARTITIONINGS: dict[str, Callable[[DataStream[Any]], object]] = {
+    "shuffle": lambda s: s.shuffle(),
+    "rescale": lambda s: s.rescale(),
+    "rebalance": lambda s: s.rebalance(),
+    "forward": lambda s: s.forward(),
+    "global": lambda s: s.global_(),
+    "broadcast": lambda s: s.broadcast(),
+    "custom": lambda s: s.partition_custom(lambda key, n: 0, lambda n: n),
+}
+
+
+@pytest.mark.parametrize("kind", PARTITIONINGS)
+def test_keys_are_a_partitioning_that_no_other_replaces(kind: str) -> None:
+    with pytest.raises(UnsupportedOperation, match="KEYED_PARTITIONING"):
+        PARTITIONINGS[kind](numbers().key_by(lambda n: n))
+
+
+def test_another_key_replaces_the_first() -> None:
+    stream = numbers(("a", 1), ("b", 1)).key_by(lambda e: e[0]).key_by(lambda e: e[1])
+    assert run(stream.reduce(lambda a, b: (a[0] + b[0], a[1]))) == [("a", 1), ("ab", 1)]
+    assert sum(node.name == "key_by" for node in stream.get_execution_environment()._nodes) == 2
+
+
+def test_keyed_streams_unite_project_and_end_like_others() -> None:
+    keyed = numbers(("a", 1), ("b", 2)).key_by(lambda e: e[0])
+    united = keyed.union(keyed.key_by(lambda e: e[1])).project(1)
+    assert sorted(run(united)) == [(1,), (1,), (2,), (2,)]
+
+
+# -- refusals
+
+NOT_YET: dict[str, Callable[[DataStream[Any]], object]] = {
+    "window_all": lambda s: s.window_all(None),
+    "window": lambda s: s.key_by(lambda n: n).window(None),
+    "count_window": lambda s: s.key_by(lambda n: n).count_window(2),
+}
+
+
+@pytest.mark.parametrize("method", NOT_YET)
+def test_windows_are_not_in_this_version(method: str) -> None:
+    with pytest.raises(UnsupportedOperation, match=rf"\[NOT_IN_THIS_VERSION\] {method}\(\)"):
+        NOT_YET[method](numbers())
+
+
+def test_what_contradicts_spark_is_refused_with_its_reason() -> None:
+    with pytest.raises(UnsupportedOperation, match="keeps nothing when it ends"):
+        numbers().cache()
+    with pytest.raises(UnsupportedOperation, match="finds state by uid"):
+        numbers().set_uid_hash("cafe")
+    with pytest.raises(PlanError, match="BROADCAST_STATE"):
+        numbers().broadcast(ps.ValueStateDescriptor("v"))  # type: ignore[call-overload]
+
+
+WRONG: dict[str, tuple[Callable[[DataStream[Any]], object], str]] = {
+    "map": (lambda s: s.map(3), r"map\(\) got a int; it takes a MapFunction or a plain function"),  # type: ignore[call-overload,arg-type]
+    "class": (lambda s: s.map(Subtask), r"map\(\) got the class Subtask; .*; make one: map\(Subtask\(...\)\)"),
+    "kind": (lambda s: s.filter(Subtask()), r"filter\(\) got a Subtask; it takes a FilterFunction"),  # type: ignore[arg-type]
+    "process": (lambda s: s.process(Subtask()), r"it takes a ProcessFunction; call key_by first"),  # type: ignore[arg-type]
+    "lambda": (lambda s: s.process(lambda value: value), r"process\(\) got a function"),  # type: ignore[arg-type]
+    "keyed": (lambda s: s.key_by(len).process(Subtask()), r"it takes a KeyedProcessFunction or a ProcessFunction"),  # type: ignore[arg-type]
+    "reduce": (lambda s: s.key_by(len).reduce(None), r"reduce\(\) got a NoneType"),  # type: ignore[arg-type]
+    "key_by": (lambda s: s.key_by("name"), r"key_by\(\) got a str"),  # type: ignore[arg-type]
+    "co_map": (lambda s: s.connect(s).map(lambda a: a), r"it takes a CoMapFunction"),  # type: ignore[arg-type]
+    "sink": (lambda s: s.add_sink("file"), r"add_sink\(\) got a str; it takes a plain function"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_function_of_the_wrong_kind_is_refused_where_it_is_passed(case: str) -> None:
+    call, text = WRONG[case]
+    with pytest.raises(PlanError, match=text):
+        call(numbers())
+
+
+# -- collecting
+
+
+class FakeEngine:
+    """Gives elements as a job would, and notes when it is stopped."""
+
+    stopped = False
+    names: tuple[str, ...] = ()
+
+    def default_parallelism(self, configuration: object) -> int:
+        return 1
+
+    def collect(self, graph: Any, configuration: object, files: object) -> Iterator[int]:
+        FakeEngine.names = (graph.name,)
+        FakeEngine.stopped = False
+        return self._elements()
+
+    def _elements(self) -> Iterator[int]:
+        try:
+            yield from (1, 2, 3)
+        finally:
+            FakeEngine.stopped = True
+
+
+def collecting() -> DataStream[Any]:
+    configuration = ps.Configuration({"execution.engine": f"{__name__}:FakeEngine"})
+    return ps.StreamExecutionEnvironment(configuration).from_collection([1, 2, 3])
+
+
+def test_collected_elements_come_one_by_one_and_closing_ends_the_job() -> None:
+    with collecting().execute_and_collect("mine") as found:
+        assert isinstance(found, CloseableIterator)
+        assert (found.next(), next(found)) == (1, 2)
+        assert not FakeEngine.stopped
+    assert FakeEngine.stopped
+    assert FakeEngine.names == ("mine",)
+    with pytest.raises(StopIteration):
+        found.next()
+    found.close()
+
+
+def test_a_limit_gives_a_list_and_ends_the_job() -> None:
+    assert collecting().execute_and_collect(limit=2) == [1, 2]
+    assert FakeEngine.stopped
+    assert collecting().execute_and_collect("named", 5) == [1, 2, 3]
