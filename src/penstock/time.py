@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from penstock.errors import TimeError
+
 MIN_WATERMARK = -(2**63)
 MAX_WATERMARK = 2**63 - 1
 NO_TIMESTAMP = MIN_WATERMARK
@@ -27,24 +29,29 @@ class Duration:
     millis: int
 
     @classmethod
-    def of_millis(cls, n: int) -> Duration:
-        return cls(n)
+    def of_nanos(cls, nanos: int) -> Duration:
+        """Parts of a millisecond are left out: timers and watermarks have none."""
+        return cls(nanos // 1_000_000)
 
     @classmethod
-    def of_seconds(cls, n: int) -> Duration:
-        return cls(n * 1000)
+    def of_millis(cls, millis: int) -> Duration:
+        return cls(millis)
 
     @classmethod
-    def of_minutes(cls, n: int) -> Duration:
-        return cls(n * 60_000)
+    def of_seconds(cls, seconds: int) -> Duration:
+        return cls(seconds * 1000)
 
     @classmethod
-    def of_hours(cls, n: int) -> Duration:
-        return cls(n * 3_600_000)
+    def of_minutes(cls, minutes: int) -> Duration:
+        return cls(minutes * 60_000)
 
     @classmethod
-    def of_days(cls, n: int) -> Duration:
-        return cls(n * 86_400_000)
+    def of_hours(cls, hours: int) -> Duration:
+        return cls(hours * 3_600_000)
+
+    @classmethod
+    def of_days(cls, days: int) -> Duration:
+        return cls(days * 86_400_000)
 
     def to_millis(self) -> int:
         return self.millis
@@ -86,24 +93,27 @@ class Time(Duration):
     """
 
     @classmethod
-    def milliseconds(cls, n: int) -> Time:
-        return cls(n)
+    def milliseconds(cls, milliseconds: int) -> Time:
+        return cls(milliseconds)
 
     @classmethod
-    def seconds(cls, n: int) -> Time:
-        return cls(n * 1000)
+    def seconds(cls, seconds: int) -> Time:
+        return cls(seconds * 1000)
 
     @classmethod
-    def minutes(cls, n: int) -> Time:
-        return cls(n * 60_000)
+    def minutes(cls, minutes: int) -> Time:
+        return cls(minutes * 60_000)
 
     @classmethod
-    def hours(cls, n: int) -> Time:
-        return cls(n * 3_600_000)
+    def hours(cls, hours: int) -> Time:
+        return cls(hours * 3_600_000)
 
     @classmethod
-    def days(cls, n: int) -> Time:
-        return cls(n * 86_400_000)
+    def days(cls, days: int) -> Time:
+        return cls(days * 86_400_000)
+
+    def __str__(self) -> str:
+        return f"{self.millis} ms"
 
 
 def millis_of(length: Duration | timedelta | int) -> int:
@@ -172,32 +182,69 @@ class WatermarkStrategy:
 
     @classmethod
     def for_monotonous_timestamps(cls) -> WatermarkStrategy:
+        """Timestamps never fall within a split: the watermark is one less than the last one."""
         return cls("bounded", 0)
 
     @classmethod
     def for_bounded_out_of_orderness(cls, max_out_of_orderness: Duration | timedelta | int) -> WatermarkStrategy:
-        return cls("bounded", millis_of(max_out_of_orderness))
+        """A record may come this much after a later one of its split."""
+        delay = millis_of(max_out_of_orderness)
+        if delay < 0:
+            raise TimeError("NEGATIVE_DELAY", f"A delay of {delay} ms was given for watermarks; it cannot be negative.")
+        return cls("bounded", delay)
 
     @classmethod
     def for_ingestion_time(cls) -> WatermarkStrategy:
+        """A record's event time is the time at which its batch began."""
         return cls("ingestion")
 
     @classmethod
     def for_generator(cls, generator: Callable[[], WatermarkGenerator]) -> WatermarkStrategy:
+        """Watermarks by a generator of the user's own; the function, or the class itself, makes one for each split."""
+        if isinstance(generator, WatermarkGenerator) or not callable(generator):
+            raise TimeError(
+                "WATERMARK_GENERATOR",
+                f"for_generator() got a {type(generator).__name__}; each split has a generator of its own, so it takes what "
+                "makes one: a WatermarkGenerator class, or a function that returns one.",
+            )
         return cls("custom", generator=generator)
 
     @classmethod
     def no_watermarks(cls) -> WatermarkStrategy:
+        """No event time: event timers fire at the end of a bounded input only."""
         return cls("none")
 
-    def with_timestamp_assigner(self, assigner: TimestampAssigner | Callable[[Any, int], int]) -> WatermarkStrategy:
-        return replace(self, assigner=assigner)
+    def with_timestamp_assigner(
+        self, timestamp_assigner: TimestampAssigner | Callable[[Any, int], int]
+    ) -> WatermarkStrategy:
+        """The same strategy, with event time by a TimestampAssigner or a function of element and earlier timestamp."""
+        if not isinstance(timestamp_assigner, TimestampAssigner) and (
+            isinstance(timestamp_assigner, type) or not callable(timestamp_assigner)
+        ):
+            raise TimeError(
+                "TIMESTAMP_ASSIGNER",
+                f"with_timestamp_assigner() got {timestamp_assigner!r}; it takes a TimestampAssigner (an object, not the "
+                "class) or a function of the element and its timestamp so far.",
+            )
+        return replace(self, assigner=timestamp_assigner)
 
     def with_idleness(self, idle_timeout: Duration | timedelta | int) -> WatermarkStrategy:
-        return replace(self, idle_timeout=millis_of(idle_timeout))
+        """The same strategy; a split without records for so long does not hold back the others."""
+        timeout = millis_of(idle_timeout)
+        if timeout <= 0:
+            raise TimeError("IDLE_TIMEOUT", f"An idle timeout of {timeout} ms was given; it must be greater than zero.")
+        return replace(self, idle_timeout=timeout)
 
-    def with_watermark_alignment(self, group: str, max_drift: Duration | timedelta | int) -> WatermarkStrategy:
-        return replace(self, alignment=(group, millis_of(max_drift)))
+    def with_watermark_alignment(
+        self,
+        watermark_group: str,
+        max_allowed_watermark_drift: Duration | timedelta | int,
+        update_interval: Duration | timedelta | int | None = None,
+    ) -> WatermarkStrategy:
+        """The same strategy; splits ahead of the group by more than the drift wait. It is checked with every batch, so
+        an update interval changes nothing.
+        """
+        return replace(self, alignment=(watermark_group, millis_of(max_allowed_watermark_drift)))
 
     def timestamp_of(self) -> Callable[[Any, int], int] | None:
         """The assigner as a plain function, or None when records keep the timestamps of their source."""

@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from penstock.config import CHECKPOINT_DIR, CHECKPOINT_INTERVAL, ENGINE, Configuration
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
@@ -16,6 +16,8 @@ from penstock.errors import ConfigError, PlanError
 from penstock.plan.graph import JobGraph
 from penstock.plan.nodes import Node, SourceNode
 from penstock.time import WatermarkStrategy
+
+T = TypeVar("T")
 
 
 class Engine(Protocol):
@@ -100,7 +102,7 @@ class StreamExecutionEnvironment:
 
     # -- sources
 
-    def from_collection(self, collection: Sequence[Any], type_info: Any = None) -> DataStream[Any]:
+    def from_collection(self, collection: Sequence[T], type_info: Any = None) -> DataStream[T]:
         return self.from_source(CollectionSource(list(collection)), None, "collection")
 
     def from_sequence(self, start: int, end: int) -> DataStream[int]:

@@ -41,9 +41,9 @@ class DistributionValue(msgspec.Struct, tag="distribution", array_like=True, fro
     """
 
     count: int = 0
-    sum: float = 0
-    least: float | None = None
-    most: float | None = None
+    sum: int | float = 0  # msgspec would make an int a float where only float is said
+    least: int | float | None = None
+    most: int | float | None = None
 
     def after(self, before: DistributionValue) -> DistributionValue:
         lows = [v for v in (before.least, self.least) if v is not None]
