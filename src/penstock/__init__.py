@@ -1,7 +1,16 @@
 """Penstock: Apache Flink's programming model for Python, on Spark."""
 
 from penstock.config import Configuration
-from penstock.datastream import DataStream, KeyedStream, StreamExecutionEnvironment
+from penstock.datastream import (
+    BroadcastConnectedStream,
+    BroadcastStream,
+    CloseableIterator,
+    ConnectedStreams,
+    DataStream,
+    DataStreamSink,
+    KeyedStream,
+    StreamExecutionEnvironment,
+)
 from penstock.functions import (
     AggregateFunction,
     BroadcastProcessFunction,
@@ -10,6 +19,7 @@ from penstock.functions import (
     CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
+    Function,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
@@ -21,7 +31,9 @@ from penstock.functions import (
     ReduceFunction,
     RuntimeContext,
     TimeDomain,
+    TimerService,
 )
+from penstock.metrics import MetricGroup
 from penstock.row import Row, RowKind
 from penstock.state import (
     AggregatingStateDescriptor,
@@ -39,15 +51,21 @@ __version__ = "0.1.0"
 __all__ = [
     "AggregateFunction",
     "AggregatingStateDescriptor",
+    "BroadcastConnectedStream",
     "BroadcastProcessFunction",
+    "BroadcastStream",
+    "CloseableIterator",
     "CoFlatMapFunction",
     "CoMapFunction",
     "CoProcessFunction",
     "Configuration",
+    "ConnectedStreams",
     "DataStream",
+    "DataStreamSink",
     "Duration",
     "FilterFunction",
     "FlatMapFunction",
+    "Function",
     "Instant",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
@@ -57,6 +75,7 @@ __all__ = [
     "ListStateDescriptor",
     "MapFunction",
     "MapStateDescriptor",
+    "MetricGroup",
     "OutputTag",
     "Partitioner",
     "ProcessFunction",
@@ -69,6 +88,7 @@ __all__ = [
     "StreamExecutionEnvironment",
     "Time",
     "TimeDomain",
+    "TimerService",
     "TimestampAssigner",
     "TypeInformation",
     "Types",

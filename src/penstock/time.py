@@ -201,7 +201,8 @@ class WatermarkStrategy:
     @classmethod
     def for_generator(cls, generator: Callable[[], WatermarkGenerator]) -> WatermarkStrategy:
         """Watermarks by a generator of the user's own; the function, or the class itself, makes one for each split."""
-        if isinstance(generator, WatermarkGenerator) or not callable(generator):
+        given: Any = generator
+        if isinstance(given, WatermarkGenerator) or not callable(given):
             raise TimeError(
                 "WATERMARK_GENERATOR",
                 f"for_generator() got a {type(generator).__name__}; each split has a generator of its own, so it takes what "

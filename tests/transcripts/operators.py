@@ -226,7 +226,7 @@ def attach(stream: DataStream[Any], op: str, uid: str, lateness: int, late: bool
         return keyed.transform(op, factory).uid(uid)
     if word[0] == "join":
         join = partial(IntervalJoinOperator, Pair(), -numbers[0], numbers[0], left_late_tag=tag, right_late_tag=tag)
-        return keyed.connect(stream.key_by(key_of)).transform(op, join).uid(uid)  # type: ignore[no-any-return]
+        return keyed.connect(stream.key_by(key_of)).transform(op, join).uid(uid)
     if word[0] == "rules":
         return keyed.connect(rules.broadcast(RULES)).process(Rules()).uid(uid)  # type: ignore[no-any-return]
     return keyed.process(FUNCTIONS[word[0]](*numbers)).uid(uid)

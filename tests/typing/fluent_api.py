@@ -187,6 +187,7 @@ def mistakes(env: ps.StreamExecutionEnvironment, context: ps.RuntimeContext) -> 
     words = env.from_collection(["a"])
     words.map(Amount())  # type: ignore[arg-type]
     words.map(lambda word: word.amount)  # type: ignore[attr-defined]
-    words.union(env.from_collection([1]))  # type: ignore[arg-type]
+    numbers = env.from_collection([1])
+    words.union(numbers)  # type: ignore[arg-type]
     words.key_by(lambda word: word).process(Total())  # type: ignore[arg-type]
     context.get_state(ps.ValueStateDescriptor("v", int)).update("one")  # type: ignore[arg-type]

@@ -89,7 +89,7 @@ class PerMinute(KeyedProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Total]:
         minute = timestamp - MINUTE + 1
-        shown, earned = self._minutes.get(minute)
+        shown, earned = self._minutes.get(minute) or (0, 0)
         self._minutes.remove(minute)
         yield Total(ctx.get_current_key(), shown, earned, (shown, minute))
 

@@ -26,7 +26,8 @@ class Projection:
     """
 
     def __init__(self, *indexes: int) -> None:
-        if not indexes or not all(isinstance(i, int) and i >= 0 for i in indexes):
+        given: tuple[Any, ...] = indexes
+        if not given or not all(isinstance(i, int) and i >= 0 for i in given):
             raise PlanError(
                 "FIELD_POSITION", f"project() got {indexes!r}; it takes the positions of fields, from 0: project(2, 0)."
             )

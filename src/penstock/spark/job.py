@@ -16,8 +16,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock import errors
 from penstock.config import BACKEND, BATCH_RECORDS, HEARTBEAT, Configuration
 from penstock.connectors.sinks import CollectSink, PrintSink
+from penstock.engine.logs import pass_on
 from penstock.engine.program import Program, build
 from penstock.engine.rescale import SlotState
+from penstock.metrics import JobMetrics
 from penstock.plan.graph import JobGraph
 from penstock.spark.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.failure import in_our_words
@@ -34,11 +36,14 @@ _POLL = 0.02
 class JobResult:
     """How a job ended."""
 
-    def __init__(self, job_id: str, checkpoint: str, seconds: float, batches: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, job_id: str, checkpoint: str, seconds: float, batches: list[dict[str, Any]], metrics: JobMetrics
+    ) -> None:
         self.job_id = job_id
         self.checkpoint = checkpoint
         self.seconds = seconds
         self.batches = batches  # one report each; `millis` is what Spark measured for the batch
+        self.metrics = metrics  # of user functions
 
     def get_job_id(self) -> str:
         return self.job_id
@@ -118,6 +123,7 @@ class SparkJob:
         try:
             while True:
                 ended = self.folder.finished() or not self.query.isActive
+                pass_on(self.folder.take_logs())
                 for batch, letters in self.folder.mail():
                     self._deliver(letters)
                     yield batch, letters
@@ -155,8 +161,9 @@ class SparkJob:
         spent = {p["batchId"]: p["durationMs"] for p in self.query.recentProgress}
         for report in reports:
             report["millis"] = spent.get(report["batch"], {})
+        metrics, seconds = self.folder.metrics(), time.monotonic() - self._began
         self.forget()
-        return JobResult(self.checkpoint.job_id, self.checkpoint.folder, time.monotonic() - self._began, reports)
+        return JobResult(self.checkpoint.job_id, self.checkpoint.folder, seconds, reports, metrics)
 
     def forget(self) -> None:
         """Removes the run's folder."""

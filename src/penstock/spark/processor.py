@@ -30,7 +30,7 @@ class HostSettings(msgspec.Struct, frozen=True):
     policy: FoldPolicy
     materialized: str
     initial: str
-    run_folder: str = ""
+    run_folder: str
 
 
 class SparkMap:

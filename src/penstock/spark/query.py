@@ -45,7 +45,7 @@ def start_query(
     for source in (PenstockSource, PenstockControl, PenstockRouter):
         session.dataSource.register(source)
     run, data = folder.program()
-    settings = _host_settings(checkpoint, configuration)
+    settings = _host_settings(checkpoint, folder, configuration)
     rows = _read(session, folder, "penstock_control")
     for number in range(len(program.sources)):
         rows = rows.unionByName(_read(session, folder, "penstock_source", source=str(number)))
@@ -67,12 +67,12 @@ def _processed(rows: DataFrame, processor: SlotProcessor) -> DataFrame:
     return timed.groupBy("slot").transformWithState(processor, ROW_SCHEMA, "Append", "None")
 
 
-def _host_settings(checkpoint: Checkpoint, configuration: Configuration) -> HostSettings:
+def _host_settings(checkpoint: Checkpoint, run: RunFolder, configuration: Configuration) -> HostSettings:
     root = configuration.get(LOCAL_DIR) or str(Path(tempfile.gettempdir(), "penstock-state"))
     remove_unused(root, configuration.get(LOCAL_KEEP))
     policy = FoldPolicy(configuration.get(LOG_FRACTION), configuration.get(LOG_LEAST), configuration.get(FOLD_RATIO))
     folder, limit = f"{root}/{checkpoint.job_id}", configuration.get(LOCAL_LIMIT)
-    return HostSettings(folder, limit, policy, checkpoint.materialized, checkpoint.initial)
+    return HostSettings(folder, limit, policy, checkpoint.materialized, checkpoint.initial, str(run.path))
 
 
 def stop_query(session: SparkSession, query: StreamingQuery) -> None:

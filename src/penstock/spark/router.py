@@ -97,7 +97,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
         folder.add_metrics(
             batchId, [(c.subtask, c.metrics) for c in behind_sources] + [(r.slot, r.metrics) for r in reports]
         )
-        folder.tell_logs([line for frame in (*behind_sources, *reports) for line in frame.logs])
+        folder.tell_logs([line for c in behind_sources for line in c.logs] + [line for r in reports for line in r.logs])
         folder.tell_report(_summary(batchId, written, reports))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

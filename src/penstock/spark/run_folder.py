@@ -19,6 +19,7 @@ import msgspec
 from penstock.engine.logs import LogLine
 from penstock.metrics import JobMetrics
 from penstock.metrics.values import Told
+from penstock.spark.reports import Reports
 
 
 class _Measured(msgspec.Struct):
@@ -27,8 +28,6 @@ class _Measured(msgspec.Struct):
     batch: int
     before: JobMetrics
     after: JobMetrics
-
-from penstock.spark.reports import Reports
 
 
 class RunFolder:
