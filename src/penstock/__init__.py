@@ -12,11 +12,13 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
 )
 from penstock.functions import (
+    DEAD_LETTERS,
     AggregateFunction,
     BroadcastProcessFunction,
     CoFlatMapFunction,
     CoMapFunction,
     CoProcessFunction,
+    DeadLetter,
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -49,6 +51,7 @@ from penstock.types import TypeInformation, Types
 __version__ = "0.1.0"
 
 __all__ = [
+    "DEAD_LETTERS",
     "AggregateFunction",
     "AggregatingStateDescriptor",
     "BroadcastConnectedStream",
@@ -62,6 +65,7 @@ __all__ = [
     "ConnectedStreams",
     "DataStream",
     "DataStreamSink",
+    "DeadLetter",
     "Duration",
     "FilterFunction",
     "FlatMapFunction",

@@ -69,9 +69,11 @@ def test_a_job_fails_in_one_line_and_is_resumed(tmp_path: Path) -> None:
     assert failed.stdout.splitlines() == ["(1, 1)", "(2, 2)", "(3, 4)", "(4, 6)", "(5, 9)", "(6, 12)"]
     started, error, log, resume = failed.stderr.splitlines()
     assert started.startswith("penstock: job ")
-    assert error.startswith("penstock: [USER_FUNCTION] Operator 'process' raised ValueError: seven is too much at")
+    assert error.startswith(
+        "penstock: [USER_FUNCTION] Operator 'process' (uid 'process-1') raised ValueError: seven is"
+    )
     assert error.count("job.py:") == 1
-    assert ", key 1, element 7." in error
+    assert " in Running.process_element, key 1, element 7, from source 'sequence', split '" in error
     assert "Spark's output is in" in log
     checkpoint = resume.split("--resume ")[1]
     assert checkpoint.startswith(str(tmp_path))

@@ -90,7 +90,8 @@ def test_an_error_of_ours_is_one_line(program: Path) -> None:
     assert result.exit_code == 1
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
-        "penstock: [NO_SINK] Job 'job' has no sink, so nothing would come out. Add sink_to() or print()."
+        "penstock: [NO_SINK] No operators defined in streaming topology: job 'job' has no sink, so nothing would come out. "
+        "Add sink_to() or print() to a stream."
     ]
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import KeyedProcessFunction, StreamExecutionEnvironment, WatermarkStrategy
-from penstock.engine.host import SlotMeta
 from penstock.engine.rescale import SlotState, rescale
+from penstock.engine.slot_meta import SlotMeta
 from penstock.errors import CheckpointError
 from penstock.runtime.state.backend import Table
 from penstock.testing import At, Harness, Mark, PushSource

@@ -20,7 +20,7 @@ from penstock import (
 )
 from penstock.engine.frames import Control
 from penstock.engine.program import build
-from penstock.errors import TimeError, UserFunctionError
+from penstock.errors import TimeError
 from penstock.testing import At, Harness, LocalJob, PushSource
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 from tests.transcripts.operators import LATE, Record, attach
@@ -172,5 +172,5 @@ def test_a_failing_function_is_named() -> None:
     env.from_source(PushSource()).key_by(lambda v: v[0]).process(Noted()).name("noted")
     harness = Harness(env, batch_mode=True)
     harness.push(("a", 1))  # without a timestamp
-    with pytest.raises(UserFunctionError, match=r"'noted' raised TypeError.*key 'a'"):
+    with pytest.raises(TimeError, match=r"ELEMENT_WITHOUT_TIMESTAMP.*'noted'.*key 'a'"):
         harness.end()

@@ -12,26 +12,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock as ps
-from penstock.connectors import JsonLinesSink, ScriptedSource, SinkWriter, Step, WriteTask
-from penstock.errors import JobError
+from penstock.connectors import JsonLinesSink, ScriptedSource, Step
+from penstock.errors import UserFunctionError
+from tests.spark.fails_once import LinesFailOnce
 from tests.spark.processes import checkpoint_in, lines_of
 from tests.spark.test_jobs import environment
 
 pytestmark = pytest.mark.spark
-
-
-class FailsOnce(JsonLinesSink):
-    """Fails the first time that it is written to."""
-
-    def __init__(self, folder: Path, marker: Path) -> None:
-        super().__init__(folder)
-        self._marker = marker
-
-    def writer(self, task: WriteTask) -> SinkWriter:
-        if not self._marker.exists():
-            self._marker.write_text("failed")
-            raise OSError("the sink fails once")
-        return super().writer(task)
 
 
 class Note:
@@ -49,13 +36,13 @@ class Note:
 
 def run_twice(tmp_path: Path, build: Any) -> None:
     """Runs a job whose first batch fails at the sink, then resumes it."""
-    with pytest.raises(JobError):
+    with pytest.raises(UserFunctionError, match="SINK_FAILED"):
         build(environment(tmp_path)).execute()
     build(environment(tmp_path, **{"execution.resume": checkpoint_in(tmp_path / "checkpoints")})).execute()
 
 
 def test_materialize_gives_a_batch_that_runs_again_the_same_elements(spark: SparkSession, tmp_path: Path) -> None:
-    sink = FailsOnce(tmp_path / "out", tmp_path / "marker")
+    sink = LinesFailOnce(tmp_path / "out", tmp_path / "marker")
 
     def build(env: ps.StreamExecutionEnvironment) -> ps.StreamExecutionEnvironment:
         drawn = env.from_source(ScriptedSource([Step({"s": ["a", "b"]})])).map(Note(tmp_path / "drawn")).materialize()
@@ -84,7 +71,7 @@ class Draws(ps.KeyedProcessFunction):
 
 
 def test_seeded_randomness_repeats_with_its_batch_and_differs_else(spark: SparkSession, tmp_path: Path) -> None:
-    sink = FailsOnce(tmp_path / "out", tmp_path / "marker")
+    sink = LinesFailOnce(tmp_path / "out", tmp_path / "marker")
 
     def build(env: ps.StreamExecutionEnvironment) -> ps.StreamExecutionEnvironment:
         source = ScriptedSource([Step({"s": ["a", "b"]}), Step({"s": ["a"]})])

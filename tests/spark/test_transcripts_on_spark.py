@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.engine.rescale import SlotState, rescale
-from penstock.errors import JobError
+from penstock.errors import UserFunctionError
 from penstock.spark.job import SparkJob
 from penstock.spark.state_reader import read_state
-from tests.spark.fails_once import FailsOnce
+from tests.spark.fails_once import CollectFailsOnce
 from tests.transcripts.case import FIRST, Case, cases
 
 
@@ -64,8 +64,8 @@ def test_the_transcript_comes_true_on_spark(spark: SparkSession, tmp_path: Path,
 @pytest.mark.spark
 def test_a_batch_that_failed_half_way_runs_again_with_the_same_result(spark: SparkSession, tmp_path: Path) -> None:
     case = next(c for c in cases() if c.crash)
-    sink = FailsOnce(tmp_path / "marker")
-    with pytest.raises(JobError):
+    sink = CollectFailsOnce(tmp_path / "marker")
+    with pytest.raises(UserFunctionError, match="SINK_FAILED"):
         run(case, 2, tmp_path, sink=sink)
     checkpoint = next(p.parent.parent for p in tmp_path.glob("*/penstock/job.json"))
     outputs, _, _ = run(case, 2, tmp_path, resume=str(checkpoint), sink=sink)

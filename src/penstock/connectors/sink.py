@@ -20,6 +20,8 @@ class WriteTask:
 class SinkWriter:
     """Writes the elements of one task; nothing is visible before the sink's commit."""
 
+    failed_on: tuple[Any, ...] = ()  # the element on which `write` raised, if the writer knows it
+
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
         raise NotImplementedError
 

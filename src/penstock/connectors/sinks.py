@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +66,10 @@ class _JsonLinesWriter(SinkWriter):
 
     def abort(self) -> None:
         if self._file is not None:
-            self._file.close()
-            os.remove(self._pending)
+            with suppress(OSError):  # a full disk cannot take what is left, and it is not wanted
+                self._file.close()
+            with suppress(FileNotFoundError):
+                os.remove(self._pending)
 
 
 class CollectSink(Sink):
@@ -122,8 +126,13 @@ class _CallableWriter(SinkWriter):
         self._function = function
 
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
-        for value in values:
-            self._function(value)
+        rest = iter(values)
+        try:
+            for value in rest:
+                self._function(value)
+        except Exception:
+            self.failed_on = (values[len(values) - operator.length_hint(rest) - 1],)
+            raise
 
 
 class DiscardingSink(Sink):

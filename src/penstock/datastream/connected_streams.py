@@ -10,6 +10,7 @@ from penstock.datastream.checked_function import check_function
 from penstock.datastream.data_stream import DataStream, R, T, U
 from penstock.datastream.keyed_functions import co_flat_map, co_map
 from penstock.datastream.keyed_stream import KeyedStream
+from penstock.datastream.on_error import OnError
 from penstock.errors import PlanError
 from penstock.functions import (
     BroadcastProcessFunction,
@@ -48,18 +49,26 @@ class ConnectedStreams(Generic[T, U]):
             self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
         )
 
-    def map(self, func: CoMapFunction[T, U, R], output_type: Any = None) -> DataStream[R]:
+    def map(
+        self, func: CoMapFunction[T, U, R], output_type: Any = None, *, on_error: OnError = "fail"
+    ) -> DataStream[R]:
         """One element for each element of either stream; none where the function gives None."""
         check_function("map", func, CoMapFunction)
-        return self._operator("co_map", co_map(func))
+        return self._operator("co_map", co_map(func), on_error)
 
-    def flat_map(self, func: CoFlatMapFunction[T, U, R], output_type: Any = None) -> DataStream[R]:
+    def flat_map(
+        self, func: CoFlatMapFunction[T, U, R], output_type: Any = None, *, on_error: OnError = "fail"
+    ) -> DataStream[R]:
         """Any number of elements for each element of either stream."""
         check_function("flat_map", func, CoFlatMapFunction)
-        return self._operator("co_flat_map", co_flat_map(func))
+        return self._operator("co_flat_map", co_flat_map(func), on_error)
 
     def process(
-        self, func: CoProcessFunction[T, U, R] | KeyedCoProcessFunction[Any, T, U, R], output_type: Any = None
+        self,
+        func: CoProcessFunction[T, U, R] | KeyedCoProcessFunction[Any, T, U, R],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
     ) -> DataStream[R]:
         """What a two-input process function emits."""
         if self._keyed():
@@ -67,22 +76,22 @@ class ConnectedStreams(Generic[T, U]):
         else:
             hint = "key both streams to use a KeyedCoProcessFunction"
             check_function("process", func, CoProcessFunction, hint=hint)
-        return self._operator("co_process", func)
+        return self._operator("co_process", func, on_error)
 
     def transform(self, name: str, factory: Callable[[], Any]) -> DataStream[Any]:
         """A keyed two-input operator made by a factory."""
-        return self._added(name, FactorySpec(factory))
+        return self._added(name, FactorySpec(factory), "fail")
 
     def _keyed(self) -> bool:
         return isinstance(self.stream1, KeyedStream) and isinstance(self.stream2, KeyedStream)
 
-    def _operator(self, name: str, function: Any) -> DataStream[Any]:
-        return self._added(name, ProcessSpec(function, self._keyed(), two_inputs=True))
+    def _operator(self, name: str, function: Any, on_error: OnError) -> DataStream[Any]:
+        return self._added(name, ProcessSpec(function, self._keyed(), two_inputs=True), on_error)
 
-    def _added(self, name: str, spec: Any) -> DataStream[Any]:
+    def _added(self, name: str, spec: Any, on_error: OnError) -> DataStream[Any]:
         """An operator, also without keys: one function object sees both inputs of its subtask."""
         first, second = self.stream1, self.stream2
-        node = first._add(OperatorNode, name, first._spread(), second._spread(), spec=spec)
+        node = first._add(OperatorNode, name, first._spread(), second._spread(), spec=spec, on_error=on_error)
         return DataStream(first._env, node)
 
 
@@ -97,6 +106,8 @@ class BroadcastConnectedStream(Generic[T, U]):
         self,
         func: BroadcastProcessFunction[T, U, R] | KeyedBroadcastProcessFunction[Any, T, U, R],
         output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
     ) -> DataStream[R]:
         """What a broadcast process function emits."""
         stream = self.non_broadcast_stream
@@ -107,4 +118,6 @@ class BroadcastConnectedStream(Generic[T, U]):
             check_function("process", func, BroadcastProcessFunction, hint="the stream has no key")
         spec = BroadcastSpec(func, keyed, self.broadcast_stream.broadcast_state_descriptors)
         inputs = stream._spread(), self.broadcast_stream._node
-        return DataStream(stream._env, stream._add(OperatorNode, "broadcast_process", *inputs, spec=spec))
+        return DataStream(
+            stream._env, stream._add(OperatorNode, "broadcast_process", *inputs, spec=spec, on_error=on_error)
+        )

@@ -12,6 +12,7 @@ from penstock.datastream.broadcast_stream import BroadcastStream
 from penstock.datastream.checked_function import check_function
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.fields import Projection
+from penstock.datastream.on_error import OnError, check_on_error, check_side_output
 from penstock.datastream.operator_settings import OperatorSettings
 from penstock.datastream.sink import DataStreamSink
 from penstock.errors import PlanError, UnsupportedOperation
@@ -79,6 +80,7 @@ class DataStream(OperatorSettings, Generic[T]):
     def _add(self, node_type: type[Node], name: str, *inputs: Node, **fields: Any) -> Node:
         from penstock.datastream.environment import user_line
 
+        check_on_error(name, fields.get("on_error", "fail"))
         env = self._env
         of = tuple(i.id for i in inputs) or (self._node.id,)
         return env.add(
@@ -87,53 +89,76 @@ class DataStream(OperatorSettings, Generic[T]):
 
     # -- stateless steps
 
-    def map(self, func: Callable[[T], R] | MapFunction[T, R], output_type: Any = None) -> DataStream[R]:
+    def map(
+        self, func: Callable[[T], R] | MapFunction[T, R], output_type: Any = None, *, on_error: OnError = "fail"
+    ) -> DataStream[R]:
         """One element for each element."""
         check_function("map", func, MapFunction, or_callable=True)
-        return DataStream(self._env, self._add(TransformNode, "map", kind="map", function=func))
+        return DataStream(self._env, self._add(TransformNode, "map", kind="map", function=func, on_error=on_error))
 
     def flat_map(
-        self, func: Callable[[T], Iterable[R] | None] | FlatMapFunction[T, R], output_type: Any = None
+        self,
+        func: Callable[[T], Iterable[R] | None] | FlatMapFunction[T, R],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
     ) -> DataStream[R]:
         """Any number of elements for each element."""
         check_function("flat_map", func, FlatMapFunction, or_callable=True)
-        return DataStream(self._env, self._add(TransformNode, "flat_map", kind="flat_map", function=func))
+        return DataStream(
+            self._env, self._add(TransformNode, "flat_map", kind="flat_map", function=func, on_error=on_error)
+        )
 
-    def filter(self, func: Callable[[T], bool] | FilterFunction[T]) -> DataStream[T]:
+    def filter(self, func: Callable[[T], bool] | FilterFunction[T], *, on_error: OnError = "fail") -> DataStream[T]:
         """The elements for which the function holds."""
         check_function("filter", func, FilterFunction, or_callable=True)
-        return DataStream(self._env, self._add(TransformNode, "filter", kind="filter", function=func))
+        return DataStream(
+            self._env, self._add(TransformNode, "filter", kind="filter", function=func, on_error=on_error)
+        )
 
     def project(self, *field_indexes: int) -> DataStream[tuple[Any, ...]]:
         """Some fields of tuples, in the order of the indexes."""
         node = self._add(TransformNode, "project", kind="map", function=Projection(*field_indexes))
         return DataStream(self._env, node)
 
-    def process(self, func: ProcessFunction[T, R], output_type: Any = None) -> DataStream[R]:
+    def process(
+        self, func: ProcessFunction[T, R], output_type: Any = None, *, on_error: OnError = "fail"
+    ) -> DataStream[R]:
         """What a process function emits."""
         check_function("process", func, ProcessFunction, hint="call key_by first to use a KeyedProcessFunction")
-        return DataStream(self._env, self._add(TransformNode, "process", kind="process", function=func))
+        return DataStream(
+            self._env, self._add(TransformNode, "process", kind="process", function=func, on_error=on_error)
+        )
 
-    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
+    def assign_timestamps_and_watermarks(
+        self, watermark_strategy: WatermarkStrategy, *, on_error: OnError = "fail"
+    ) -> DataStream[T]:
         """The same elements with timestamps and watermarks."""
-        return DataStream(self._env, self._add(WatermarkNode, "watermarks", strategy=watermark_strategy))
+        return DataStream(
+            self._env, self._add(WatermarkNode, "watermarks", strategy=watermark_strategy, on_error=on_error)
+        )
 
     def union(self, *streams: DataStream[T]) -> DataStream[T]:
         """The elements of all streams."""
         return DataStream(self._env, self._add(UnionNode, "union", self._node, *(s._node for s in streams)))
 
     def get_side_output(self, output_tag: OutputTag[R]) -> DataStream[R]:
-        """What the function before yielded as `(output_tag, value)`."""
+        """What the function before yielded as `(output_tag, value)`; or its dead letters, by the tag DEAD_LETTERS."""
+        check_side_output(self._node, output_tag)
         return DataStream(self._env, self._add(SideOutputNode, f"side:{output_tag.tag_id}", tag=output_tag.tag_id))
 
     # -- where elements go
 
-    def key_by(self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: Any = None) -> KeyedStream[T, K]:
+    def key_by(
+        self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: Any = None, *, on_error: OnError = "fail"
+    ) -> KeyedStream[T, K]:
         """The same elements, those of one key in one place."""
         from penstock.datastream.keyed_stream import KeyedStream
 
         check_function("key_by", key_selector, KeySelector, or_callable=True)
-        return KeyedStream(self, self._add(PartitionNode, "key_by", kind="key", selector=key_selector))
+        return KeyedStream(
+            self, self._add(PartitionNode, "key_by", kind="key", selector=key_selector, on_error=on_error)
+        )
 
     def _partition(self, kind: str, **fields: Any) -> DataStream[T]:
         return DataStream(self._env, self._add(PartitionNode, kind, kind=kind, **fields))
@@ -162,11 +187,13 @@ class DataStream(OperatorSettings, Generic[T]):
         self,
         partitioner: Callable[[K, int], int] | Partitioner[K],
         key_selector: Callable[[T], K] | KeySelector[T, K],
+        *,
+        on_error: OnError = "fail",
     ) -> DataStream[T]:
         """Elements where the partitioner puts their key."""
         check_function("partition_custom", partitioner, Partitioner, or_callable=True)
         check_function("partition_custom", key_selector, KeySelector, or_callable=True)
-        return self._partition("custom", selector=key_selector, partitioner=partitioner)
+        return self._partition("custom", selector=key_selector, partitioner=partitioner, on_error=on_error)
 
     @overload
     def broadcast(self) -> DataStream[T]: ...

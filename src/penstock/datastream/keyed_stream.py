@@ -12,6 +12,7 @@ from penstock.datastream.data_stream import DataStream, R, T, not_yet
 from penstock.datastream.fields import AccumulateType as FieldAccumulateType
 from penstock.datastream.fields import FieldAggregate
 from penstock.datastream.keyed_functions import keyed_filter, keyed_flat_map, keyed_map, keyed_reduce
+from penstock.datastream.on_error import OnError
 from penstock.errors import UnsupportedOperation
 from penstock.functions import (
     FilterFunction,
@@ -37,39 +38,50 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         super().__init__(origin._env, node)
         self._origin = origin
 
-    def _operator(self, name: str, function: Any) -> DataStream[Any]:
-        return DataStream(self._env, self._add(OperatorNode, name, spec=ProcessSpec(function, True)))
+    def _operator(self, name: str, function: Any, on_error: OnError = "fail") -> DataStream[Any]:
+        node = self._add(OperatorNode, name, spec=ProcessSpec(function, True), on_error=on_error)
+        return DataStream(self._env, node)
 
     def process(
-        self, func: KeyedProcessFunction[K, T, R] | ProcessFunction[T, R], output_type: Any = None
+        self,
+        func: KeyedProcessFunction[K, T, R] | ProcessFunction[T, R],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
     ) -> DataStream[R]:
         """What a keyed process function emits."""
         check_function("process", func, KeyedProcessFunction, ProcessFunction)
-        return self._operator("process", func)
+        return self._operator("process", func, on_error)
 
-    def map(self, func: Callable[[T], R] | MapFunction[T, R], output_type: Any = None) -> DataStream[R]:
+    def map(
+        self, func: Callable[[T], R] | MapFunction[T, R], output_type: Any = None, *, on_error: OnError = "fail"
+    ) -> DataStream[R]:
         """One element for each element; the function may use keyed state."""
         check_function("map", func, MapFunction, or_callable=True)
-        return self._operator("map", keyed_map(func))
+        return self._operator("map", keyed_map(func), on_error)
 
     def flat_map(
-        self, func: Callable[[T], Iterable[R] | None] | FlatMapFunction[T, R], output_type: Any = None
+        self,
+        func: Callable[[T], Iterable[R] | None] | FlatMapFunction[T, R],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
     ) -> DataStream[R]:
         """Any number of elements for each element; the function may use keyed state."""
         check_function("flat_map", func, FlatMapFunction, or_callable=True)
-        return self._operator("flat_map", keyed_flat_map(func))
+        return self._operator("flat_map", keyed_flat_map(func), on_error)
 
-    def filter(self, func: Callable[[T], bool] | FilterFunction[T]) -> DataStream[T]:
+    def filter(self, func: Callable[[T], bool] | FilterFunction[T], *, on_error: OnError = "fail") -> DataStream[T]:
         """The elements for which the function holds; it may use keyed state."""
         check_function("filter", func, FilterFunction, or_callable=True)
-        return self._operator("filter", keyed_filter(func))
+        return self._operator("filter", keyed_filter(func), on_error)
 
     # -- rolling results
 
-    def reduce(self, func: Callable[[T, T], T] | ReduceFunction[T]) -> DataStream[T]:
+    def reduce(self, func: Callable[[T, T], T] | ReduceFunction[T], *, on_error: OnError = "fail") -> DataStream[T]:
         """For each element, all elements of its key so far reduced to one."""
         check_function("reduce", func, ReduceFunction, or_callable=True)
-        return self._operator("reduce", keyed_reduce(func))
+        return self._operator("reduce", keyed_reduce(func), on_error)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
         """The first element of the key, with the sum of a field so far."""
@@ -110,9 +122,11 @@ class KeyedStream(DataStream[T], Generic[T, K]):
 
     # -- what a partitioning has not: it is no operator, and has one partitioning already
 
-    def key_by(self, key_selector: Callable[[T], K2] | KeySelector[T, K2], key_type: Any = None) -> KeyedStream[T, K2]:
+    def key_by(
+        self, key_selector: Callable[[T], K2] | KeySelector[T, K2], key_type: Any = None, *, on_error: OnError = "fail"
+    ) -> KeyedStream[T, K2]:
         """The elements by another key."""
-        return self._origin.key_by(key_selector, key_type)
+        return self._origin.key_by(key_selector, key_type, on_error=on_error)
 
     def get_name(self) -> NoReturn:
         """Not supported: key_by is no operator and has no name."""

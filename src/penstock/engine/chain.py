@@ -3,98 +3,76 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from penstock.engine.body import pack_body
+from penstock.engine.calls import callable_of, results_of, without_sides
+from penstock.engine.chain_context import ChainContext
+from penstock.engine.flow import Flow
 from penstock.engine.frames import SINKS, Bundles, Output, Rows, pack_tags
 from penstock.engine.logs import RUNNING
-from penstock.engine.program import Program
+from penstock.engine.marks import assigned_timestamps, checked_timestamp
+from penstock.engine.place import ChunkName, Place
+from penstock.engine.routing import Router
 from penstock.engine.steps import SendStep, SinkStep, Step, TransformStep, WatermarkStep, all_steps
-from penstock.functions import Function, OutputTag, TimerService
-from penstock.metrics.values import Told
-from penstock.runtime.keys import encode_key, key_hash
-from penstock.runtime.operator import SubtaskContext, WithoutTimers
-from penstock.runtime.records import Column, Tags, column
-from penstock.runtime.slot import function_error
-from penstock.runtime.state.backend import StateBackend
-from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
+from penstock.functions import DEAD_LETTERS, Function
+from penstock.runtime.call_site import CallSite, Locate
+from penstock.runtime.records import Column, column
+from penstock.time import NO_TIMESTAMP
 
-_SPREAD = 0x9E3779B97F4A7C15
-
-
-class Base:
-    """What is known of the elements that entered a chain: timestamps and tags, by index."""
-
-    def __init__(self, timestamps: Column | Callable[[], Column], tags: Callable[[], Tags], now: int = 0) -> None:
-        self._timestamps = timestamps
-        self._make_tags = tags
-        self._tags: Tags | None = None
-        self.now = now
-
-    @property
-    def timestamps(self) -> Column:
-        if callable(self._timestamps):
-            self._timestamps = self._timestamps()
-        return self._timestamps
-
-    @property
-    def tags(self) -> Tags:
-        if self._tags is None:
-            self._tags = self._make_tags()
-        return self._tags
-
-
-class Flow:
-    """Elements on their way: values, and for each the index of the element of `base` that it came from."""
-
-    __slots__ = ("at", "base", "values")
-
-    def __init__(self, values: list[Any], base: Base, at: Column | None = None) -> None:
-        self.values = values
-        self.base = base
-        self.at = at  # None: element i came from i
-
-    def timestamps(self) -> Column:
-        return self.base.timestamps if self.at is None else self.base.timestamps[self.at]
-
-    def tags(self) -> Tags:
-        """With counts anew: elements made from one element keep their order."""
-        tags = self.base.tags if self.at is None else self.base.tags.take(self.at)
-        return replace(tags, count=np.arange(len(self.values), dtype=np.int64))
-
-    def derive(self, values: list[Any], picked: Any) -> Flow:
-        picked = column(picked)
-        return Flow(values, self.base, picked if self.at is None else self.at[picked])
+_DEAD = DEAD_LETTERS.tag_id
+WatermarkHook = Callable[[WatermarkStep, Flow, Column], Flow]  # step, elements, their timestamps
 
 
 class ChainRunner:
     """Runs the steps behind one source or one operator."""
 
-    def __init__(self, steps: list[Step], place: Place) -> None:
+    def __init__(self, steps: list[Step], place: Place, watermarks: WatermarkHook, locate: Locate) -> None:
         self._place = place
         self._steps = steps
+        self._watermarks = watermarks
+        self._locate = locate  # of an element that a function raised on: what is known of its source
         self._calls: dict[int, Any] = {}
-        self._routers: dict[int, _Router] = {}
-        self.watermark_hook: Callable[[WatermarkStep, Flow], Flow] | None = None
+        self._routers: dict[int, Router] = {}
+        self._sites: dict[int, CallSite] = {}
 
     def open(self) -> None:
         """Opens the functions; once per worker and subtask."""
         for step in all_steps(self._steps):
             if isinstance(step, TransformStep):
+                self._sites[id(step)] = site = CallSite(step.name, step.uid, step.function)
                 if isinstance(step.function, Function):
-                    step.function.open(self._place.runtime(step.uid, step.name))
-                self._calls[id(step)] = _callable_of(step)
+                    try:
+                        step.function.open(self._place.runtime(step.uid, step.name))
+                    except Exception as error:
+                        raise site.error(error) from error
+                self._calls[id(step)] = callable_of(step)
+            elif isinstance(step, WatermarkStep):
+                self._sites[id(step)] = CallSite(step.name, step.uid, step.strategy.timestamp_of())
             elif isinstance(step, SendStep):
-                self._routers[id(step)] = _Router(step, self._place.max_parallelism)
+                router = self._routers[id(step)] = Router(step, self._place.max_parallelism)
+                self._sites[id(step)] = router.site
+        for site in self._sites.values():
+            site.locate = self._locate
 
     def close(self) -> None:
         for step in all_steps(self._steps):
             if isinstance(step, TransformStep) and isinstance(step.function, Function):
-                step.function.close()
+                try:
+                    step.function.close()
+                except Exception as error:
+                    raise self._sites[id(step)].error(error) from error
+
+    def dead_letters(self) -> Iterator[tuple[str, int, int]]:
+        """Dead letters since last asked: each step's uid, how many it made, how many of them nobody reads."""
+        for step in all_steps(self._steps):
+            if isinstance(step, SinkStep) or (isinstance(step, SendStep) and not step.tells):
+                continue
+            if made := self._sites[id(step)].letters_since_last_batch():
+                yield step.uid, made, 0 if _DEAD in step.side else made
 
     def run(self, flow: Flow, chunk: ChunkName, out: Bundles) -> None:
         for step in self._steps:
@@ -103,22 +81,25 @@ class ChainRunner:
     def _run(self, step: Step, flow: Flow, chunk: ChunkName, out: Bundles) -> None:
         if not flow.values and not isinstance(step, WatermarkStep):
             return
-        if isinstance(step, SendStep):
-            self._send(step, flow, chunk, out)
-        elif isinstance(step, SinkStep):
+        if isinstance(step, SinkStep):
             self._to_sink(step, flow, out)
+            return
+        sides: dict[str, Flow] = {}
+        if isinstance(step, SendStep):
+            if (dead := self._send(step, flow, chunk, out)) is not None:
+                sides[_DEAD] = dead
         elif isinstance(step, WatermarkStep):
-            assert self.watermark_hook is not None
-            flow = self.watermark_hook(step, flow)
+            flow, timestamps, sides = self._assign(step, flow)
+            flow = self._watermarks(step, flow, timestamps)
             for behind in step.next:
                 self._run(behind, flow, chunk, out)
         else:
-            flow, sides = self._transform(step, flow)
+            flow, sides = self._guarded(step, flow) if step.guarded else self._transform(step, flow)
             for behind in step.next:
                 self._run(behind, flow, chunk, out)
-            for tag, side in sides.items():
-                for behind in step.side.get(tag, ()):
-                    self._run(behind, side, chunk, out)
+        for tag, side in sides.items():
+            for behind in step.side.get(tag, ()):
+                self._run(behind, side, chunk, out)
 
     def _transform(self, step: TransformStep, flow: Flow) -> tuple[Flow, dict[str, Flow]]:
         call = self._calls[id(step)]
@@ -146,20 +127,63 @@ class ChainRunner:
                         picked.append(i)
         except Exception as error:
             at = len(flow.values) - operator.length_hint(rest) - 1
-            raise function_error(step.name, error, flow.values[at]) from error
-        main, sides = split_side_outputs(values)
-        if not sides:
-            return flow.derive(values, picked), {}
-        here = column(picked)
-        return (
-            flow.derive([values[i] for i in main], here[main]),
-            {tag: flow.derive([values[i][1] for i in at], here[at]) for tag, at in sides.items()},
-        )
+            raise self._sites[id(step)].error(error, **_known(flow, at)) from error
+        return without_sides(flow, values, picked)
 
-    def _send(self, step: SendStep, flow: Flow, chunk: ChunkName, out: Bundles) -> None:
-        router = self._routers[id(step)]
+    def _guarded(self, step: TransformStep, flow: Flow) -> tuple[Flow, dict[str, Flow]]:
+        """Element by element: what a call that raises has emitted is dropped, and the element becomes a dead letter."""
+        site, results = self._sites[id(step)], results_of(step.kind, self._calls[id(step)])
+        RUNNING.operator = step.name
+        context = ChainContext(flow)
+        values: list[Any] = []
+        picked: list[int] = []
+        letters, dead = [], []
+        for i, v in enumerate(flow.values):
+            context.index = i
+            try:
+                emitted = results(v, context)
+            except Exception as error:
+                letters.append(site.letter(error, **_known(flow, i)))
+                dead.append(i)
+                continue
+            values += emitted
+            picked += [i] * len(emitted)
+        tagging = step.kind in ("flat_map", "process")
+        main, sides = without_sides(flow, values, picked) if tagging else (flow.derive(values, picked), {})
+        if letters:
+            sides[_DEAD] = flow.derive(letters, dead)
+        return main, sides
+
+    def _assign(self, step: WatermarkStep, flow: Flow) -> tuple[Flow, Column, dict[str, Flow]]:
+        """The event time of each element: by the strategy's assigner, else what it had."""
+        before, assign = flow.timestamps(), step.strategy.timestamp_of()
+        if assign is None:
+            return flow, before, {}
+        site, values = self._sites[id(step)], flow.values
+        if not step.guarded:
+            return (
+                flow,
+                assigned_timestamps(assign, values, before, lambda e, at: site.error(e, **_known(flow, at))),
+                {},
+            )
+        stamps, picked, letters, dead = [], [], [], []
+        for at, (value, stamp) in enumerate(zip(values, before.tolist(), strict=True)):
+            try:
+                stamps.append(checked_timestamp(assign(value, stamp)))
+                picked.append(at)
+            except Exception as error:
+                letters.append(site.letter(error, **_known(flow, at)))
+                dead.append(at)
+        if not letters:
+            return flow, column(stamps), {}
+        return flow.derive([values[i] for i in picked], picked), column(stamps), {_DEAD: flow.derive(letters, dead)}
+
+    def _send(self, step: SendStep, flow: Flow, chunk: ChunkName, out: Bundles) -> Flow | None:
+        """Packs elements for the operator that reads them; gives dead letters of those without a place to go."""
+        flow, keys, slots, dead = self._routers[id(step)].route(flow, chunk, self._place)
         values = flow.values
-        keys, slots = router.route(values, flow, chunk, self._place)
+        if not values:
+            return dead
         timestamps = flow.timestamps()
         tags = flow.tags()
         from_source = step.stream >= 0 and chunk.split is not None
@@ -189,6 +213,7 @@ class ChainRunner:
                 body,
             )
             out.add(step.level, slot, frame, len(body) + 24 * len(some))
+        return dead
 
     def _to_sink(self, step: SinkStep, flow: Flow, out: Bundles) -> None:
         tags = pack_tags(flow.tags().on_branch(step.branch)) if step.wants_tags else b""
@@ -198,204 +223,11 @@ class ChainRunner:
         out.add(SINKS, self._place.slot, frame, len(body))
 
 
-class ChunkName:
-    """Which part of a source elements come from; behind operators: none."""
-
-    __slots__ = ("split", "start")
-
-    def __init__(self, split: str | None, start: int) -> None:
-        self.split = split
-        self.start = start
-
-
-NO_CHUNK = ChunkName(None, 0)
-
-
-class Place:
-    """Where a chain runs: its slot, and what its functions may ask for."""
-
-    def __init__(self, program: Program, slot: int, parallelism: int) -> None:
-        self.slot = slot
-        self.max_parallelism = program.max_parallelism
-        self._program = program
-        self._parallelism = parallelism
-        self._contexts: list[SubtaskContext] = []
-
-    def runtime(self, uid: str, name: str, backend: StateBackend | None = None) -> SubtaskContext:
-        context = SubtaskContext(
-            uid=uid,
-            name=name,
-            index=self.slot,
-            parallelism=self._parallelism,
-            max_parallelism=self.max_parallelism,
-            parameters=self._program.parameters,
-            backend=backend,
-            attempt=self._program.attempt,
-            in_batch_mode=self._program.batch,
-        )
-        self._contexts.append(context)
-        return context
-
-    # -- metrics of the functions at this place
-
-    def begin_metrics(self) -> None:
-        for context in self._contexts:
-            if context.metrics is not None:
-                context.metrics.begin()
-
-    def take_metrics(self, now: int) -> Told:
-        return {c.uid: c.metrics.take(now) for c in self._contexts if c.metrics is not None}
-
-    def roll_back_metrics(self) -> None:
-        for context in self._contexts:
-            if context.metrics is not None:
-                context.metrics.roll_back()
-
-
-class ChainContext:
-    """The ctx of a process function in a chain: it sees its chunk's watermark (time.md D15)."""
-
-    __slots__ = ("_flow", "_timers", "_timestamps", "_watermarks", "index")
-
-    def __init__(self, flow: Flow) -> None:
-        self.index = 0
-        self._flow = flow
-        self._timestamps: list[int] | None = None
-        self._watermarks: list[int] | None = None
-        self._timers = WithoutTimers(self)
-
-    def timestamp(self) -> int | None:
-        if self._timestamps is None:
-            self._timestamps = self._flow.timestamps().tolist()
-        stamp = self._timestamps[self.index]
-        return None if stamp == NO_TIMESTAMP else stamp
-
-    def timer_service(self) -> TimerService:
-        return self._timers
-
-    @property
-    def watermark(self) -> int:
-        if self._watermarks is None:
-            self._watermarks = self._flow.tags().watermark.tolist()
-        return self._watermarks[self.index] if self._watermarks else MIN_WATERMARK
-
-    @property
-    def now(self) -> int:
-        return self._flow.base.now
-
-
-class _Router:
-    """Chooses each element's slot."""
-
-    def __init__(self, step: SendStep, max_parallelism: int) -> None:
-        self._step = step
-        self._key = _method(step.selector, "get_key")
-        self._partition = _method(step.partitioner, "partition")
-        self._slots = _SlotTable(step.parallelism, max_parallelism)
-
-    def route(
-        self, values: list[Any], flow: Flow, chunk: ChunkName, place: Place
-    ) -> tuple[list[Any] | None, list[tuple[int, Any]]]:
-        step = self._step
-        n, width = len(values), step.parallelism
-        keys = None if self._key is None else self._keys(values)
-        if step.partition == "key":
-            table = self._slots
-            return keys, _groups(np.fromiter(map(table.__getitem__, keys or ()), np.int64, n), width)
-        if step.partition == "split":
-            return [chunk.split] * n, [(self._slots[chunk.split], None)]
-        if step.partition == "broadcast":
-            return None, [(slot, None) for slot in range(width)]
-        if step.partition == "global":
-            return None, [(0, None)]
-        if step.partition == "custom":
-            return None, _groups(self._chosen(values, keys or [], width), width)
-        if step.partition == "forward":
-            return None, [(place.slot % width, None)]
-        tags = flow.tags()
-        if step.partition == "shuffle":  # scattered, yet the same when the batch runs again
-            mixed = (tags.position * 31 + tags.count).astype(np.uint64) * np.uint64(_SPREAD)
-            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(_SPREAD)
-            return None, _groups((mixed >> np.uint64(33)).astype(np.int64) % width, width)
-        spread = tags.count + (chunk.start if chunk.split is not None else place.slot)
-        return None, _groups(spread % width, width)
-
-    def _chosen(self, values: list[Any], keys: list[Any], width: int) -> Column:
-        """Where a partitioner of the user's puts each key."""
-        partition = self._partition
-        at = 0
-        try:
-            chosen = np.empty(len(keys), np.int64)
-            for at, key in enumerate(keys):
-                subtask = int(partition(key, width))  # type: ignore[misc]
-                if not 0 <= subtask < width:
-                    raise ValueError(f"the partitioner chose subtask {subtask}; there are subtasks 0 to {width - 1}")
-                chosen[at] = subtask
-        except Exception as error:
-            raise function_error(self._step.name, error, values[at], keys[at]) from error
-        return chosen
-
-    def _keys(self, values: list[Any]) -> list[Any]:
-        rest = iter(values)
-        key = self._key
-        try:
-            return [key(v) for v in rest]  # type: ignore[misc]
-        except Exception as error:
-            at = len(values) - operator.length_hint(rest) - 1
-            raise function_error(self._step.name, error, values[at]) from error
-
-
-class _SlotTable(dict[Any, int]):
-    """A bounded cache from keys to slots."""
-
-    def __init__(self, parallelism: int, max_parallelism: int) -> None:
-        super().__init__()
-        self._max_parallelism = max_parallelism
-        self._slot_of_group = [slot_of_group(g, parallelism, max_parallelism) for g in range(max_parallelism)]
-
-    def __missing__(self, key: Any) -> int:
-        if len(self) >= 1_000_000:
-            self.clear()
-        slot = self[key] = self._slot_of_group[key_hash(encode_key(key)[0]) % self._max_parallelism]
-        return slot
-
-
-def slot_of_group(group: int, parallelism: int, max_parallelism: int) -> int:
-    """The slot that holds a key group: groups are spread in ranges, as in Flink."""
-    return group * parallelism // max_parallelism
-
-
-def _groups(slots: Column, width: int) -> list[tuple[int, Any]]:
-    """The indices of each slot's elements; None for all of them."""
-    if width == 1:
-        return [(0, None)]
-    found = [(slot, np.flatnonzero(slots == slot)) for slot in range(width)]
-    return [(slot, at) for slot, at in found if len(at)]
-
-
-def split_side_outputs(values: list[Any]) -> tuple[list[int], dict[str, list[int]]]:
-    """Indices of the main output, and of each side output; both empty when there is no side output."""
-    if not OutputTag.any_made:
-        return [], {}
-    tagged = [i for i, v in enumerate(values) if v.__class__ is tuple and v and v[0].__class__ is OutputTag]
-    if not tagged:
-        return [], {}
-    sides: dict[str, list[int]] = {}
-    for i in tagged:
-        sides.setdefault(values[i][0].tag_id, []).append(i)
-    out = set(tagged)
-    return [i for i in range(len(values)) if i not in out], sides
-
-
-def _callable_of(step: TransformStep) -> Callable[..., Any]:
-    function = step.function
-    if not isinstance(function, Function):
-        return function  # type: ignore[no-any-return]
-    names = {"map": ("map", "map1", "map2"), "flat_map": ("flat_map", "flat_map1", "flat_map2"), "filter": ("filter",)}
-    names["process"] = ("process_element", "process_element1", "process_element2")
-    alone, *both = names[step.kind]
-    return getattr(function, alone) if hasattr(function, alone) else getattr(function, both[step.input])  # type: ignore[no-any-return]
-
-
-def _method(thing: Any, name: str) -> Callable[..., Any] | None:
-    return getattr(thing, name, thing) if thing is not None else None
+def _known(flow: Flow, at: int) -> dict[str, Any]:
+    """What is known of an element on which a function raised."""
+    origin = flow.origin(at)
+    return {
+        "element": flow.values[at],
+        "origin": origin,
+        "timestamp": NO_TIMESTAMP if origin is None else int(flow.base.timestamps[origin[1]]),
+    }

@@ -100,6 +100,7 @@ class Report(msgspec.Struct, tag=5, array_like=True):
     seconds: dict[str, float] = {}  # where the slot's time went
     metrics: Told = {}  # of user functions: what the batch changed
     logs: list[LogLine] = []
+    dead: dict[str, tuple[int, int]] = {}  # dead letters by operator: how many were made, and how many nobody reads
 
 
 class Counted(msgspec.Struct, tag=6, array_like=True):
@@ -111,6 +112,7 @@ class Counted(msgspec.Struct, tag=6, array_like=True):
     subtask: int = 0
     metrics: Told = {}
     logs: list[LogLine] = []
+    dead: dict[str, tuple[int, int]] = {}  # dead letters, as in a slot's report
 
 
 Frame = Rows | Marks | Control | Relay | Output | Report | Counted

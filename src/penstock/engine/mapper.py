@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 
 from penstock.connectors.source import Chunk
-from penstock.engine.chain import Base, ChainRunner, ChunkName, Flow, Place
+from penstock.engine.chain import ChainRunner
+from penstock.engine.flow import Base, Flow
 from penstock.engine.frames import SINKS, Bundle, Bundles, Counted, Marks
 from penstock.engine.logs import RUNNING, take_lines
-from penstock.engine.marks import ChunkMarks, assigned_timestamps
+from penstock.engine.marks import ChunkMarks
+from penstock.engine.place import ChunkName, Place
 from penstock.engine.program import Program, SourceProgram
+from penstock.engine.reports import count_letters
 from penstock.engine.steps import WatermarkStep
+from penstock.runtime.call_site import CallSite
 from penstock.runtime.records import Column, Tags, column
 from penstock.time import NO_TIMESTAMP, WatermarkGenerator
 
@@ -28,9 +32,10 @@ class Mapper:
         self._source = source
         place = Place(program, subtask % program.parallelism, program.parallelism)
         self._place = place
-        self._chain = ChainRunner(source.chain, place)
-        self._chain.watermark_hook = self._watermarks
+        self._chain = ChainRunner(source.chain, place, self._watermarks, self._locate)
         self._chain.open()
+        self._site = CallSite(source.name, source.uid, source.source, "Source")
+        self.batch: int | None = None  # number of the running batch, where it is known
         self._marks: dict[tuple[int, str], ChunkMarks] = {}
         self._generators: dict[tuple[int, str], WatermarkGenerator] = {}
         self._starts: dict[str, int] = {}
@@ -48,13 +53,14 @@ class Mapper:
         self._marks.clear()
         self._generators.clear()
         self._starts.clear()
+        list(self._chain.dead_letters())  # of an attempt that failed
         RUNNING.operator, RUNNING.subtask = self._source.name, self._place.slot
         self._place.begin_metrics()
         out = Bundles()
         transient: set[str] = set()
         count = 0
         began = time.perf_counter()
-        for chunk in self._source.source.read(task):
+        for chunk in self._read(task):
             count += len(chunk.values)
             if chunk.transient:
                 transient.add(chunk.split)
@@ -64,8 +70,8 @@ class Mapper:
             yield from out.take_full()
         self._tell(waiting, transient, out)
         metrics = self._place.take_metrics(int(time.time() * 1000))
-        spent, slot = time.perf_counter() - began, self._place.slot
-        out.add(SINKS, slot, Counted(self._source.number, count, spent, slot, metrics, take_lines()))
+        spent, slot, dead = time.perf_counter() - began, self._place.slot, count_letters(self._chain.dead_letters())
+        out.add(SINKS, slot, Counted(self._source.number, count, spent, slot, metrics, take_lines(), dead))
         yield from out.take_all()
 
     def _run(self, chunk: Chunk, out: Bundles) -> None:
@@ -84,10 +90,29 @@ class Mapper:
     def _marks_of(self, stream: int) -> ChunkMarks:
         return self._marks.setdefault((stream, self._split), ChunkMarks())
 
-    def _watermarks(self, step: WatermarkStep, flow: Flow) -> Flow:
+    def _read(self, task: Any) -> Iterator[Chunk]:
+        chunks = iter(self._source.source.read(task))
+        while True:
+            try:
+                chunk = next(chunks, None)
+            except Exception as error:
+                raise self._site.error(error, batch=self.batch) from error
+            if chunk is None:
+                return
+            yield chunk
+
+    def _locate(self, tags: Tags, at: int) -> dict[str, Any]:
+        """What is known of an element, by its index."""
+        return {
+            "source": self._source.name,
+            "split": self._split,
+            "position": int(tags.position[at]),
+            "batch": self.batch,
+        }
+
+    def _watermarks(self, step: WatermarkStep, flow: Flow, timestamps: Column) -> Flow:
         """Gives a flow the timestamps and watermarks of a strategy."""
         strategy = step.strategy
-        timestamps = assigned_timestamps(step.name, strategy, flow.values, flow.timestamps())
         marks = self._marks_of(step.stream)
         watermarks: Column
         if strategy.kind == "bounded":

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from penstock.errors import TimeError
 from penstock.runtime.records import Column, column
-from penstock.runtime.slot import function_error
-from penstock.time import MIN_WATERMARK, WatermarkGenerator, WatermarkOutput, WatermarkStrategy
+from penstock.time import MIN_WATERMARK, WatermarkGenerator, WatermarkOutput
 
 _MOST_EXPLICIT = 1000
 
@@ -84,14 +85,38 @@ class _Collected(WatermarkOutput):
         """Idleness is decided by the batch clock (time.md 2.7)."""
 
 
-def assigned_timestamps(name: str, strategy: WatermarkStrategy, values: list[Any], before: Column) -> Column:
-    """The event time of each record: by the strategy's assigner, else what it had."""
-    assign = strategy.timestamp_of()
-    if assign is None:
-        return before
-    rest = iter(values)
+def assigned_timestamps(
+    assign: Callable[[Any, int], int], values: list[Any], before: Column, told: Callable[[Exception, int], Exception]
+) -> Column:
+    """The event time of each record by the user's assigner; `told` makes the error of a record's index."""
+    rest: Iterator[Any] = iter(values)
+    stamps: list[int] = []
     try:
-        return column([assign(v, t) for v, t in zip(rest, before.tolist(), strict=True)])
+        stamps = [assign(v, t) for v, t in zip(rest, before.tolist(), strict=True)]
+        return column(stamps)
     except Exception as error:
-        at = len(values) - operator.length_hint(rest) - 1
-        raise function_error(name, error, values[at]) from error
+        if len(stamps) < len(values):
+            at = len(values) - operator.length_hint(rest) - 1
+            raise told(error, at) from error
+    rest = iter(stamps)
+    try:
+        return column([checked_timestamp(stamp) for stamp in rest])
+    except TimeError as error:
+        raise told(error, len(stamps) - operator.length_hint(rest) - 1) from None
+
+
+def checked_timestamp(stamp: Any) -> int:
+    """What an assigner gave, as a timestamp.
+
+    >>> checked_timestamp(5)
+    5
+    """
+    try:
+        column([stamp])
+        return int(stamp)
+    except Exception:
+        raise TimeError(
+            "TIMESTAMP_TYPE",
+            f"The timestamp assigner gave {stamp!r} for an element; a timestamp is a number of milliseconds. Let the "
+            "assigner convert it, for example by int(t.timestamp() * 1000) from a datetime.",
+        ) from None

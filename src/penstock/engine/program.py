@@ -59,6 +59,7 @@ class OperatorProgram:
     level: int
     spec: Any
     parallelism: int
+    guarded: bool = False  # elements on which its function raises become dead letters
     streams: list[int] = field(default_factory=list)  # its channels: streams of marks,
     edges: list[int] = field(default_factory=list)  # and operators
     chain: list[Step] = field(default_factory=list)
@@ -145,6 +146,7 @@ class _Builder:
             self._levels.level_of[node.id],
             node.spec,
             node.parallelism or self._graph.parallelism,
+            node.on_error == "dead_letter",
         )
 
     def _generated_stream(self, node: OperatorNode) -> int:
@@ -187,14 +189,20 @@ class _Builder:
         if isinstance(node, UnionNode):
             return self._behind(node, stream, root)
         if isinstance(node, TransformNode):
-            transform = TransformStep(node.uid, node.name, node.kind, node.function, number)
+            guarded = node.on_error == "dead_letter"
+            transform = TransformStep(node.uid, node.name, node.kind, node.function, number, guarded)
             transform.next = self._behind(node, stream, root)
             transform.side = {t: self._behind(node, stream, root, t) for t in self._tags(node)}
             return [transform]
         if isinstance(node, WatermarkNode):
             return [self._watermarks(node, stream, root)]
         if isinstance(node, PartitionNode):
-            return [self._send(node, consumer, stream) for consumer in self._readers(node)]
+            sends = [self._send(node, consumer, stream) for consumer in self._readers(node)]
+            for later in sends[1:]:
+                later.tells = False
+            if sends:
+                sends[0].side = {t: self._behind(node, stream, root, t) for t in self._tags(node)}
+            return list(sends)
         if isinstance(node, SinkNode):
             sink = node.sink
             return [
@@ -215,8 +223,10 @@ class _Builder:
         made = StreamProgram(uid, source, operator, node.strategy.idle_timeout, ingestion)
         made.alignment = node.strategy.alignment
         self._streams.append(made)
-        step = WatermarkStep(node.name, len(self._streams) - 1, node.strategy)
+        step = WatermarkStep(node.uid, node.name, len(self._streams) - 1, node.strategy)
+        step.guarded = node.on_error == "dead_letter"
         step.next = self._behind(node, step.stream, root)
+        step.side = {t: self._behind(node, stream, root, t) for t in self._tags(node)}
         return step
 
     def _tags(self, node: Node) -> list[str]:
@@ -235,6 +245,7 @@ class _Builder:
         consumer, number = reader
         target = self._operators[consumer.id]
         return SendStep(
+            node.uid,
             node.name,
             target.level,
             target.number,
@@ -244,6 +255,7 @@ class _Builder:
             node.selector,
             node.partitioner,
             target.parallelism,
+            node.on_error == "dead_letter",
         )
 
     def _listen(self, sources: list[SourceProgram]) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from penstock.engine.chain import slot_of_group
-from penstock.engine.host import SlotMeta
+from penstock.engine.routing import slot_of_group
+from penstock.engine.slot_meta import SlotMeta
 from penstock.errors import CheckpointError
 from penstock.runtime.keys import encoded_length, key_group, key_hash
 from penstock.runtime.state.backend import Table

@@ -18,6 +18,7 @@ class TransformStep:
     kind: str
     function: Any
     input: int
+    guarded: bool = False  # elements on which the function raises become dead letters
     next: list[Step] = field(default_factory=list)
     side: dict[str, list[Step]] = field(default_factory=dict)
 
@@ -26,16 +27,20 @@ class TransformStep:
 class WatermarkStep:
     """Timestamps and watermarks; from here on elements belong to another stream of marks."""
 
+    uid: str
     name: str
     stream: int
     strategy: WatermarkStrategy
+    guarded: bool = False
     next: list[Step] = field(default_factory=list)
+    side: dict[str, list[Step]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class SendStep:
     """The move to an operator of a higher level."""
 
+    uid: str
     name: str
     level: int
     operator: int
@@ -45,7 +50,10 @@ class SendStep:
     selector: Any
     partitioner: Any
     parallelism: int
+    guarded: bool = False
+    tells: bool = True  # of several ways from one partitioning one tells of its dead letters
     branch: int = 0  # number among the ways to the operator: elements that stand at one place come branch by branch
+    side: dict[str, list[Step]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -69,7 +77,7 @@ def all_steps(steps: list[Step]) -> Iterator[Step]:
         yield step
         if isinstance(step, (TransformStep, WatermarkStep)):
             yield from all_steps(step.next)
-        if isinstance(step, TransformStep):
+        if not isinstance(step, SinkStep):
             for behind in step.side.values():
                 yield from all_steps(behind)
 
@@ -79,6 +87,6 @@ def needs_origins(steps: list[Step]) -> bool:
     return any(
         isinstance(step, (SendStep, WatermarkStep))
         or (isinstance(step, SinkStep) and (step.wants_tags or step.wants_timestamps))
-        or (isinstance(step, TransformStep) and step.kind == "process")
+        or (isinstance(step, TransformStep) and (step.kind == "process" or step.guarded))
         for step in all_steps(steps)
     )

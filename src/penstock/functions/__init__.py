@@ -13,6 +13,7 @@ from penstock.functions.context import (
     TimeDomain,
     TimerService,
 )
+from penstock.functions.dead_letter import DEAD_LETTERS, DeadLetter
 from penstock.functions.function import (
     AggregateFunction,
     CoFlatMapFunction,
@@ -38,6 +39,7 @@ from penstock.functions.process_function import (
 from penstock.functions.runtime_context import KeyedStateStore, RuntimeContext
 
 __all__ = [
+    "DEAD_LETTERS",
     "AggregateFunction",
     "BaseBroadcastContext",
     "BaseBroadcastProcessFunction",
@@ -47,6 +49,7 @@ __all__ = [
     "CoFlatMapFunction",
     "CoMapFunction",
     "CoProcessFunction",
+    "DeadLetter",
     "FilterFunction",
     "FlatMapFunction",
     "Function",

@@ -52,7 +52,9 @@ class JobGraph:
         """Refuses what cannot run, in the words of the program."""
         if not self.sinks:
             raise PlanError(
-                "NO_SINK", f"Job '{self.name}' has no sink, so nothing would come out. Add sink_to() or print()."
+                "NO_SINK",
+                f"No operators defined in streaming topology: job '{self.name}' has no sink, so nothing would come out. "
+                "Add sink_to() or print() to a stream.",
             )
         seen: dict[str, Node] = {}
         for node in self.nodes:

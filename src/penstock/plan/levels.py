@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from penstock.errors import UnsupportedOperation
 from penstock.plan.graph import JobGraph
 from penstock.plan.nodes import (
     ExchangeSpec,
@@ -15,6 +16,7 @@ from penstock.plan.nodes import (
     Node,
     OperatorNode,
     PartitionNode,
+    SideOutputNode,
     SourceNode,
     TransformNode,
     WatermarkNode,
@@ -67,7 +69,7 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
     fresh = max((n.id for n in graph.nodes), default=0)
     widths: dict[int, int] = {}  # subtasks of each step
     for original in graph.nodes:
-        node = _rewired(original, renamed)
+        node = _rewired(original, renamed, graph)
         if isinstance(node, TransformNode) and any(widths[i] != (node.parallelism or widths[i]) for i in node.inputs):
             fresh += 2
             spread = PartitionNode(
@@ -86,6 +88,12 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
         nodes.append(node)
         widths[node.id] = _width(node, graph, widths)
         if isinstance(node, WatermarkNode) and needs_split_host(node):
+            if node.on_error == "dead_letter":
+                raise UnsupportedOperation(
+                    "DEAD_LETTERS_OF_GENERATOR",
+                    f"'{node.name}' ({node.line}) has a watermark generator of its own that keeps state, and such a one cannot "
+                    "put elements aside. Put on_error on a map before it that checks the timestamps.",
+                )
             fresh += 2
             by_split = PartitionNode(
                 id=fresh - 1, name="by split", uid=f"{node.uid}#split", inputs=node.inputs, kind="split"
@@ -101,7 +109,7 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
             renamed[node.id] = host.id
             widths[host.id] = graph.parallelism
         if isinstance(node, PartitionNode) and not all(
-            isinstance(c, OperatorNode) for c in graph.consumers.get(original.id, [])
+            isinstance(c, (OperatorNode, SideOutputNode)) for c in graph.consumers.get(original.id, [])
         ):
             fresh += 1
             operator = OperatorNode(
@@ -138,7 +146,9 @@ def _narrowest(graph: JobGraph, partition: Node) -> int | None:
     return min(wanted) if wanted else partition.parallelism
 
 
-def _rewired(node: Node, renamed: dict[int, int]) -> Node:
+def _rewired(node: Node, renamed: dict[int, int], graph: JobGraph) -> Node:
     if isinstance(node, OperatorNode) or not any(i in renamed for i in node.inputs):
         return node
+    if isinstance(node, SideOutputNode) and isinstance(graph.by_id[node.inputs[0]], PartitionNode):
+        return node  # the dead letters of the partitioning itself
     return replace(node, inputs=tuple(renamed.get(i, i) for i in node.inputs))

@@ -20,6 +20,7 @@ class Node:
     line: str = ""  # where in the user's program it was made
     description: str = ""
     max_parallelism: int | None = None
+    on_error: str = "fail"  # or "dead_letter": what becomes of an element on which a function raises
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.errors import PenstockError, TimeError
+from penstock.errors import TimeError
 from penstock.functions import TimeDomain
 from penstock.runtime.records import PHASE_ELEMENT, PHASE_EVENT_TIMER, PHASE_PROCESSING_TIMER, Records, Tags, column
 from penstock.runtime.slot import Advance, Emissions, SlotLoop
@@ -126,7 +126,5 @@ class BatchLoop(SlotLoop):
                 for result in emitted or ():
                     keep(result)
                     out.emitters.append(index)
-        except PenstockError:
-            raise
         except Exception as error:
-            raise self._failed(error, None if keys is None else keys[index], records.values[index]) from error
+            raise self.site.error(error, **self._known(records, index)) from error

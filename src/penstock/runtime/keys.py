@@ -129,13 +129,15 @@ def _canonical(key: Any) -> tuple[Any, bool]:
         return _object("UUID", key.hex)
     if isinstance(key, Row):
         return _object("Row", [key.get_row_kind().value, *(_part(v)[0] for v in key.by_name())])
-    if is_dataclass(key) and not isinstance(key, type):
+    # By default objects are equal to themselves only, so to nothing in another process.
+    by_identity = getattr(type(key), "__hash__", None) is object.__hash__
+    if is_dataclass(key) and not isinstance(key, type) and not by_identity:
         return _object(type(key).__qualname__, [_part(getattr(key, f.name))[0] for f in fields(key) if f.compare])
-    if isinstance(key, msgspec.Struct):
+    if isinstance(key, msgspec.Struct) and not by_identity:
         return _object(type(key).__qualname__, [_part(getattr(key, f))[0] for f in key.__struct_fields__])
     raise KeyError_(
         "KEY_TYPE",
-        f"{key!r} of type {type(key).__name__} cannot be a key: its bytes would not be the same on every machine. "
+        f"{key!r} of type {type(key).__name__} cannot be a key: it would not be the same key in every process. "
         "Use a str, int, float, bytes, tuple, date, UUID, enum, a Row, or a frozen dataclass or Struct of these.",
     )
 

@@ -71,7 +71,7 @@ class BroadcastOperator:
         self.keyed = keyed
         self._function = function
         self._states = {s.name: s for s in states}
-        self._keeps_output = keeps_output
+        self.keeps_output = keeps_output
         self._context: Any = None
 
     def open(self, context: OperatorContext) -> None:
@@ -91,7 +91,7 @@ class BroadcastOperator:
         context.cell.at = NO_KEY
         side = self._context.as_writer()
         emitted = list(self._function.process_broadcast_element(value, side) or ())
-        return emitted if self._keeps_output or side.applied else None
+        return emitted if self.keeps_output or side.applied else None
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
         emitted: Emitted = self._function.on_timer(timer.time, self._context.as_reader())

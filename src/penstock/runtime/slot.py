@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import PenstockError, TimeError, UserFunctionError
+from penstock.errors import TimeError
+from penstock.runtime.call_site import CallSite
 from penstock.runtime.codec import is_immutable
 from penstock.runtime.keys import KeyTable
 from penstock.runtime.operator import Operator, OperatorContext
@@ -109,6 +110,7 @@ class SlotLoop:
         self._operator = operator
         self._context = context
         self._at_end: dict[Any, int] = {}
+        self.site = CallSite(name, context.runtime.uid)
 
     def run(self, records: Records, advance: Advance) -> Emissions:
         """Processing timers, then elements with event timers in between, then the rest of the event timers."""
@@ -138,11 +140,8 @@ class SlotLoop:
                 self._of_one_input(records.values, records.keys, effective, marks, out)
             else:
                 self._of_inputs(records, effective, marks, out)
-        except PenstockError:
-            raise
         except Exception as error:
-            key = NO_KEY if records.keys is None else records.keys[context.index]
-            raise self._failed(error, key, records.values[context.index]) from error
+            raise self.site.error(error, **self._known(records, context.index)) from error
 
     def _of_one_input(
         self, values: list[Any], keys: list[Any], effective: list[int], marks: list[int], out: Emissions
@@ -240,10 +239,8 @@ class SlotLoop:
                 for result in emitted:
                     keep(result)
                     out.emitters.append(emitter)
-        except PenstockError:
-            raise
         except Exception as error:
-            raise self._failed(error, timer.key, f"timer at {timer.time}") from error
+            raise self.site.error(error, key=timer.key, timer=timer.time) from error
         finally:
             context.fired = None
 
@@ -256,21 +253,12 @@ class SlotLoop:
                 "timer keeps setting the next one. Stop renewing when the current watermark is the maximal one.",
             )
 
-    def _failed(self, error: Exception, key: Any, element: Any) -> UserFunctionError:
-        return function_error(self._name, error, element, None if key is NO_KEY else key)
-
-
-def function_error(operator: str, error: Exception, element: Any, key: Any = None) -> UserFunctionError:
-    """The error of a user's function, in the words of the user's program."""
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    place = "" if frame is None else f" at {frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}"
-    text = repr(element)
-    shown = text if len(text) <= 200 else text[:200] + "..."
-    of_key = "" if key is None else f", key {key!r}"
-    return UserFunctionError(
-        "USER_FUNCTION",
-        f"Operator '{operator}' raised {type(error).__name__}: {error}{place}{of_key}, element {shown}. "
-        "The batch was not committed; fix the function and resume, or catch the error in it.",
-    )
+    def _known(self, records: Records, index: int) -> dict[str, Any]:
+        """What is known of an element on which the function raised."""
+        known = {
+            "element": records.values[index],
+            "origin": (records.tags, index),
+            "timestamp": int(records.timestamps[index]),
+        }
+        key = None if records.keys is None else records.keys[index]  # broadcast elements have none
+        return known if key is None else {**known, "key": key}

@@ -6,12 +6,14 @@ until somebody applies the changes that were taken. So a batch that fails leaves
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterator
+from itertools import islice
 from typing import Protocol
 
 from sortedcontainers import SortedDict
 
+_FEW = 8
 Changes = dict[bytes, bytes | None]  # None: deleted
 
 
@@ -72,7 +74,11 @@ class Store:
 
     def _changed(self, start: bytes, stop: bytes) -> list[bytes]:
         """The changed keys of a range. Keys are only ever added to a batch's changes, so their number dates the order."""
-        if len(self._ordered) != len(self._changes):
+        more = len(self._changes) - len(self._ordered)
+        if 0 < more <= _FEW:
+            for key in islice(reversed(self._changes), more):
+                insort(self._ordered, key)
+        elif more:
             self._ordered = sorted(self._changes)
         return self._ordered[bisect_left(self._ordered, start) : bisect_left(self._ordered, stop)]
 

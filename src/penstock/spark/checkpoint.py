@@ -13,6 +13,7 @@ from typing import Any
 from penstock.config import CHECKPOINT_DIR, RESUME, Configuration
 from penstock.engine.program import Program
 from penstock.errors import CheckpointError
+from penstock.spark.lock import CheckpointLock
 
 FORMAT = 1
 
@@ -24,6 +25,7 @@ class Checkpoint:
         self.folder = folder
         self.job_id = job_id
         self.resumed = resumed
+        self.lock = CheckpointLock(folder)  # held while the job runs
 
     @property
     def spark(self) -> str:
@@ -81,17 +83,24 @@ def _memory(program: Program, job_id: str) -> dict[str, Any]:
 def _resumed(folder: str, program: Program) -> Checkpoint:
     try:
         saved = json.loads(_file(folder).read_text())
-    except OSError as error:
+        differences = _differences(saved, _memory(program, saved["job_id"]))
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise CheckpointError(
             "NO_CHECKPOINT",
             f"{folder} holds no checkpoint of a Penstock job (penstock/job.json cannot be read). "
             "Give the folder that the job printed.",
         ) from error
-    except ValueError as error:
+    except OSError as error:
         raise CheckpointError(
-            "CHECKPOINT_DAMAGED", f"{_file(folder)} cannot be read: {error}. Resume from another one."
+            "CHECKPOINT_UNREADABLE",
+            f"The checkpoint {folder} is there and cannot be read: {error}. Run the job as the user who owns it, or give "
+            "this one the right to read and write it.",
         ) from error
-    differences = _differences(saved, _memory(program, saved["job_id"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            "CHECKPOINT_DAMAGED",
+            f"{_file(folder)} cannot be understood ({type(error).__name__}: {error}). Resume from another one.",
+        ) from error
     if differences:
         raise CheckpointError(
             "CHECKPOINT_OF_ANOTHER_JOB",

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, Suppor
 
 from penstock.connectors.scripted import ScriptedSource, Step
 from penstock.engine.frames import Bundle, Bundles, Control
+from penstock.spark.failure import carrying
 from penstock.spark.pickling import unpickle_program
 from penstock.spark.processor import ROW_SCHEMA
 from penstock.spark.run_folder import RunFolder
@@ -52,10 +53,11 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Jobs end by this source's own word."""
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
-        if start["end"]:
-            self._finish(start)
-            return start
-        return self._scripted(start) if self._script is not None else self._decided(start)
+        with carrying():
+            if start["end"]:
+                self._finish(start)
+                return start
+            return self._scripted(start) if self._script is not None else self._decided(start)
 
     def _finish(self, start: Offset) -> None:
         """The last word was planned before and is committed by now: the job may stop."""

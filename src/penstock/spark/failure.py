@@ -1,23 +1,106 @@
-"""Spark's failures in our words."""
+"""How errors come out of Spark: as one token in the text that Spark shows, so that nothing has to be read out of stacks."""
 
 from __future__ import annotations
 
+import base64
 import re
+import traceback
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import msgspec
+
 from penstock import errors
+from penstock.errors import CheckpointError, FailedCall, JobError, PenstockError
+
+_TOKEN = re.compile(r"penstock-error<([A-Za-z0-9+/=]+)>")
+_LONGEST_STACK = 20_000
+
+
+class _Parcel(msgspec.Struct, array_like=True):
+    """An error as it travels."""
+
+    kind: str
+    code: str
+    text: str
+    failed: FailedCall | None
+    notes: list[str]
+
+
+class CarriedError(Exception):
+    """An error on its way through Spark: its text for those who read Spark's log, and all of it as a token."""
+
+
+@contextmanager
+def carrying() -> Iterator[None]:
+    """Around all that Spark calls: what is raised inside arrives on the driver as the same error."""
+    try:
+        yield
+    except CarriedError:
+        raise
+    except PenstockError as error:
+        raise CarriedError(f"{error}\n{_token(error)}") from None  # its notes hold the user's frames
+    except Exception as error:
+        raise CarriedError(f"{error}\n{_token(_unexpected(error))}") from error
 
 
 def in_our_words(failure: Any) -> Exception:
-    """Our error out of Spark's stack, if one of ours is the cause."""
+    """The error that ended a query: ours, if one of ours is the cause."""
     text = str(failure)
-    found = re.findall(r"penstock\.errors\.(\w+): \[(\w+)\] (.*)", text)
-    if not found:
-        python = re.findall(r"^(\w+(?:\.\w+)*(?:Error|Exception): .*)$", text, re.MULTILINE)
-        told = python[-1] if python else text.splitlines()[0]
-        error: Exception = errors.JobError("JOB_FAILED", f"The job failed in Spark: {told[:500]}")
-        error.__cause__ = failure if isinstance(failure, BaseException) else None
-        return error
-    name, code, message = found[-1]
-    ours: Exception = getattr(errors, name)(code, message.strip())
-    return ours
+    found = _TOKEN.findall(text)
+    error = _opened(found[-1]) if found else _spark_error(text)
+    if not found and isinstance(failure, BaseException):
+        error.__cause__ = failure
+    return error
+
+
+def _token(error: PenstockError) -> str:
+    notes = [note[-_LONGEST_STACK:] for note in getattr(error, "__notes__", ())]
+    parcel = _Parcel(type(error).__name__, error.code, error.text, error.failed, notes)
+    packed = base64.b64encode(zlib.compress(msgspec.msgpack.encode(parcel))).decode()
+    return f"penstock-error<{packed}>"
+
+
+def _opened(token: str) -> PenstockError:
+    parcel = msgspec.msgpack.decode(zlib.decompress(base64.b64decode(token)), type=_Parcel)
+    kind = getattr(errors, parcel.kind, JobError)
+    error: PenstockError = kind(parcel.code, parcel.text)
+    error.failed = parcel.failed
+    for note in parcel.notes:
+        error.add_note(note)
+    return error
+
+
+def _unexpected(error: Exception) -> JobError:
+    """An error that is neither ours nor of a user's function."""
+    told = JobError("JOB_FAILED", f"The job failed in Spark: {type(error).__name__}: {error}")
+    told.add_note("".join(traceback.format_exception(error)).rstrip())
+    return told
+
+
+def _spark_error(text: str) -> PenstockError:
+    """An error of Spark's own."""
+    if found := re.search(r"No space left on device|Disk quota exceeded", text):
+        return CheckpointError(
+            "DISK_FULL",
+            f"A disk that Spark writes to is full ({found.group()}): the checkpoint's or that of spark.local.dir. The batch "
+            "was not committed and nothing is lost: free some space and resume.",
+        )
+    if "Python worker exited unexpectedly" in text or "Python worker failed to connect back" in text:
+        return JobError(
+            "WORKER_DIED",
+            "A Python worker of Spark's died without an error of its own, most often because it was out of memory or a "
+            "library crashed. The batch was not committed: give the machine more memory or the job more parallelism, and "
+            "resume. Spark's log has its last words.",
+        )
+    if "OutOfMemoryError" in text:
+        return JobError(
+            "OUT_OF_MEMORY",
+            "Spark's JVM ran out of memory. The batch was not committed: raise spark.driver.memory (local) or "
+            "spark.executor.memory (cluster), or lower source.batch.records, and resume.",
+        )
+    python = re.findall(r"^(\w+(?:\.\w+)*(?:Error|Exception): .*)$", text, re.MULTILINE)
+    told = python[-1] if python else text.splitlines()[0]
+    return JobError("JOB_FAILED", f"The job failed in Spark: {told[:500]}")

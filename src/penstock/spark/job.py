@@ -18,6 +18,7 @@ from penstock.config import BACKEND, BATCH_RECORDS, HEARTBEAT, Configuration
 from penstock.connectors.sinks import CollectSink, PrintSink
 from penstock.engine.logs import pass_on
 from penstock.engine.program import Program, build
+from penstock.engine.reports import warn_of_unread
 from penstock.engine.rescale import SlotState
 from penstock.metrics import JobMetrics
 from penstock.plan.graph import JobGraph
@@ -31,6 +32,7 @@ from penstock.spark.session import get_session
 from penstock.spark.shipping import ship
 
 _POLL = 0.02
+_LOOK = 1.0
 
 
 class JobResult:
@@ -68,6 +70,8 @@ class SparkJob:
         self._began = 0.0
         self._collected: dict[int, list[Any]] = {}
         self._offsets: dict[str, Any] = {}
+        self._next_look = 0.0
+        self._warned: set[str] = set()
 
     # -- the query
 
@@ -78,6 +82,14 @@ class SparkJob:
 
     def start(self) -> None:
         """Starts the query; gives at once."""
+        self.checkpoint.lock.acquire()
+        try:
+            self._start()
+        except BaseException:
+            self.checkpoint.lock.release()
+            raise
+
+    def _start(self) -> None:
         configuration, program = self._configuration, self.program
         self._admit()
         program.cached = self._backend() == "hashmap"
@@ -124,6 +136,7 @@ class SparkJob:
             while True:
                 ended = self.folder.finished() or not self.query.isActive
                 pass_on(self.folder.take_logs())
+                self._look_after()
                 for batch, letters in self.folder.mail():
                     self._deliver(letters)
                     yield batch, letters
@@ -135,6 +148,19 @@ class SparkJob:
             self.stop()
         if failure is not None:
             raise in_our_words(failure)
+
+    def _look_after(self) -> None:
+        """Now and then: whether the checkpoint is still ours, and whether dead letters are lost."""
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + _LOOK
+        if self.checkpoint.lock.lost:
+            raise errors.CheckpointError(
+                "CHECKPOINT_LOST",
+                f"Another job has taken over the checkpoint {self.checkpoint.folder}, because this process gave no sign of life "
+                "for a while. This job stops; what it committed before is in the checkpoint.",
+            )
+        warn_of_unread(self.folder.reports.totals()["unread"], self._warned)
 
     def _deliver(self, letters: dict[int, list[Any]]) -> None:
         for number, elements in letters.items():
@@ -153,9 +179,11 @@ class SparkJob:
         """Stops the query and waits until no task of it writes any more."""
         if self.query is not None:
             stop_query(self.session, self.query)
+        self.checkpoint.lock.release()
 
     def result(self) -> JobResult:
         """How the job ended; its run folder is gone then."""
+        warn_of_unread(self.folder.reports.totals()["unread"], self._warned)
         reports = self.folder.reports.latest()
         assert self.query is not None
         spent = {p["batchId"]: p["durationMs"] for p in self.query.recentProgress}

@@ -18,6 +18,7 @@ import msgspec
 from pyspark import SparkFiles
 
 from penstock.engine.program import Program
+from penstock.engine.unpicklable import unpicklable
 
 _ids: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 _made: dict[str, type] = {}
@@ -75,9 +76,16 @@ def pickle_program(program: Program, archives: list[str]) -> bytes:
     """A program with the classes of the user's main module, and the shipped archives that it needs on the path."""
     main = sys.modules["__main__"]
     mine = {n: v for n, v in vars(main).items() if isinstance(v, type) and v.__module__ == "__main__"}
+    try:
+        return pickle.dumps((archives, _dumps((mine, program))), 5)
+    except Exception as error:
+        raise unpicklable(program, error, _dumps) from error
+
+
+def _dumps(thing: Any) -> bytes:
     buffer = io.BytesIO()
-    ProgramPickler(buffer, protocol=5).dump((mine, program))
-    return pickle.dumps((archives, buffer.getvalue()), 5)
+    ProgramPickler(buffer, protocol=5).dump(thing)
+    return buffer.getvalue()
 
 
 def unpickle_program(data: bytes) -> Program:

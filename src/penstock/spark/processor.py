@@ -11,8 +11,9 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import Row
 
 from penstock.engine.frames import SINKS, Bundles
-from penstock.engine.host import SlotMeta
+from penstock.engine.slot_meta import SlotMeta
 from penstock.spark import worker
+from penstock.spark.failure import carrying
 from penstock.spark.restore import read_initial
 from penstock.spark.slots import labels, slots
 from penstock.spark.statelog import FoldPolicy, StateLog
@@ -64,6 +65,10 @@ class SlotProcessor(StatefulProcessor):
         self._map = SparkMap(handle.getMapState("log", "k string", "v binary"))
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        with carrying():
+            yield from self._handle(key, rows)
+
+    def _handle(self, key: Any, rows: Iterator[Row]) -> Iterator[Row]:
         clock = [time.perf_counter()]
         slot = slots(self._parallelism)[key[0]]
         bundles, timestamp = [], 0

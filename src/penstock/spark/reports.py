@@ -15,7 +15,7 @@ from typing import Any
 
 Report = dict[str, Any]  # what the router says of a batch
 REPORTS_PER_SEGMENT = 5000
-SUMMED = ("read", "records", "outputs", "late")  # counts by source, operator or sink
+SUMMED = ("read", "records", "outputs", "late", "dead", "unread")  # counts by source, operator or sink
 
 
 class Reports:
@@ -38,7 +38,7 @@ class Reports:
         totals["last"] = report["batch"]
         totals["batches"] += 1
         for name in SUMMED:
-            for key, count in report[name].items():
+            for key, count in report.get(name, {}).items():
                 totals[name][key] = totals[name].get(key, 0) + count
         temporary = self._folder / f".totals.{os.getpid()}"
         temporary.write_text(json.dumps(totals))

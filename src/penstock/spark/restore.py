@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from penstock.engine.host import SlotMeta
 from penstock.engine.rescale import SlotState
+from penstock.engine.slot_meta import SlotMeta
 
 
 class _Saved(msgspec.Struct, array_like=True):

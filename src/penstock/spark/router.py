@@ -14,8 +14,11 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, Data
 from penstock.connectors.sink import SinkWriter, WriteTask
 from penstock.engine.body import unpack_body
 from penstock.engine.frames import Counted, Output, Report, decode_bundle, unpack_column, unpack_tags
-from penstock.engine.reports import compare_broadcast
+from penstock.engine.program import Program
+from penstock.engine.reports import compare_broadcast, count_letters
+from penstock.engine.sink_calls import calling_sink
 from penstock.spark import worker
+from penstock.spark.failure import carrying
 from penstock.spark.processor import ROW_SCHEMA
 from penstock.spark.run_folder import RunFolder
 
@@ -29,6 +32,7 @@ class Written(WriterCommitMessage):
     told: list[bytes] = field(default_factory=list)  # metrics and log lines of functions behind sources
     counted: dict[int, int] = field(default_factory=dict)
     outputs: dict[int, int] = field(default_factory=dict)
+    dead: list[tuple[str, int, int]] = field(default_factory=list)
     mapping: float = 0.0
 
 
@@ -40,11 +44,15 @@ class RouterWriter(DataSourceStreamArrowWriter):
         self._key, self._data = folder.program()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        with carrying():
+            return self._write(iterator)
+
+    def _write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         context = TaskContext.get()
         assert context is not None
         batch = int(context.getLocalProperty("streaming.sql.batchId") or 0)
         task = WriteTask(batch, context.partitionId(), f"{context.stageId()}.{context.taskAttemptId()}")
-        sinks = worker.program_of(self._key, self._data).sinks
+        program = worker.program_of(self._key, self._data)
         writers: dict[int, SinkWriter] = {}
         message = Written()
         try:
@@ -52,7 +60,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
                 for blob in rows.column("blob"):
                     for frame in decode_bundle(blob.as_buffer()):
                         if isinstance(frame, Output):
-                            self._output(frame, sinks, writers, task, message)
+                            self._output(frame, program, writers, task, message)
                         elif isinstance(frame, Report):
                             message.reports.append(msgspec.json.encode(frame))
                         elif isinstance(frame, Counted):
@@ -60,8 +68,11 @@ class RouterWriter(DataSourceStreamArrowWriter):
                             message.mapping += frame.seconds
                             if frame.metrics or frame.logs:
                                 message.told.append(msgspec.json.encode(frame))
+                            message.dead += [(uid, *counts) for uid, counts in frame.dead.items()]
             for number, writer in writers.items():
-                if (prepared := writer.prepare()) is not None:
+                with calling_sink(program, number, batch, writer):
+                    prepared = writer.prepare()
+                if prepared is not None:
                     message.prepared[number] = prepared
         except BaseException:
             for writer in writers.values():
@@ -71,27 +82,36 @@ class RouterWriter(DataSourceStreamArrowWriter):
 
     @staticmethod
     def _output(
-        frame: Output, sinks: list[Any], writers: dict[int, SinkWriter], task: WriteTask, message: Written
+        frame: Output, program: Program, writers: dict[int, SinkWriter], task: WriteTask, message: Written
     ) -> None:
         message.outputs[frame.sink] = message.outputs.get(frame.sink, 0) + frame.count
-        if not sinks[frame.sink].wants_values:
+        sink = program.sinks[frame.sink]
+        if not sink.wants_values:
             return
         writer = writers.get(frame.sink)
         if writer is None:
-            writer = writers[frame.sink] = sinks[frame.sink].writer(task)
+            with calling_sink(program, frame.sink, task.batch):
+                writer = writers[frame.sink] = sink.writer(task)
         tags = unpack_tags(frame.tags) if frame.tags else None
-        writer.write(unpack_body(frame.body)[1], unpack_column(frame.timestamps), tags)
+        values, timestamps = unpack_body(frame.body)[1], unpack_column(frame.timestamps)
+        with calling_sink(program, frame.sink, task.batch, writer):
+            writer.write(values, timestamps, tags)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        with carrying():
+            self._commit(messages, batchId)
+
+    def _commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         written = [m for m in messages if isinstance(m, Written)]
         reports = [msgspec.json.decode(r, type=Report) for m in written for r in m.reports]
         compare_broadcast(reports)
-        sinks = worker.program_of(self._key, self._data).sinks
+        program = worker.program_of(self._key, self._data)
         folder = RunFolder(self._folder)
         letters = {}
-        for number, sink in enumerate(sinks):
+        for number, sink in enumerate(program.sinks):
             prepared = [m.prepared[number] for m in written if number in m.prepared]
-            letters[number] = sink.commit(batchId, prepared) or []
+            with calling_sink(program, number, batchId):
+                letters[number] = sink.commit(batchId, prepared) or []
         folder.post(batchId, letters)
         behind_sources = [msgspec.json.decode(t, type=Counted) for m in written for t in m.told]
         folder.add_metrics(
@@ -116,6 +136,8 @@ def _summary(batch: int, written: list[Written], reports: list[Report]) -> dict[
             records[uid] = records.get(uid, 0) + count
         for uid, count in report.late.items():
             late[uid] = late.get(uid, 0) + count
+    told = [*(d for m in written for d in m.dead), *((uid, *c) for r in reports for uid, c in r.dead.items())]
+    dead = count_letters(told)
     return {
         "batch": batch,
         "now": max((r.now for r in reports), default=0),
@@ -124,6 +146,8 @@ def _summary(batch: int, written: list[Written], reports: list[Report]) -> dict[
         "marks": {uid: splits for r in reports for uid, splits in r.marks.items()},
         "records": records,
         "late": late,
+        "dead": {uid: made for uid, (made, _) in dead.items()},
+        "unread": {uid: unread for uid, (_, unread) in dead.items() if unread},
         "read": {str(s): sum(m.counted.get(s, 0) for m in written) for s in {s for m in written for s in m.counted}},
         "outputs": {str(s): sum(m.outputs.get(s, 0) for m in written) for s in {s for m in written for s in m.outputs}},
         "state_bytes": sum(r.state_bytes for r in reports),

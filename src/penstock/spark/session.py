@@ -14,6 +14,7 @@ from penstock.config import JVM_OPTIONS, MASTER, RETAIN_BATCHES, Configuration
 from penstock.errors import ConfigError
 from penstock.spark.home import fast_home
 from penstock.spark.java import check_java
+from penstock.spark.start_failure import start_error
 
 _MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -62,8 +63,11 @@ def get_session(configuration: Configuration) -> SparkSession:
         settings["spark.driver.extraJavaOptions"] = extra
     for key, value in {**settings, **configuration.spark}.items():
         builder = builder.config(key, value)
-    with fast_home() if master.startswith("local") else nullcontext():
-        return builder.getOrCreate()
+    try:
+        with fast_home() if master.startswith("local") else nullcontext():
+            return builder.getOrCreate()
+    except Exception as error:
+        raise start_error(error, master) from error
 
 
 def _submitted() -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from typing import Any, TypeVar
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
@@ -13,7 +15,9 @@ from penstock.connectors.source import Source
 from penstock.engine.alignment import paused_splits
 from penstock.engine.frames import Bundle
 from penstock.engine.program import Program
+from penstock.runtime.call_site import CallSite
 from penstock.spark import worker
+from penstock.spark.failure import carrying
 from penstock.spark.pickling import unpickle_program
 from penstock.spark.processor import ROW_SCHEMA
 from penstock.spark.run_folder import RunFolder
@@ -32,6 +36,13 @@ def to_arrow(bundles: Iterator[Bundle], parallelism: int) -> Iterator[pa.RecordB
         )
 
 
+def running_batch() -> int | None:
+    """The number of the batch that a task runs in."""
+    context = TaskContext.get()
+    number = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+    return None if number is None else int(number)
+
+
 class TaskPartition(InputPartition):
     """One task of a source."""
 
@@ -39,6 +50,23 @@ class TaskPartition(InputPartition):
         super().__init__(number)
         self.task = task
         self.waiting = waiting
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def of_source(method: F) -> F:
+    """A method of a reader that asks the source: what that raises is told with the source's name."""
+
+    @wraps(method)
+    def call(self: SourceReader, *args: Any) -> Any:
+        with carrying():
+            try:
+                return method(self, *args)
+            except Exception as error:
+                raise self._site.error(error) from error
+
+    return call  # type: ignore[return-value]
 
 
 class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -56,12 +84,20 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._source: Source | None = program.sources[number].source
         self._uid = program.sources[number].uid
         self._told: Any = None
-        self._source.attach(folder.lasting(self._uid))
+        self._site = CallSite(program.sources[number].name, self._uid, None, "Source")
+        self._attach()
+
+    @of_source
+    def _attach(self) -> None:
+        assert self._source is not None
+        assert self._folder is not None
+        self._source.attach(self._folder.lasting(self._uid))
 
     def __getstate__(self) -> dict[str, Any]:
         """What executors get: the program, nothing of the driver's."""
         return {**self.__dict__, "_folder": None, "_source": None, "_told": None, "_program": None}
 
+    @of_source
     def initialOffset(self) -> dict[str, Any]:
         assert self._source is not None
         assert self._folder is not None
@@ -74,6 +110,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         """Jobs end by the control source, not by this trigger."""
 
+    @of_source
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """What is planned was committed up to `start`: so this is the place to tell which splits have ended."""
         assert self._source is not None
@@ -88,6 +125,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._source.paused = paused_splits(self._program, self._number, report["marks"] if report else {})
         return self._source.latest(start)
 
+    @of_source
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         assert self._source is not None
         tasks = self._source.plan(start, end, self._parallelism)
@@ -96,8 +134,9 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TaskPartition)
-        with worker.heard_logs(self._run_folder), worker.no_garbage_collection():
+        with carrying(), worker.heard_logs(self._run_folder), worker.no_garbage_collection():
             mapper = worker.mapper_of(self._key, self._data, self._number, partition.value)
+            mapper.batch = running_batch()
             yield from to_arrow(mapper.run(partition.task, partition.waiting), self._parallelism)
 
     def commit(self, end: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from pyspark.sql import SparkSession
 
-from penstock.engine.host import SlotMeta
+from penstock.engine.slot_meta import SlotMeta
 from penstock.spark.slots import slots
 from penstock.spark.statelog import all_chunks, read_header
 

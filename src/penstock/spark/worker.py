@@ -9,16 +9,18 @@ from contextlib import AbstractContextManager, contextmanager
 
 import msgspec
 
-from penstock.engine.host import LevelHost, SlotMeta
+from penstock.engine.host import LevelHost
 from penstock.engine.logs import catching
 from penstock.engine.mapper import Mapper
 from penstock.engine.materials import FileMaterials
 from penstock.engine.program import Program
+from penstock.engine.slot_meta import SlotMeta
 from penstock.runtime.store import Store
 from penstock.spark.pickling import unpickle_program
 from penstock.spark.run_folder import RunFolder
 from penstock.spark.working_copy import CopyView, WorkingCopy
 
+_keys: set[str] = set()  # of the programs that anything below belongs to
 _programs: dict[str, Program] = {}
 _mappers: dict[tuple[str, int, int], Mapper] = {}
 _hosts: dict[tuple[str, int, int], tuple[LevelHost, bytes, bytes]] = {}  # host, its tables, token of its last batch
@@ -30,16 +32,22 @@ def program_of(key: str, data: bytes) -> Program:
     """The program, unpickled once per worker."""
     program = _programs.get(key)
     if program is None:
-        if len(_programs) >= _MOST_PROGRAMS:
-            _forget_all()
+        _make_room(key)
         program = _programs[key] = unpickle_program(data)
     return program
+
+
+def _make_room(key: str) -> None:
+    """A worker that outlives many jobs does not keep them all."""
+    if key not in _keys and len(_keys) >= _MOST_PROGRAMS:
+        _forget_all()
+    _keys.add(key)
 
 
 def mapper_of(key: str, data: bytes, source: int, subtask: int) -> Mapper:
     mapper = _mappers.get((key, source, subtask))
     if mapper is None:
-        program_of(key, data)
+        _make_room(key)
         program = unpickle_program(data)
         mapper = _mappers[key, source, subtask] = Mapper(program, program.sources[source], subtask)
     return mapper
@@ -58,7 +66,7 @@ def host_of(
         return host
     if known is not None:
         known[0].close()
-    program_of(key, data)
+    _make_room(key)
     return LevelHost(unpickle_program(data), level, slot, Store(view), meta, FileMaterials(materialized))
 
 
@@ -80,7 +88,7 @@ def _forget_all() -> None:
         mapper.close()
     for host, *_ in _hosts.values():
         host.close()
-    for cache in (_programs, _mappers, _hosts):
+    for cache in (_keys, _programs, _mappers, _hosts):
         cache.clear()
 
 

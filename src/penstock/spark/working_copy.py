@@ -10,6 +10,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ class WorkingCopy:
             env = self._open()
             with env.begin(db=self._marks) as txn:
                 seq, token, boot = txn.get(_SEQ), txn.get(_TOKEN), txn.get(_BOOT)
-        except lmdb.Error:
+        except (lmdb.Error, OSError):
             return -1, b""
         if seq is None or token is None or boot != boot_id():
             return -1, b""
@@ -85,8 +86,8 @@ class WorkingCopy:
 
     def apply(self, deltas: Iterable[Changes], seq: int, token: bytes, expected: tuple[int, bytes]) -> None:
         """Applies deltas, unless another worker has done so already."""
-        env = self._open()
         try:
+            env = self._open()
             with env.begin(write=True) as txn:
                 now = txn.get(_TOKEN, db=self._marks)
                 if now == token:
@@ -105,7 +106,7 @@ class WorkingCopy:
                     self._write(txn, part)
             with env.begin(write=True) as txn:
                 self._sign(txn, seq, token)
-        except lmdb.Error as error:
+        except (lmdb.Error, OSError) as error:
             raise self._unwritable(error) from error
 
     def _write(self, txn: lmdb.Transaction, changes: Changes) -> None:
@@ -128,9 +129,12 @@ class WorkingCopy:
     def rebuild(self, chunks: Iterable[Changes], seq: int, token: bytes) -> None:
         """Starts over from the durable state: base and deltas, in order."""
         self._close()
-        self.folder.mkdir(parents=True, exist_ok=True)
         name = f"data-{secrets.token_hex(6)}"
-        env = self._open_file(name)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            env = self._open_file(name)
+        except (lmdb.Error, OSError) as error:
+            raise self._unwritable(error) from error
         try:
             for changes in chunks:
                 for part in _parts(changes):
@@ -138,19 +142,19 @@ class WorkingCopy:
                         self._write(txn, part)
             with env.begin(write=True) as txn:
                 self._sign(txn, seq, token)
-        except lmdb.Error as error:
+            temporary = self.folder / f".current.{os.getpid()}"
+            temporary.write_text(name)
+            os.replace(temporary, self.folder / "current")
+        except (lmdb.Error, OSError) as error:
             env.close()
             shutil.rmtree(self.folder / name, ignore_errors=True)
             raise self._unwritable(error) from error
-        temporary = self.folder / f".current.{os.getpid()}"
-        temporary.write_text(name)
-        os.replace(temporary, self.folder / "current")
         self._env, self._name = env, name
         for old in self.folder.glob("data-*"):
             if old.name != name:
                 shutil.rmtree(old, ignore_errors=True)
 
-    def _unwritable(self, error: lmdb.Error) -> StateError:
+    def _unwritable(self, error: Exception) -> StateError:
         if isinstance(error, lmdb.MapFullError):
             return StateError(
                 "LOCAL_STATE_FULL",
@@ -165,26 +169,31 @@ class WorkingCopy:
 
     def view(self) -> CopyView:
         """A consistent view that later writers do not change."""
-        return CopyView(self._open().begin(db=self._entries))
+        try:
+            return CopyView(self._open().begin(db=self._entries))
+        except (lmdb.Error, OSError) as error:
+            raise self._unwritable(error) from error
 
     def touch(self) -> None:
         """Says that the copy is in use: unused ones are removed after a while."""
-        (self.folder / "used").write_text(str(int(time.time())))
+        with suppress(OSError):  # a batch is not to fail for it
+            (self.folder / "used").write_text(str(int(time.time())))
 
     # -- deltas on their way: written here too, so that the next batch need not read them from Spark
 
     def keep_pending(self, seq: int, token: bytes, blobs: list[bytes]) -> None:
         folder = self.folder / "pending"
-        folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / f".{seq}-{token.hex()}.{os.getpid()}"
         try:
+            folder.mkdir(parents=True, exist_ok=True)
             with open(temporary, "wb") as file:
                 for blob in blobs:
                     file.write(len(blob).to_bytes(8, "big"))
                     file.write(blob)
             os.replace(temporary, folder / f"{seq}-{token.hex()}")
         except OSError:
-            temporary.unlink(missing_ok=True)  # a convenience only: the delta is in the checkpoint
+            with suppress(OSError):  # a convenience only: the delta is in the checkpoint
+                temporary.unlink(missing_ok=True)
 
     def take_pending(self, seq: int, token: bytes) -> list[bytes] | None:
         """The blobs of a delta, if a worker of this machine wrote it; older ones are removed."""

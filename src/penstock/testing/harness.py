@@ -245,6 +245,10 @@ class Harness:
         """How many records operators have dropped as late."""
         return self.job.late_records
 
+    def dead_letters(self) -> dict[str, int]:
+        """How many dead letters operators have made, by uid."""
+        return {uid: made for uid, (made, _) in self.job.dead_letters.items()}
+
     def next_wake(self) -> int | None:
         """The processing time at which a batch is needed even without input: a timer is due or a split becomes idle."""
         return min((r.wake for r in self.job.reports if r.wake is not None), default=None)

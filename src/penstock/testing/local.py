@@ -23,12 +23,15 @@ from penstock.engine.frames import (
     unpack_column,
     unpack_tags,
 )
-from penstock.engine.host import LevelHost, SlotMeta
+from penstock.engine.host import LevelHost
 from penstock.engine.logs import LogLine, catching
 from penstock.engine.mapper import Mapper
 from penstock.engine.program import Program
-from penstock.engine.reports import compare_broadcast
+from penstock.engine.reports import compare_broadcast, count_letters, warn_of_unread
 from penstock.engine.rescale import SlotState, rescale
+from penstock.engine.sink_calls import calling_sink
+from penstock.engine.slot_meta import SlotMeta
+from penstock.engine.unpicklable import unpicklable
 from penstock.metrics import JobMetrics
 from penstock.metrics.values import Told
 from penstock.runtime.store import MemoryBase, Store
@@ -49,7 +52,10 @@ class LocalJob:
     """One run of a job, batch by batch. A batch that fails leaves no trace."""
 
     def __init__(self, program: Program, seed: int = 0) -> None:
-        self._pickled = cloudpickle.dumps(program)
+        try:
+            self._pickled = cloudpickle.dumps(program)
+        except Exception as error:
+            raise unpicklable(program, error) from error
         self.program: Program = self._copy()
         self._random = random.Random(seed)  # bundles arrive in any order, and it must not matter
         self._bases: dict[At, MemoryBase] = {}
@@ -59,6 +65,8 @@ class LocalJob:
         self.late_records = 0
         self.metrics = JobMetrics()
         self.logs: list[LogLine] = []  # of failed batches too
+        self.dead_letters: dict[str, tuple[int, int]] = {}  # by operator: how many were made, and how many nobody reads
+        self._warned: set[str] = set()
         self.batch = 0
         self.after_slot: Callable[[int, int], None] | None = None  # called with level and slot; may fail the batch
         with catching(self.logs.extend):
@@ -102,13 +110,22 @@ class LocalJob:
             self._bases[at].apply(host.store.take_changes())
         self.reports = reports
         self.late_records += sum(count for report in reports for count in report.late.values())
+        self._count_letters(counted)
         self.batch += 1
         return committed
+
+    def _count_letters(self, counted: list[Counted]) -> None:
+        told = [r.dead for r in self.reports] + [c.dead for c in counted]
+        before = [(uid, *counts) for uid, counts in self.dead_letters.items()]
+        self.dead_letters = count_letters([*before, *((uid, *counts) for dead in told for uid, counts in dead.items())])
+        warn_of_unread([uid for uid, (_, unread) in self.dead_letters.items() if unread], self._warned)
 
     def _map(self, planned: Sequence[Planned]) -> list[Bundle]:
         bundles: list[Bundle] = []
         for number, (source, task, waiting) in enumerate(planned):
-            bundles += self._mapper(source, number).run(task, waiting)
+            mapper = self._mapper(source, number)
+            mapper.batch = self.batch
+            bundles += mapper.run(task, waiting)
         return bundles
 
     def _mapper(self, source: int, number: int) -> Mapper:
@@ -146,13 +163,19 @@ class LocalJob:
         frames = [f for f in came if isinstance(f, Output)]
         committed = []
         for number, sink in enumerate(self.program.sinks):
-            writer = sink.writer(WriteTask(self.batch, 0, "0"))
-            for frame in frames:
-                if frame.sink == number and sink.wants_values:
-                    tags = unpack_tags(frame.tags) if frame.tags else None
-                    writer.write(unpack_body(frame.body)[1], unpack_column(frame.timestamps), tags)
-            message = writer.prepare()
-            committed.append(sink.commit(self.batch, [] if message is None else [message]) or [])
+            with calling_sink(self.program, number, self.batch):
+                writer = sink.writer(WriteTask(self.batch, 0, "0"))
+            with calling_sink(self.program, number, self.batch, writer):
+                try:
+                    for frame in frames:
+                        if frame.sink == number and sink.wants_values:
+                            tags = unpack_tags(frame.tags) if frame.tags else None
+                            writer.write(unpack_body(frame.body)[1], unpack_column(frame.timestamps), tags)
+                    message = writer.prepare()
+                except BaseException:
+                    writer.abort()
+                    raise
+                committed.append(sink.commit(self.batch, [] if message is None else [message]) or [])
         return committed, [f for f in came if isinstance(f, Counted)]
 
     # -- what can be looked at

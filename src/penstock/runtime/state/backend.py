@@ -96,7 +96,7 @@ class StateBackend:
         self.namespace_cell = NamespaceCell(keys)
         self._slot_cell = SlotCell()
         self.now = 0
-        self._handles: dict[tuple[str, str], Any] = {}
+        self._handles: dict[tuple[str, str], tuple[Any, StateDescriptor]] = {}
         self._flushed: list[Any] = []
         self._expiring: list[tuple[Table, StateTtlConfig]] = []
 
@@ -118,8 +118,20 @@ class StateBackend:
         """The handle of a state; scope is "key", "namespace" (per window) or "slot" (broadcast)."""
         known = self._handles.get((descriptor.name, scope))
         if known is None:
-            known = self._handles[(descriptor.name, scope)] = self._make(descriptor, scope)
-        return known
+            known = self._handles[(descriptor.name, scope)] = (self._make(descriptor, scope), descriptor)
+        elif known[1] is not descriptor:
+            self._compare(known[1], descriptor)
+        return known[0]
+
+    def _compare(self, first: StateDescriptor, second: StateDescriptor) -> None:
+        """Two descriptors of one name must describe one state."""
+        if (first.kind, self._schema(first)) != (second.kind, self._schema(second)):
+            raise StateError(
+                "STATE_NAME_TWICE",
+                f"Operator '{self._operator}' has two states of the name '{first.name}': {first.kind} state of "
+                f"{first.value_type}, and {second.kind} state of {second.value_type}. They would share their "
+                "values. Give one of them another name.",
+            )
 
     def _make(self, descriptor: StateDescriptor, scope: str) -> Any:
         cells: dict[str, Cell] = {"key": self.key_cell, "namespace": self.namespace_cell, "slot": self._slot_cell}
@@ -177,8 +189,12 @@ class StateBackend:
 
     def flush(self) -> None:
         """Encodes and writes every entry that changed in this batch."""
-        for handle in self._flushed:
-            handle.flush()
+        try:
+            for handle in self._flushed:
+                handle.flush()
+        except StateError as error:
+            name = next(t.name for t in self._tables.all() if t.number.to_bytes(2, "big") == handle._table)
+            raise StateError(error.code, f"State '{name}': {error.text}") from error
         if self.keys.exotic:
             table = self._exotic_table()
             for encoded, key in self.keys.exotic.items():
@@ -191,6 +207,11 @@ class StateBackend:
             handle.forget()
         self.keys.forget_exotic()
         self.unset_key()
+
+    def undo(self) -> None:
+        """Drops what changed since the last flush."""
+        for handle in self._flushed:
+            handle.forget()
 
     def forget_keyed(self) -> None:
         """Drops all state of keys and leaves broadcast state: for batch mode, where a key that is done never returns."""

@@ -1,0 +1,108 @@
+"""One operator in one slot: what stays open from batch to batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.engine.chain import ChainRunner, WatermarkHook
+from penstock.engine.logs import RUNNING
+from penstock.engine.operators import make_operator
+from penstock.engine.place import Place
+from penstock.engine.program import OperatorProgram, Program
+from penstock.engine.steps import needs_origins
+from penstock.errors import PenstockError
+from penstock.functions import DEAD_LETTERS
+from penstock.runtime.batch import BatchLoop
+from penstock.runtime.call_site import Locate
+from penstock.runtime.guarded import GuardedBatchLoop, GuardedLoop, JournaledTimers
+from penstock.runtime.keys import KeyTable
+from penstock.runtime.operator import OperatorContext
+from penstock.runtime.records import Records
+from penstock.runtime.slot import SlotLoop
+from penstock.runtime.state.backend import StateBackend, Tables
+from penstock.runtime.store import Store
+from penstock.runtime.timers import TimerQueue
+
+LOOPS: dict[tuple[bool, bool], type[SlotLoop]] = {  # by on_error="dead_letter" and batch mode
+    (False, False): SlotLoop,
+    (False, True): BatchLoop,
+    (True, False): GuardedLoop,
+    (True, True): GuardedBatchLoop,
+}
+
+
+class RunningOperator:
+    """An operator with its functions open, its state, timers and chains."""
+
+    def __init__(
+        self,
+        program: OperatorProgram,
+        job: Program,
+        slot: int,
+        store: Store,
+        tables: Tables,
+        watermarks: WatermarkHook,
+        locate: Locate,
+    ) -> None:
+        self.program = program
+        self.operator = make_operator(program, slot)
+        self.keys = KeyTable(job.max_parallelism)
+        self.backend = StateBackend(store, tables, program.uid, self.keys, job.cached or program.guarded)
+        self.place = Place(job, slot, program.parallelism)
+        runtime = self.place.runtime(program.uid, program.name, self.backend if self.operator.keyed else None)
+        RUNNING.operator, RUNNING.subtask = program.name, slot  # functions may log in open
+        queue = JournaledTimers if program.guarded else TimerQueue
+        event = queue(store, self._table(tables, "event"), self.keys)
+        processing = queue(store, self._table(tables, "processing"), self.keys)
+        self.context = OperatorContext(self.backend, event, processing, runtime)
+        self._late = 0
+        self._forgetful = program.guarded and not job.cached
+        traced = program.spec.kind == "materialize" or any(map(needs_origins, (program.chain, *program.side.values())))
+        self.loop = LOOPS[program.guarded, job.batch](program.name, self.operator, self.context, traced)
+        self.loop.site.locate = locate
+        try:
+            self.operator.open(self.context)
+        except Exception as error:
+            raise self.loop.site.error(error) from error
+        self.chain = ChainRunner(program.chain, self.place, watermarks, locate)
+        self.sides = {tag: ChainRunner(steps, self.place, watermarks, locate) for tag, steps in program.side.items()}
+        for chain in (self.chain, *self.sides.values()):
+            chain.open()
+
+    def _table(self, tables: Tables, domain: str) -> bytes:
+        return tables.of(self.program.uid, f"__{domain}_timers__", "timers", "timers").number.to_bytes(2, "big")
+
+    def told(self, records: Records, at: list[int], error: Exception, index: int) -> PenstockError:
+        """The error of a function that raised on one of some records."""
+        return self.loop.site.error(error, element=records.values[at[index]], origin=(records.tags, at[index]))
+
+    def late_since_last_batch(self) -> int:
+        """Late records that the operator dropped and only counted."""
+        counted: int = getattr(self.operator, "late_records", 0)
+        self._late, before = counted, self._late
+        return counted - before
+
+    def flush(self) -> None:
+        """Writes a batch's changes of state and timers to the store."""
+        self.backend.clean()
+        try:
+            self.backend.flush()
+        except PenstockError as error:
+            raise self.loop.site.error(error) from error
+        if self._forgetful:
+            self.backend.forget_cache()
+
+    def dead_letters(self) -> Iterator[tuple[str, int, int]]:
+        """Dead letters since last asked: uid, how many were made, how many of them nobody reads."""
+        if made := self.loop.site.letters_since_last_batch():
+            yield self.program.uid, made, 0 if DEAD_LETTERS.tag_id in self.program.side else made
+        for chain in (self.chain, *self.sides.values()):
+            yield from chain.dead_letters()
+
+    def close(self) -> None:
+        try:
+            self.operator.close()
+        except Exception as error:
+            raise self.loop.site.error(error) from error
+        for chain in (self.chain, *self.sides.values()):
+            chain.close()

@@ -1,0 +1,55 @@
+"""Why Spark itself does not start, in our words."""
+
+from __future__ import annotations
+
+import re
+
+import pyspark
+
+from penstock.errors import ConfigError
+
+NEEDED = (4, 2)
+
+
+def check_pyspark(version: str = pyspark.__version__) -> None:
+    """Refuses a PySpark that lacks what Penstock needs."""
+    found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if found < NEEDED:
+        raise ConfigError(
+            "PYSPARK",
+            f"PySpark {version} is installed, and Penstock needs {NEEDED[0]}.{NEEDED[1]} or newer. "
+            f"Install it: pip install 'pyspark>={NEEDED[0]}.{NEEDED[1]}'.",
+        )
+
+
+def start_error(error: Exception, master: str) -> ConfigError:
+    """The error to raise when no session can be had."""
+    text = str(error)
+    if "BindException" in text or "Cannot assign requested address" in text:
+        return ConfigError(
+            "SPARK_BIND",
+            f"Spark's driver cannot listen on its address ({_cause(text, 'BindException')}). Set spark.driver.bindAddress "
+            "to an address of this machine, such as 127.0.0.1 for a local master, or free the port in spark.driver.port.",
+        )
+    if "UnknownHostException" in text:
+        return ConfigError(
+            "SPARK_HOST",
+            f"A host name cannot be found ({_cause(text, 'UnknownHostException')}). Correct the name in spark.master or "
+            "spark.driver.host, or add this machine's own name to /etc/hosts.",
+        )
+    if "Could not parse Master URL" in text or "All masters are unresponsive" in text:
+        return ConfigError(
+            "SPARK_MASTER",
+            f"Spark's master '{master}' cannot be reached or read. Use local[2] to run on this machine, or the URL that the "
+            "cluster shows, such as spark://host:7077.",
+        )
+    return ConfigError(
+        "SPARK_START",
+        f"Spark does not start on master '{master}': {text.splitlines()[0][:300] if text else type(error).__name__}. "
+        "Check Java (java -version) and the options that begin with spark.; --verbose shows Spark's own output.",
+    )
+
+
+def _cause(text: str, name: str) -> str:
+    found = re.search(rf"{name}:? ?([^\n]*)", text)
+    return (found.group(1).strip() if found and found.group(1).strip() else "no address is free")[:200]

@@ -1,0 +1,76 @@
+"""Dead letters on Spark: exactly once over a batch that runs again, counted, and warned of when nobody reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock as ps
+from penstock.connectors import JsonLinesSink, ScriptedSource, Step
+from penstock.errors import UnreadDeadLetters, UserFunctionError
+from tests.spark.fails_once import LinesFailOnce
+from tests.spark.processes import checkpoint_in, lines_of
+from tests.spark.test_jobs import environment
+
+pytestmark = pytest.mark.spark
+
+
+class Sums(ps.KeyedProcessFunction):
+    """Sums a key's numbers; negative ones are refused, after they were added."""
+
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self.sum = runtime_context.get_state(ps.ValueStateDescriptor("sum", int))
+
+    def process_element(self, value: int, ctx: Any) -> Iterable[Any]:
+        self.sum.update((self.sum.value() or 0) + value)
+        yield self.sum.value()
+        if value < 0:
+            raise ValueError(f"{value} is negative")
+
+
+def parse(text: str) -> int:
+    return int(text)
+
+
+def build(folder: Path, *, read: bool = True, resume: str = "") -> ps.StreamExecutionEnvironment:
+    env = environment(folder, **({"execution.resume": resume} if resume else {}))
+    steps = [Step({"s": ["1", "x", "-2"]}), Step({"s": ["3", "-4", "y", "5"]})]
+    numbers = (
+        env.from_source(ScriptedSource(steps), source_name="texts").map(parse, on_error="dead_letter").uid("parse")
+    )
+    sums = numbers.key_by(lambda n: "all").process(Sums(), on_error="dead_letter").uid("sums")
+    sums.sink_to(JsonLinesSink(folder / "out"))
+    if read:
+        dead = numbers.get_side_output(ps.DEAD_LETTERS).union(sums.get_side_output(ps.DEAD_LETTERS))
+        told = dead.map(lambda d: [d.uid, d.element, d.error, d.key, d.source, d.split, d.position])
+        told.sink_to(LinesFailOnce(folder / "dead", folder / "marker"))
+    return env
+
+
+def test_a_batch_that_runs_again_gives_each_letter_once(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(UserFunctionError, match=r"SINK_FAILED.*the sink fails once"):
+        build(tmp_path).execute()
+    result = build(tmp_path, resume=checkpoint_in(tmp_path / "checkpoints")).execute()
+    assert lines_of(tmp_path / "out") == ["1", "4", "9"]
+    assert lines_of(tmp_path / "dead") == sorted(
+        [
+            '["parse","x","ValueError",null,"texts","s",1]',
+            '["parse","y","ValueError",null,"texts","s",5]',
+            '["sums",-2,"ValueError","all","texts","s",2]',
+            '["sums",-4,"ValueError","all","texts","s",4]',
+        ]
+    )
+    counts = [report["dead"] for report in result.batches]
+    assert {uid: sum(c.get(uid, 0) for c in counts) for uid in ("parse", "sums")} == {"parse": 2, "sums": 2}
+
+
+def test_letters_that_nobody_reads_are_counted_and_warned_of(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.warns(UnreadDeadLetters, match="nobody reads them") as told:
+        result = build(tmp_path, read=False).execute()
+    assert sorted(str(t.message).split("'")[1] for t in told) == ["parse", "sums"]
+    assert sum(report["unread"].get("sums", 0) for report in result.batches) == 2
+    assert lines_of(tmp_path / "out") == ["1", "4", "9"]
