@@ -108,7 +108,7 @@ def run(keys: int, batches: int, scratch: Path, resume: str = "") -> Any:
     env = ps.StreamExecutionEnvironment(ps.Configuration(settings))
     env.set_parallelism(2)
     env.from_source(KeysSource(keys)).key_by(lambda k: k).process(Touch()).sink_to(DiscardingSink())
-    job = SparkJob(env.graph(f"{keys} keys"), env.configuration, env._files)
+    job = SparkJob(env.graph(f"{keys} keys"), env.configuration, env.files)
     job.start()
     while job.query is not None and job.query.isActive and len(measured(job.folder.reports.latest())) < batches:
         time.sleep(0.1)

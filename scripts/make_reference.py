@@ -33,14 +33,18 @@ def options_page() -> str:
         _MADE,
         'Give an option in code, `Configuration({"key": value})`, or on the command line, `penstock run job.py -D key=value`.',
         "What the program sets itself wins over the command line. The environment variable `PENSTOCK_OPTIONS` holds defaults",
-        "for both, as a JSON object. Any other key that begins with `spark.` is passed on to Spark as it is. An unknown key is",
-        "refused, and the message names the nearest one.\n",
+        "for both, as a JSON object. Any other key that begins with `spark.` is passed on to Spark as it is. Keys of Flink's that",
+        "only tune Flink's own machinery (`taskmanager.*`, `state.backend.rocksdb.*`, ...) are kept and ignored, with a warning.",
+        "An unknown key is refused, and the message names the nearest one.\n",
+        "Durations are written `10 s`, `1 min` or as milliseconds; memory sizes `64 mb` or as bytes; lists `[a, b]` or `a;b`; maps",
+        "`{k: v}` or `k:v,l:w`.\n",
         "| option | type | default | what it does |",
         "|---|---|---|---|",
     ]
     for option in config.options():
-        default = "empty" if option.default == "" else f"`{option.default}`"
-        lines.append(f"| `{option.key}` | {option.kind.__name__} | {default} | {_cell(option.doc)} |")
+        default = f"`{option.shown_default()}`" if option.shown_default() else "not set"
+        older = f" Also: {', '.join(f'`{a}`' for a in option.aliases)}." if option.aliases else ""
+        lines.append(f"| `{option.key}` | {option.kind.name} | {default} | {_cell(option.doc)}{older} |")
     return "\n".join(lines) + "\n"
 
 

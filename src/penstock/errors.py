@@ -132,3 +132,7 @@ class UserFunctionError(PenstockError):
 
 class JobError(PenstockError):
     """The running job failed or was stopped."""
+
+
+class OptionIgnored(UserWarning):
+    """An option of Flink's was set that has no effect here."""

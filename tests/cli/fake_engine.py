@@ -25,7 +25,9 @@ class FakeEngine:
             raise JobError(
                 "JOB_FAILED", "The job failed in Spark: no luck.\n\tat org.apache.spark.Deep.down(Deep.scala:7)"
             )
-        options = {k: v for k, v in configuration.to_dict().items() if k != "execution.engine"}
+        options = {
+            k: v for k, v in configuration.to_dict().items() if k != "execution.engine" and k not in configuration.spark
+        }
         print(json.dumps({"job": graph.name, "argv": sys.argv, "options": options, "spark": configuration.spark}))
 
     def collect(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> Iterator[Any]:

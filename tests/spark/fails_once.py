@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from penstock.connectors import CollectSink, JsonLinesSink, Sink, SinkWriter, WriteTask
 
@@ -32,3 +33,16 @@ class LinesFailOnce(FailsOnce, JsonLinesSink):
     def __init__(self, folder: Path, marker: Path) -> None:
         super().__init__(folder)
         self.marker = marker
+
+
+class CommitFailsOnce(CollectSink):
+    """Fails when batch 2 is committed, once."""
+
+    def __init__(self, marker: Path) -> None:
+        self._marker = marker
+
+    def commit(self, batch: int, prepared: list[Any]) -> list[Any]:
+        if batch == 2 and not self._marker.exists():
+            self._marker.write_text("failed")
+            raise OSError("the commit fails once")
+        return super().commit(batch, prepared)

@@ -42,7 +42,7 @@ def test_every_partitioning_moves_elements_on_spark(spark: SparkSession, tmp_pat
     for kind in KINDS:
         spread(env, kind).sink_to(CollectSink()).name(kind)
     graph = env.graph("partitioning")
-    job = SparkJob(graph, env.configuration, env._files)
+    job = SparkJob(graph, env.configuration, env.files)
     job.start()
     job.wait()
     for number, kind in enumerate(KINDS):

@@ -9,7 +9,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from penstock.spark.java import check_java
 from penstock.spark.reports import ReportReader
 
 if TYPE_CHECKING:
+    from penstock.datastream.job_client import JobClient
     from penstock.spark.job import SparkJob
 
 _POLL = 0.2
@@ -62,9 +63,23 @@ class WatchedEngine:
             job.wait()
         return job.result()
 
+    def execute_async(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> JobClient:
+        job, facts = _started(graph, configuration, files)
+        from penstock.spark.engine import run_in_background
+
+        watching = _watching(job, facts)
+        watching.__enter__()
+        job.finished.add_done_callback(lambda done: _end_watch(watching, done.exception()))
+        return run_in_background(job)
+
     def collect(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> Iterator[Any]:
         job, facts = _started(graph, configuration, files)
         return _collected(job, facts, len(graph.sinks) - 1)
+
+
+def _end_watch(watching: AbstractContextManager[None], error: BaseException | None) -> None:
+    """Ends the watch over a job that ran in the background."""
+    watching.__exit__(None if error is None else type(error), error, None)
 
 
 def _started(graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> tuple[SparkJob, JobFacts]:

@@ -20,14 +20,14 @@ def options(as_json: Annotated[bool, typer.Option("--json", help="One JSON objec
     if as_json:
         for option in known:
             typer.echo(
-                json.dumps(
-                    {"key": option.key, "type": option.kind.__name__, "default": option.default, "doc": option.doc}
-                )
+                json.dumps({"key": option.key, "type": option.kind.name, "default": option.default, "doc": option.doc})
             )
         return
     console = Console(highlight=False)
     for option in known:
-        console.print(
-            f"[bold]{option.key}[/]  {option.kind.__name__}, default {escape(repr(option.default))}", soft_wrap=True
-        )
+        console.print(f"[bold]{option.key}[/]  {option.kind.name}, {escape(_default(option))}", soft_wrap=True)
         console.print(Padding(Text(option.doc), (0, 0, 0, 4)))
+
+
+def _default(option: config.Option) -> str:
+    return f"default {option.shown_default()}" if option.shown_default() else "not set by default"

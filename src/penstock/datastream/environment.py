@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
-from penstock.config import CHECKPOINT_DIR, CHECKPOINT_INTERVAL, ENGINE, Configuration
+from penstock.config import AUTO_UIDS, JOB_NAME, RUNTIME_MODE, Configuration
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
+from penstock.connectors.files import FileSource
 from penstock.connectors.source import Source
 from penstock.datastream.data_stream import DataStream
-from penstock.errors import ConfigError, PlanError
+from penstock.datastream.engine import engine_of
+from penstock.datastream.job_client import JobClient
+from penstock.datastream.job_result import JobExecutionResult
+from penstock.datastream.settings import JobSettings
+from penstock.errors import PlanError, UnsupportedOperation
 from penstock.plan.graph import JobGraph
-from penstock.plan.nodes import Node, SourceNode
+from penstock.plan.json_plan import json_plan
+from penstock.plan.nodes import Node, PartitionNode, SideOutputNode, SourceNode, UnionNode
 from penstock.time import WatermarkStrategy
 
 T = TypeVar("T")
 
-
-class Engine(Protocol):
-    """What runs a job graph."""
-
-    def execute(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> Any: ...
-
-    def collect(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> Iterator[Any]: ...
-
-    def default_parallelism(self, configuration: Configuration) -> int: ...
+_WITHOUT_UID = (PartitionNode, SideOutputNode, UnionNode)
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(JobSettings):
     """Makes streams and runs the job made of them.
 
     >>> env = StreamExecutionEnvironment.get_execution_environment()
@@ -39,70 +36,19 @@ class StreamExecutionEnvironment:
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
-        self.configuration = configuration.copy() if configuration is not None else Configuration()
+        super().__init__(configuration)
         self._nodes: list[Node] = []
-        self._parallelism: int | None = None
-        self._max_parallelism = 128
-        self._parameters: dict[str, str] = {}
-        self._files: dict[str, list[str]] = {"files": [], "requirements": [], "archives": [], "jars": []}
+        self._run_before = 0  # so many of the nodes were in a job that was run
+        self._named: set[int] = set()  # nodes that were given a uid
         self._names: dict[str, int] = {}
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
         return StreamExecutionEnvironment(configuration)
 
-    # -- settings
-
-    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        if parallelism < 1:
-            raise ConfigError("PARALLELISM", f"A parallelism of {parallelism} was set; it must be at least 1.")
-        self._parallelism = parallelism
-        return self
-
-    def get_parallelism(self) -> int:
-        return self._parallelism or self._engine().default_parallelism(self.configuration)
-
-    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
-        if not 1 <= max_parallelism <= 32768:
-            raise ConfigError("MAX_PARALLELISM", f"max_parallelism is {max_parallelism}; it must be from 1 to 32768.")
-        self._max_parallelism = max_parallelism
-        return self
-
-    def get_max_parallelism(self) -> int:
-        return self._max_parallelism
-
-    def enable_checkpointing(self, interval: int, folder: str | None = None) -> StreamExecutionEnvironment:
-        """Every committed batch is a checkpoint, so this never delays output; it names the folder if one is given."""
-        self.configuration.set(CHECKPOINT_INTERVAL.key, interval)
-        if folder is not None:
-            self.configuration.set(CHECKPOINT_DIR.key, folder)
-        return self
-
-    def set_job_parameters(self, parameters: dict[str, str]) -> StreamExecutionEnvironment:
-        self._parameters = dict(parameters)
-        return self
-
-    def add_python_file(self, file_path: str) -> None:
-        """Ships a module, a package folder or a zip to the executors."""
-        self._files["files"].append(_existing(file_path))
-
-    def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
-        """Installs the packages of a requirements file where functions run."""
-        self._files["requirements"] = [_existing(requirements_file_path)]
-        if requirements_cache_dir is not None:
-            self._files["requirements"].append(_existing(requirements_cache_dir))
-
-    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Ships an archive and unpacks it in the functions' working folder."""
-        self._files["archives"].append(f"{_existing(archive_path)}#{target_dir or os.path.basename(archive_path)}")
-
-    def add_jars(self, *jars_path: str) -> None:
-        """Gives Spark more jars."""
-        self._files["jars"].extend(jars_path)
-
     # -- sources
 
-    def from_collection(self, collection: Sequence[T], type_info: Any = None) -> DataStream[T]:
+    def from_collection(self, collection: Iterable[T], type_info: Any = None) -> DataStream[T]:
         return self.from_source(CollectionSource(list(collection)), None, "collection")
 
     def from_sequence(self, start: int, end: int) -> DataStream[int]:
@@ -110,6 +56,14 @@ class StreamExecutionEnvironment:
 
     def from_generator(self, generator: Any, count: int | None = None, rate: float | None = None) -> DataStream[Any]:
         return self.from_source(DataGeneratorSource(generator, count, rate), None, "generator")
+
+    def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
+        """The lines of a file, or of all files in a folder; of PyFlink before version 2."""
+        if charset_name.upper().replace("-", "") != "UTF8":
+            raise UnsupportedOperation(
+                "CHARSET", f"Text in {charset_name} was asked for; only UTF-8 is read. Convert it."
+            )
+        return self.from_source(FileSource(file_path), None, "text")
 
     def from_source(
         self,
@@ -124,6 +78,21 @@ class StreamExecutionEnvironment:
         stream: DataStream[Any] = DataStream(self, self.add(node))
         return stream if watermark_strategy is None else stream.assign_timestamps_and_watermarks(watermark_strategy)
 
+    def add_source(
+        self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None
+    ) -> DataStream[Any]:
+        raise UnsupportedOperation(
+            "SOURCE_FUNCTION",
+            f"Source '{source_name}' is a SourceFunction: a Java class of Flink's that pushes records, which cannot be read twice. "
+            "Write a Source and use from_source.",
+        )
+
+    def create_input(self, input_format: Any, type_info: Any = None) -> DataStream[Any]:
+        raise UnsupportedOperation(
+            "INPUT_FORMAT",
+            "create_input takes an InputFormat, a Java class of Flink's that Spark cannot run. Use from_source with a file source.",
+        )
+
     # -- the graph
 
     def add(self, node: Node) -> Node:
@@ -131,6 +100,8 @@ class StreamExecutionEnvironment:
         return node
 
     def replace(self, node: Node) -> Node:
+        if node.uid != self._nodes[node.id].uid:
+            self._named.add(node.id)
         self._nodes[node.id] = node
         return node
 
@@ -142,28 +113,66 @@ class StreamExecutionEnvironment:
         number = self._names[name] = self._names.get(name, 0) + 1
         return f"{name}-{number}"
 
-    def graph(self, job_name: str = "job") -> JobGraph:
-        """The job as it stands."""
-        graph = JobGraph(
-            job_name, tuple(self._nodes), self.get_parallelism(), self._max_parallelism, dict(self._parameters)
-        )
+    def graph(self, job_name: str | None = None) -> JobGraph:
+        """The job as it stands: what was added since the last one was run, and what that reads."""
+        nodes = self._to_run()
+        name = job_name or self.configuration.get(JOB_NAME) or "job"
+        graph = JobGraph(name, tuple(nodes), self.get_parallelism(), self.get_max_parallelism(), self.job_parameters())
         graph.validate()
+        self._check_uids(nodes)
         return graph
+
+    def _to_run(self) -> list[Node]:
+        wanted = {n.id for n in self._nodes[self._run_before :]}
+        for node in reversed(self._nodes):  # inputs come before what reads them
+            if node.id in wanted:
+                wanted.update(node.inputs)
+        return [n for n in self._nodes if n.id in wanted]
+
+    def _check_uids(self, nodes: list[Node]) -> None:
+        if self.configuration.get(AUTO_UIDS):
+            return
+        for node in nodes:
+            if not isinstance(node, _WITHOUT_UID) and node.id not in self._named:
+                raise PlanError(
+                    "NO_UID",
+                    f"'{node.name}' ({node.line}) has no uid of its own, and {AUTO_UIDS.key} is false. Give it one with uid().",
+                )
+
+    def get_execution_plan(self) -> str:
+        """The job as JSON, in the form of Flink's plan visualizer."""
+        return json_plan(self.graph())
 
     # -- running
 
-    def execute(self, job_name: str = "job") -> Any:
-        """Runs the job until its sources end; gives its result."""
-        return self._engine().execute(self.graph(job_name), self.configuration, self._files)
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Runs the job until its sources end; gives its result. The next job begins with what is added after this."""
+        graph = self._take_graph(job_name)
+        return engine_of(self.configuration).execute(graph, self.configuration.copy(), self.files)
 
-    def collect(self, node: Node, job_name: str) -> Iterator[Any]:
-        return self._engine().collect(self.graph(job_name), self.configuration, self._files)
+    def execute_async(self, job_name: str | None = None) -> JobClient:
+        """Starts the job and gives a hold on it at once. It ends with the program: wait for its result before that."""
+        graph = self._take_graph(job_name)
+        return engine_of(self.configuration).execute_async(graph, self.configuration.copy(), self.files)
 
-    def _engine(self) -> Engine:
-        """The engine by its configured name: this layer builds plans and knows none."""
-        module, _, name = self.configuration.get(ENGINE).partition(":")
-        engine: Engine = getattr(importlib.import_module(module), name)()
-        return engine
+    def collect(self, node: Node, job_name: str | None) -> Iterator[Any]:
+        graph = self._take_graph(job_name)
+        return engine_of(self.configuration).collect(graph, self.configuration.copy(), self.files)
+
+    def _take_graph(self, job_name: str | None) -> JobGraph:
+        if self.configuration.get(RUNTIME_MODE) == "BATCH":
+            raise UnsupportedOperation(
+                "BATCH_MODE",
+                f"{RUNTIME_MODE.key} is BATCH, and this version runs jobs as streams only: a bounded one ends by itself. "
+                "Leave the mode out, or test the rules of batch mode with Harness(env, batch_mode=True).",
+            )
+        graph = self.graph(job_name)
+        self._run_before = len(self._nodes)
+        return graph
+
+    def close(self) -> None:
+        """Forgets what was added and not run. Jobs that run go on, and so does the Spark session, which others may use."""
+        self._run_before = len(self._nodes)
 
 
 def user_line() -> str:
@@ -173,9 +182,3 @@ def user_line() -> str:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
         frame = frame.f_back
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-
-
-def _existing(path: str) -> str:
-    if not os.path.exists(path):
-        raise PlanError("FILE_NOT_FOUND", f"{path} was added to the job and does not exist. Correct the path.")
-    return os.path.abspath(path)

@@ -1,31 +1,36 @@
-"""One job on Spark: its query, what its sinks hand over, and its end."""
+"""One job on Spark: its query, what its sinks hand over, its restarts, and its end."""
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock import errors
-from penstock.config import BACKEND, BATCH_RECORDS, HEARTBEAT, Configuration
+from penstock.config import BACKEND, BATCH_RECORDS, CANCEL_TIMEOUT, CHECKPOINT_RETENTION, HEARTBEAT, Configuration
 from penstock.connectors.sinks import CollectSink, PrintSink
+from penstock.datastream.job_result import JobExecutionResult
+from penstock.datastream.job_status import JobStatus
 from penstock.engine.logs import pass_on
 from penstock.engine.program import Program, build
 from penstock.engine.reports import warn_of_unread
 from penstock.engine.rescale import SlotState
-from penstock.metrics import JobMetrics
+from penstock.errors import CheckpointError, JobError
 from penstock.plan.graph import JobGraph
 from penstock.spark.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.failure import in_our_words
 from penstock.spark.pickling import pickle_program
 from penstock.spark.query import start_query, stop_query
+from penstock.spark.restarts import can_pass, restarts_of
 from penstock.spark.restore import write_initial
 from penstock.spark.run_folder import RunFolder
 from penstock.spark.session import get_session
@@ -33,47 +38,46 @@ from penstock.spark.shipping import ship
 
 _POLL = 0.02
 _LOOK = 1.0
+_log = logging.getLogger("penstock.job")
 
-
-class JobResult:
-    """How a job ended."""
-
-    def __init__(
-        self, job_id: str, checkpoint: str, seconds: float, batches: list[dict[str, Any]], metrics: JobMetrics
-    ) -> None:
-        self.job_id = job_id
-        self.checkpoint = checkpoint
-        self.seconds = seconds
-        self.batches = batches  # one report each; `millis` is what Spark measured for the batch
-        self.metrics = metrics  # of user functions
-
-    def get_job_id(self) -> str:
-        return self.job_id
-
-    def get_net_runtime(self) -> int:
-        return int(self.seconds * 1000)
+Letters = dict[int, list[Any]]  # by sink
 
 
 class SparkJob:
-    """One run of a job."""
+    """One job, from its start to its end. It may take several attempts: each is a query on the same checkpoint."""
 
     def __init__(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> None:
         self.program: Program = build(graph)
         self._configuration = configuration
         self._files = files
+        self._restarts = restarts_of(configuration)
         self.session: SparkSession = get_session(configuration)
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration)
-        self.run_id = uuid.uuid4().hex
         self.folder = RunFolder(tempfile.mkdtemp(prefix="penstock-run-"))
         self.keep_open = False  # end a scripted job after its script, without the final watermark
         self.query: StreamingQuery | None = None
+        self.attempt = 0
+        self.finished: Future[JobExecutionResult] = Future()  # of a job that runs in the background
+        self._status = JobStatus.CREATED
+        self._cancel = threading.Event()
+        self._over = threading.Event()
         self._began = 0.0
-        self._collected: dict[int, list[Any]] = {}
+        self._archives: list[str] = []
         self._offsets: dict[str, Any] = {}
+        self._delivered = -1  # the last batch whose letters were delivered: one that runs again hands them over again
+        self._collected: dict[int, list[Any]] = {}
+        self._accumulators: dict[str, Any] | None = None
         self._next_look = 0.0
         self._warned: set[str] = set()
 
-    # -- the query
+    @property
+    def job_id(self) -> str:
+        return self.checkpoint.job_id
+
+    def status(self) -> JobStatus:
+        return self._status
+
+    # -- attempts
 
     def begin_with(self, slots: dict[tuple[int, int], SlotState], offsets: dict[str, Any]) -> None:
         """Starts a fresh checkpoint with the state of another one, and sources (by number, "control" too) at saved offsets."""
@@ -81,41 +85,49 @@ class SparkJob:
         self._offsets = offsets
 
     def start(self) -> None:
-        """Starts the query; gives at once."""
-        self.checkpoint.lock.acquire()
-        try:
-            self._start()
-        except BaseException:
-            self.checkpoint.lock.release()
-            raise
-
-    def _start(self) -> None:
-        configuration, program = self._configuration, self.program
-        self._admit()
-        program.cached = self._backend() == "hashmap"
-        facts = {
-            "run": self.run_id,
-            "lasting": self.checkpoint.lasting,
-            "heartbeat": configuration.get(HEARTBEAT),
-            "keep_open": self.keep_open,
-            "offsets": self._offsets,
-        }
-        self.folder.create(self.run_id, pickle_program(program, ship(self.session, self._files)), facts)
-        self._began = time.monotonic()
-        self.query = start_query(self.session, program, self.checkpoint, self.folder, configuration)
-
-    def _admit(self) -> None:
-        """The configured admission limit, for sources that count records."""
+        """Starts the first attempt; gives at once."""
         if limit := self._configuration.get(BATCH_RECORDS):
             for source in self.program.sources:
                 if hasattr(source.source, "records_per_batch"):
                     source.source.records_per_batch = limit
+        self.program.cached = self._configuration.get(BACKEND) == "hashmap"
+        self.checkpoint.lock.acquire()
+        try:
+            self._archives = ship(self.session, self._files)
+            self._began = time.monotonic()
+            self._start_attempt()
+        except BaseException:
+            self.checkpoint.lock.release()
+            raise
 
-    def _backend(self) -> str:
-        backend: str = self._configuration.get(BACKEND)
-        if backend not in ("lmdb", "hashmap"):
-            raise errors.ConfigError("STATE_BACKEND", f"state.backend is '{backend}'; it must be lmdb or hashmap.")
-        return backend
+    def _start_attempt(self) -> None:
+        """A run of its own name: workers open their functions anew, and the control source tells of the change."""
+        run = uuid.uuid4().hex
+        self.program.attempt = self.attempt
+        facts = {
+            "run": run,
+            "lasting": self.checkpoint.lasting,
+            "heartbeat": self._configuration.get(HEARTBEAT),
+            "keep_open": self.keep_open,
+            "offsets": self._offsets,
+        }
+        self.folder.create(run, pickle_program(self.program, self._archives), facts)
+        self.query = start_query(self.session, self.program, self.checkpoint, self.folder, self._configuration)
+        if not self._cancel.is_set():
+            self._status = JobStatus.RUNNING
+
+    def _restart(self, failure: Exception) -> None:
+        """Starts the next attempt, when the strategy says so; else raises what went wrong."""
+        delay = self._restarts.delay_after_failure(time.monotonic() * 1000) if can_pass(failure) else None
+        if delay is None:
+            raise failure
+        self._status = JobStatus.RESTARTING
+        _log.warning("Job %s failed and is restarted in %.1f s: %s", self.job_id, delay / 1000, failure)
+        if not self._stop_query():
+            raise failure  # a task of this attempt could still write into the next one's files
+        if not self._cancel.wait(delay / 1000):
+            self.attempt += 1
+            self._start_attempt()
 
     # -- until it ends
 
@@ -129,25 +141,46 @@ class SparkJob:
         for _, letters in self.letters():
             yield from letters.get(sink, ())
 
-    def letters(self) -> Iterator[tuple[int, dict[int, list[Any]]]]:
+    def letters(self) -> Iterator[tuple[int, Letters]]:
         """What sinks hand over, by batch and sink, until the job has ended."""
-        assert self.query is not None
+        ended_as = JobStatus.CANCELED  # also when nobody asks for more
         try:
-            while True:
-                ended = self.folder.finished() or not self.query.isActive
-                pass_on(self.folder.take_logs())
-                self._look_after()
-                for batch, letters in self.folder.mail():
-                    self._deliver(letters)
-                    yield batch, letters
-                if ended:
+            while not self._cancel.is_set():
+                yield from self._letters_of_attempt()
+                if self.folder.finished():
+                    ended_as = JobStatus.FINISHED
                     break
-                time.sleep(_POLL)
-            failure = self.query.exception()
+                assert self.query is not None
+                failure = self.query.exception()
+                if failure is None:
+                    break
+                self._restart(in_our_words(failure))
+            if ended_as is JobStatus.CANCELED:
+                raise JobError(
+                    "JOB_CANCELED", f"Job {self.job_id} was cancelled. Its checkpoint: {self.checkpoint.folder}"
+                )
+        except Exception:
+            if not self._cancel.is_set() and ended_as is not JobStatus.FINISHED:
+                ended_as = JobStatus.FAILED
+            raise
         finally:
             self.stop()
-        if failure is not None:
-            raise in_our_words(failure)
+            self._end(ended_as)
+
+    def _letters_of_attempt(self) -> Iterator[tuple[int, Letters]]:
+        assert self.query is not None
+        while True:
+            ended = self.folder.finished() or not self.query.isActive or self._cancel.is_set()
+            pass_on(self.folder.take_logs())
+            self._look_after()
+            for batch, letters in self.folder.mail():
+                if batch > self._delivered:
+                    self._delivered = batch
+                    self._deliver(letters)
+                    yield batch, letters
+            if ended:
+                return
+            time.sleep(_POLL)
 
     def _look_after(self) -> None:
         """Now and then: whether the checkpoint is still ours, and whether dead letters are lost."""
@@ -155,14 +188,14 @@ class SparkJob:
             return
         self._next_look = time.monotonic() + _LOOK
         if self.checkpoint.lock.lost:
-            raise errors.CheckpointError(
+            raise CheckpointError(
                 "CHECKPOINT_LOST",
                 f"Another job has taken over the checkpoint {self.checkpoint.folder}, because this process gave no sign of life "
                 "for a while. This job stops; what it committed before is in the checkpoint.",
             )
         warn_of_unread(self.folder.reports.totals()["unread"], self._warned)
 
-    def _deliver(self, letters: dict[int, list[Any]]) -> None:
+    def _deliver(self, letters: Letters) -> None:
         for number, elements in letters.items():
             sink = self.program.sinks[number]
             if isinstance(sink, PrintSink):
@@ -176,23 +209,92 @@ class SparkJob:
         return self._collected.get(sink, [])
 
     def stop(self) -> None:
-        """Stops the query and waits until no task of it writes any more."""
-        if self.query is not None:
-            stop_query(self.session, self.query)
+        """Stops the query and waits until no task of it writes any more; the checkpoint is free then."""
+        self._stop_query()
         self.checkpoint.lock.release()
 
-    def result(self) -> JobResult:
+    def _stop_query(self) -> bool:
+        """False: tasks of it still run."""
+        return self.query is None or stop_query(
+            self.session, self.query, self._configuration.get(CANCEL_TIMEOUT) / 1000
+        )
+
+    def cancel(self) -> None:
+        """Ends the job from another thread and waits until it has ended. One that is over stays as it is."""
+        if self._status.is_terminal_state():
+            return
+        self._status = JobStatus.CANCELLING
+        self._cancel.set()
+        self._stop_query()
+        self._over.wait(self._configuration.get(CANCEL_TIMEOUT) / 1000 or None)
+
+    def _end(self, status: JobStatus) -> None:
+        self._accumulators = self._counted()
+        self._status = status
+        kept = self._configuration.get(CHECKPOINT_RETENTION)
+        if kept == "NO_EXTERNALIZED_CHECKPOINTS" or (kept == "DELETE_ON_CANCELLATION" and status is JobStatus.CANCELED):
+            shutil.rmtree(self.checkpoint.folder, ignore_errors=True)
+        self._over.set()
+
+    # -- what it came to
+
+    def accumulators(self) -> dict[str, Any]:
+        """What was counted so far, as `operator.metric`: under Flink's names of metrics, and what functions measured."""
+        return self._counted() if self._accumulators is None else self._accumulators
+
+    def _counted(self) -> dict[str, Any]:
+        program, totals = self.program, self.folder.reports.totals()
+        names = {o.uid: o.name for o in program.operators}
+        counts = [
+            *((program.sources[int(n)].name, "numRecordsOut", count) for n, count in totals["read"].items()),
+            *((names.get(uid, uid), "numRecordsIn", count) for uid, count in totals["records"].items()),
+            *((names.get(uid, uid), "numLateRecordsDropped", count) for uid, count in totals["late"].items()),
+            *((program.sink_names[int(n)], "numRecordsIn", count) for n, count in totals["outputs"].items()),
+        ]
+        found: dict[str, Any] = {}
+        for operator, metric, count in counts:  # operators of one name are one
+            found[f"{operator}.{metric}"] = found.get(f"{operator}.{metric}", 0) + count
+        return {**found, **self.folder.metrics().accumulators()}
+
+    def result(self) -> JobExecutionResult:
         """How the job ended; its run folder is gone then."""
+        result = self._result()
+        self.forget()
+        return result
+
+    def _result(self) -> JobExecutionResult:
         warn_of_unread(self.folder.reports.totals()["unread"], self._warned)
         reports = self.folder.reports.latest()
         assert self.query is not None
         spent = {p["batchId"]: p["durationMs"] for p in self.query.recentProgress}
         for report in reports:
             report["millis"] = spent.get(report["batch"], {})
-        metrics, seconds = self.folder.metrics(), time.monotonic() - self._began
-        self.forget()
-        return JobResult(self.checkpoint.job_id, self.checkpoint.folder, seconds, reports, metrics)
+        return JobExecutionResult(
+            self.job_id,
+            self.checkpoint.folder,
+            time.monotonic() - self._began,
+            reports,
+            self.accumulators(),
+            self.folder.metrics(),
+            self.attempt + 1,
+        )
 
     def forget(self) -> None:
         """Removes the run's folder."""
         shutil.rmtree(self.folder.path, ignore_errors=True)
+
+    # -- in the background
+
+    def run_in_background(self) -> None:
+        """Looks after the started job in a thread; `finished` tells how it ends."""
+        threading.Thread(target=self._run, name=f"penstock-job-{self.job_id[:8]}", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self.wait()
+            result = self._result()
+        except BaseException as error:
+            self.finished.set_exception(error)
+        else:
+            self.finished.set_result(result)
+        self.forget()  # who waits for the end may still read the reports

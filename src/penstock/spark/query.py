@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 from functools import reduce
 from pathlib import Path
@@ -33,7 +34,7 @@ from penstock.spark.statelog import FoldPolicy
 from penstock.spark.working_copy import remove_unused
 
 _POLL = 0.02
-_MOST_SECONDS_TO_STOP = 60.0
+_starting = threading.Lock()
 _LAST_JOBS = 4  # only the last batch's can have tasks left
 
 
@@ -41,6 +42,13 @@ def start_query(
     session: SparkSession, program: Program, checkpoint: Checkpoint, folder: RunFolder, configuration: Configuration
 ) -> StreamingQuery:
     """Starts the query of a program whose run folder is written; gives at once."""
+    with _starting:  # a query takes its settings from the session, which other jobs set too
+        return _started(session, program, checkpoint, folder, configuration)
+
+
+def _started(
+    session: SparkSession, program: Program, checkpoint: Checkpoint, folder: RunFolder, configuration: Configuration
+) -> StreamingQuery:
     prepare(session, configuration, program.parallelism)
     for source in (PenstockSource, PenstockControl, PenstockRouter):
         session.dataSource.register(source)
@@ -75,12 +83,18 @@ def _host_settings(checkpoint: Checkpoint, run: RunFolder, configuration: Config
     return HostSettings(folder, limit, policy, checkpoint.materialized, checkpoint.initial, str(run.path))
 
 
-def stop_query(session: SparkSession, query: StreamingQuery) -> None:
-    """Stops a query and waits until no task of it writes any more; other queries of the session go on."""
+def stop_query(session: SparkSession, query: StreamingQuery, patience: float) -> bool:
+    """Stops a query and waits until no task of it writes any more; other queries of the session go on.
+
+    False: tasks still run after so many seconds; with 0 it waits as long as they do.
+    """
     query.stop()
-    deadline = time.monotonic() + _MOST_SECONDS_TO_STOP
-    while time.monotonic() < deadline and running_tasks(session, query):
+    deadline = time.monotonic() + patience
+    while running_tasks(session, query):
+        if patience and time.monotonic() > deadline:
+            return False
         time.sleep(_POLL)
+    return True
 
 
 def running_tasks(session: SparkSession, query: StreamingQuery) -> int:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
+import weakref
 from contextlib import nullcontext
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from penstock.config import JVM_OPTIONS, MASTER, RETAIN_BATCHES, Configuration
+from penstock.config import JVM_OPTIONS, MASTER, PYTHON_EXECUTABLE, RETAIN_BATCHES, Configuration
 from penstock.errors import ConfigError
 from penstock.spark.home import fast_home
 from penstock.spark.java import check_java
@@ -41,6 +43,9 @@ _PER_JOB = {
 }
 
 
+_usual_python: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # by SparkContext
+
+
 def get_session(configuration: Configuration) -> SparkSession:
     """The active session, or a new one on the configured master."""
     refuse_connect()
@@ -48,7 +53,7 @@ def get_session(configuration: Configuration) -> SparkSession:
     if active is not None:
         return active
     check_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", configuration.get(PYTHON_EXECUTABLE) or sys.executable)
     builder = SparkSession.builder.appName("penstock")
     master = configuration.get(MASTER)
     if configuration.is_set(MASTER) or not _submitted():
@@ -92,10 +97,23 @@ def prepare(session: SparkSession, configuration: Configuration, parallelism: in
             "SPECULATION",
             "spark.speculation is on: two attempts of one task would run functions twice. Start the session with it off.",
         )
+    context = session.sparkContext
+    usual = _usual_python.setdefault(context, context.pythonExec)
+    chosen = configuration.get(PYTHON_EXECUTABLE)
+    context.pythonExec = _runnable(chosen, context.master) if chosen else usual
     for key, value in _PER_JOB.items():
         session.conf.set(key, configuration.spark.get(key, value))
     session.conf.set("spark.sql.shuffle.partitions", str(parallelism))
     session.conf.set("spark.sql.streaming.minBatchesToRetain", str(configuration.get(RETAIN_BATCHES)))
+
+
+def _runnable(python: str, master: str | None) -> str:
+    """The Python that runs functions; on a cluster only its nodes know whether it is there."""
+    if master is not None and master.startswith("local") and shutil.which(python) is None:
+        raise ConfigError(
+            "PYTHON_EXECUTABLE", f"python.executable is '{python}', and no such program can be run. Correct the path."
+        )
+    return python
 
 
 def cores_of(master: str) -> int:

@@ -76,7 +76,7 @@ class Harness:
         real_sinks: bool = False,
         seed: int = 0,
     ) -> None:
-        self.parallelism = parallelism or env._parallelism or 1
+        self.parallelism = parallelism or env.chosen_parallelism() or 1
         self.max_parallelism = max_parallelism or env.get_max_parallelism()
         self.time = 0  # processing time, in milliseconds
         self._pipeline = WatchedPipeline(env)

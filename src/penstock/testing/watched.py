@@ -91,7 +91,7 @@ class WatchedPipeline:
         if not any(isinstance(n, SinkNode) for n in nodes):  # nobody looks at anything, and it runs all the same
             read = {i for n in nodes for i in n.inputs}
             nodes.append(self._new_sink([n.id for n in nodes if n.id not in read]))
-        return JobGraph("harness", tuple(nodes), parallelism, max_parallelism, dict(self._env._parameters))
+        return JobGraph("harness", tuple(nodes), parallelism, max_parallelism, self._env.job_parameters())
 
     def outputs(self, graph: JobGraph) -> list[Collected]:
         """Where the elements of each sink go, in the order of the sinks."""

@@ -1,0 +1,69 @@
+"""A program's hold on a job that runs beside it."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from penstock.datastream.future import CompletableFuture
+from penstock.datastream.job_result import JobExecutionResult, JobID
+from penstock.datastream.job_status import JobStatus
+from penstock.errors import UnsupportedOperation
+
+
+class Job(Protocol):
+    """A job that an engine runs in the background."""
+
+    finished: Future[JobExecutionResult]
+
+    @property
+    def job_id(self) -> str: ...
+
+    def status(self) -> JobStatus: ...
+
+    def cancel(self) -> None:
+        """Ends the job and waits until it has ended."""
+        ...
+
+    def accumulators(self) -> dict[str, Any]: ...
+
+
+class JobClient:
+    """What `execute_async` gives: asks and ends one job. All but its id comes as a future, as in PyFlink."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def get_job_id(self) -> JobID:
+        return JobID(self._job.job_id)
+
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
+        return CompletableFuture.completed(self._job.status())
+
+    def cancel(self) -> CompletableFuture[None]:
+        """Ends the job; the future is done when no task of it runs any more. Its checkpoint stays, unless retention says no."""
+        return CompletableFuture.running(self._job.cancel, "penstock-cancel")
+
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """What was counted so far: records by operator, and the functions' own counters."""
+        return CompletableFuture.completed(self._job.accumulators())
+
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
+        """How the job ends; raises what made it fail, or JOB_CANCELED."""
+        return CompletableFuture.following(self._job.finished)
+
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+        raise _no_savepoints("trigger_savepoint")
+
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> CompletableFuture[str]:
+        raise _no_savepoints("stop_with_savepoint")
+
+
+def _no_savepoints(method: str) -> UnsupportedOperation:
+    return UnsupportedOperation(
+        "SAVEPOINTS",
+        f"{method} was called, and this version has no savepoints: a copy of a running job's checkpoint would not be whole. Cancel "
+        "the job and start it again with execution.resume: its checkpoint holds all that is committed.",
+    )

@@ -1,0 +1,32 @@
+"""Where a job stands."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class JobStatus(Enum):
+    """The states of a job, as Flink names them. SUSPENDED and RECONCILING do not occur here.
+
+    >>> JobStatus.RUNNING.is_terminal_state(), JobStatus.FINISHED.is_globally_terminal_state()
+    (False, True)
+    """
+
+    CREATED = 0
+    RUNNING = 1
+    FAILING = 2
+    FAILED = 3
+    CANCELLING = 4
+    CANCELED = 5
+    FINISHED = 6
+    RESTARTING = 7
+    SUSPENDED = 8
+    RECONCILING = 9
+
+    def is_globally_terminal_state(self) -> bool:
+        """Whether the job is over for good."""
+        return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
+
+    def is_terminal_state(self) -> bool:
+        """Whether the job is over here; a suspended one may go on elsewhere."""
+        return self.is_globally_terminal_state() or self is JobStatus.SUSPENDED

@@ -1,0 +1,262 @@
+"""What can be set for a job: one configuration, and PyFlink's methods that write into it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar, Self
+
+from penstock.config import (
+    BUFFER_TIMEOUT,
+    BUFFER_TIMEOUT_ENABLED,
+    CHAINING,
+    CHAINING_MIXED,
+    CHANGELOG,
+    CHECKPOINT_DIR,
+    CLASSPATHS,
+    JARS,
+    PARALLELISM,
+    PARAMETERS,
+    PYTHON_ARCHIVES,
+    PYTHON_EXECUTABLE,
+    PYTHON_FILES,
+    PYTHON_REQUIREMENTS,
+    RUNTIME_MODE,
+    SAVEPOINT_DIR,
+    Configuration,
+)
+from penstock.datastream.checkpoint_config import CheckpointConfig
+from penstock.datastream.engine import engine_of
+from penstock.datastream.execution_config import ExecutionConfig
+from penstock.datastream.modes import CheckpointingMode, RuntimeExecutionMode
+from penstock.datastream.restart_strategies import RestartStrategyConfiguration, strategy_in
+from penstock.datastream.slot_sharing_group import SlotSharingGroup
+from penstock.datastream.state_backends import StateBackend, backend_in
+from penstock.errors import ConfigError, PlanError, UnsupportedOperation
+
+
+class JobSettings:
+    """The settings of an environment. All of them stand in `configuration`, so that a key and a method mean the same."""
+
+    _local_parallelism: ClassVar[int | None] = None  # of all environments, as in Flink
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self.configuration = configuration.copy() if configuration is not None else Configuration()
+
+    def get_config(self) -> ExecutionConfig:
+        return ExecutionConfig(self.configuration)
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        return CheckpointConfig(self.configuration)
+
+    def configure(self, configuration: Configuration) -> None:
+        """Takes over what another configuration sets; the rest stays."""
+        self.configuration.add_all(configuration)
+
+    def set_job_parameters(self, parameters: dict[str, str]) -> Self:
+        """Short for `get_config().set_global_job_parameters`."""
+        self.configuration.set(PARAMETERS.key, parameters)
+        return self
+
+    # -- parallelism
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        if parallelism < 1:
+            raise ConfigError("PARALLELISM", f"A parallelism of {parallelism} was set; it must be at least 1.")
+        self.configuration.set(PARALLELISM.key, parallelism)
+        return self
+
+    def get_parallelism(self) -> int:
+        return self.chosen_parallelism() or engine_of(self.configuration).default_parallelism(self.configuration)
+
+    def chosen_parallelism(self) -> int | None:
+        """What somebody set; None: the engine chooses."""
+        chosen: int | None = self.configuration.get(PARALLELISM)
+        return chosen or self._local_parallelism
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        if not 1 <= max_parallelism <= 32768:
+            raise ConfigError("MAX_PARALLELISM", f"max_parallelism is {max_parallelism}; it must be from 1 to 32768.")
+        self.get_config().set_max_parallelism(max_parallelism)
+        return self
+
+    def get_max_parallelism(self) -> int:
+        return self.get_config().get_max_parallelism()
+
+    def get_default_local_parallelism(self) -> int:
+        return self._local_parallelism or os.cpu_count() or 1
+
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        """The parallelism of all environments that set none."""
+        JobSettings._local_parallelism = PARALLELISM.read(parallelism)
+
+    def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
+        """Taken when it asks for no resources: all operators of a job share its slots anyway."""
+        if slot_sharing_group.asks_for_resources():
+            raise UnsupportedOperation(
+                "SLOT_RESOURCES",
+                f"Slot sharing group '{slot_sharing_group.get_name()}' asks for resources, and all operators of a job share "
+                "the same Spark tasks. Give executors their cores and memory with spark.executor.cores and spark.executor.memory.",
+            )
+        return self
+
+    # -- how it runs
+
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> Self:
+        """AUTOMATIC means STREAMING in this version. BATCH is refused when the job is run; the test harness has `batch_mode`."""
+        self.configuration.set(RUNTIME_MODE.key, execution_mode)
+        return self
+
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
+        """Kept: records travel with their batch. -1 means no timeout."""
+        if timeout_millis < -1:
+            raise ConfigError(
+                "BUFFER_TIMEOUT", f"A buffer timeout of {timeout_millis} was set; -1 or more is expected."
+            )
+        self.configuration.set(BUFFER_TIMEOUT_ENABLED.key, timeout_millis >= 0)
+        if timeout_millis >= 0:
+            self.configuration.set(BUFFER_TIMEOUT.key, timeout_millis)
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        enabled = self.configuration.get(BUFFER_TIMEOUT_ENABLED)
+        return int(self.configuration.get(BUFFER_TIMEOUT)) if enabled else -1
+
+    def disable_operator_chaining(self) -> Self:
+        """Kept: steps without a shuffle between them always run together; what comes out is the same."""
+        self.configuration.set(CHAINING.key, False)
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        return bool(self.configuration.get(CHAINING))
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        return bool(self.configuration.get(CHAINING_MIXED))
+
+    # -- checkpoints, state and restarts
+
+    def enable_checkpointing(
+        self, interval: int, mode: CheckpointingMode | None = None, folder: str | None = None
+    ) -> Self:
+        """Every committed batch is a checkpoint, so the interval delays nothing. A job that calls this is restarted when it fails,
+        unless a restart strategy says otherwise. `folder` is where checkpoints are kept."""
+        config = self.get_checkpoint_config().set_checkpoint_interval(interval)
+        if mode is not None:
+            config.set_checkpointing_mode(mode)
+        if folder is not None:
+            self.configuration.set(CHECKPOINT_DIR.key, folder)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """Milliseconds; -1: not set."""
+        return self.get_checkpoint_config().get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        return self.get_checkpoint_config().get_checkpointing_mode()
+
+    get_checkpointing_consistency_mode = get_checkpointing_mode
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        return self.get_checkpoint_config().is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        return self.get_checkpoint_config().is_force_unaligned_checkpoints()
+
+    def enable_changelog_state_backend(self, enabled: bool) -> Self:
+        """Kept: state is always kept as a log of changes."""
+        self.configuration.set(CHANGELOG.key, enabled)
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """None: not set."""
+        enabled: bool | None = self.configuration.get(CHANGELOG)
+        return enabled
+
+    def set_default_savepoint_directory(self, directory: str) -> Self:
+        """Kept: savepoints come with a later version."""
+        self.configuration.set(SAVEPOINT_DIR.key, directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        return self.configuration.get(SAVEPOINT_DIR) or None
+
+    def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> Self:
+        """What happens when the job fails; the same as the keys `restart-strategy.*`."""
+        restart_strategy_configuration.write_to(self.configuration)
+        return self
+
+    def get_restart_strategy(self) -> RestartStrategyConfiguration | None:
+        """What was set; None: nothing was."""
+        return strategy_in(self.configuration)
+
+    def set_state_backend(self, state_backend: StateBackend) -> Self:
+        """How state is kept while the job runs; the same as the key `state.backend.type`."""
+        state_backend.write_to(self.configuration)
+        return self
+
+    def get_state_backend(self) -> StateBackend | None:
+        """What was set; None: nothing was."""
+        return backend_in(self.configuration)
+
+    # -- what is shipped to where functions run
+
+    def add_python_file(self, file_path: str) -> None:
+        """Ships a module, a package folder or a zip to the executors."""
+        self.configuration.add_to(PYTHON_FILES, _existing(file_path))
+
+    def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
+        """Installs the packages of a requirements file where functions run."""
+        parts = [_existing(requirements_file_path)]
+        if requirements_cache_dir is not None:
+            parts.append(_existing(requirements_cache_dir))
+        self.configuration.set(PYTHON_REQUIREMENTS.key, "#".join(parts))
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Ships an archive and unpacks it in the functions' working folder."""
+        named = _existing(archive_path) if target_dir is None else f"{_existing(archive_path)}#{target_dir}"
+        self.configuration.add_to(PYTHON_ARCHIVES, named)
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """The Python that runs functions; it must have the same packages as the one that runs the program."""
+        self.configuration.set(PYTHON_EXECUTABLE.key, python_exec)
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Gives Spark more jars."""
+        self.configuration.add_to(JARS, *jars_path)
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Gives Spark jars that every node can reach by their address."""
+        for path in classpaths:
+            if "://" not in path and not path.startswith("file:"):
+                raise PlanError(
+                    "CLASSPATH", f"The class path {path} has no protocol; give an address such as file:///jars/a.jar."
+                )
+        self.configuration.add_to(CLASSPATHS, *classpaths)
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        raise UnsupportedOperation(
+            "CACHED_FILE",
+            f"Cached file '{name}' was registered; functions written in Python have no way to read Flink's file cache. "
+            "Ship it with add_python_archive, or read it where it is.",
+        )
+
+    @property
+    def files(self) -> dict[str, list[str]]:
+        """What is shipped, by kind."""
+        get = self.configuration.get
+        requirements: str = get(PYTHON_REQUIREMENTS)
+        archives = [a if "#" in a else f"{a}#{os.path.basename(a)}" for a in get(PYTHON_ARCHIVES)]
+        return {
+            "files": [_existing(f) for f in get(PYTHON_FILES)],
+            "requirements": [_existing(p) for p in requirements.split("#")] if requirements else [],
+            "archives": archives,
+            "jars": [*get(JARS), *get(CLASSPATHS)],
+        }
+
+    def job_parameters(self) -> dict[str, Any]:
+        return self.get_config().get_global_job_parameters()
+
+
+def _existing(path: str) -> str:
+    if not os.path.exists(path):
+        raise PlanError("FILE_NOT_FOUND", f"{path} was added to the job and does not exist. Correct the path.")
+    return os.path.abspath(path)

@@ -1,0 +1,134 @@
+"""Groups of operators that share a slot. All operators of a job do, so a group without resources changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import total_ordering
+
+from penstock.config.kinds import write_memory
+
+
+@total_ordering
+class MemorySize:
+    """A number of bytes.
+
+    >>> MemorySize.of_mebi_bytes(3).get_kibi_bytes()
+    3072
+    """
+
+    def __init__(self, bytes_size: int) -> None:
+        self._bytes = bytes_size
+
+    @staticmethod
+    def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
+        return MemorySize(mebi_bytes << 20)
+
+    def get_bytes(self) -> int:
+        return self._bytes
+
+    def get_kibi_bytes(self) -> int:
+        return self._bytes >> 10
+
+    def get_mebi_bytes(self) -> int:
+        return self._bytes >> 20
+
+    def get_gibi_bytes(self) -> int:
+        return self._bytes >> 30
+
+    def get_tebi_bytes(self) -> int:
+        return self._bytes >> 40
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemorySize) and self._bytes == other._bytes
+
+    def __lt__(self, other: MemorySize) -> bool:
+        if not isinstance(other, MemorySize):
+            raise TypeError(f"A MemorySize cannot be compared with {other!r}.")
+        return self._bytes < other._bytes
+
+    def __hash__(self) -> int:
+        return hash(self._bytes)
+
+    def __str__(self) -> str:
+        return write_memory(self._bytes)
+
+
+@dataclass(frozen=True)
+class SlotSharingGroup:
+    """A name, and the resources that its operators ask for.
+
+    >>> SlotSharingGroup.builder("heavy").set_cpu_cores(2.0).build().get_cpu_cores()
+    2.0
+    """
+
+    name: str
+    cpu_cores: float | None = None
+    task_heap_memory: MemorySize | None = None
+    task_off_heap_memory: MemorySize | None = None
+    managed_memory: MemorySize | None = None
+    external_resources: tuple[tuple[str, float], ...] = ()
+
+    def get_name(self) -> str:
+        return self.name
+
+    def get_managed_memory(self) -> MemorySize | None:
+        return self.managed_memory
+
+    def get_task_heap_memory(self) -> MemorySize | None:
+        return self.task_heap_memory
+
+    def get_task_off_heap_memory(self) -> MemorySize | None:
+        return self.task_off_heap_memory
+
+    def get_cpu_cores(self) -> float | None:
+        return self.cpu_cores
+
+    def get_external_resources(self) -> dict[str, float]:
+        return dict(self.external_resources)
+
+    def asks_for_resources(self) -> bool:
+        return self != SlotSharingGroup(self.name)
+
+    @staticmethod
+    def builder(name: str) -> SlotSharingGroup.Builder:
+        return SlotSharingGroup.Builder(name)
+
+    @dataclass
+    class Builder:
+        """Puts a group together."""
+
+        name: str
+        _values: dict[str, float | MemorySize] = field(default_factory=dict)
+        _external: dict[str, float] = field(default_factory=dict)
+
+        def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
+            return self._with("cpu_cores", cpu_cores)
+
+        def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            return self._with("task_heap_memory", task_heap_memory)
+
+        def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            return self.set_task_heap_memory(MemorySize.of_mebi_bytes(task_heap_memory_mb))
+
+        def set_task_off_heap_memory(self, task_off_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            return self._with("task_off_heap_memory", task_off_heap_memory)
+
+        def set_task_off_heap_memory_mb(self, task_off_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            return self.set_task_off_heap_memory(MemorySize.of_mebi_bytes(task_off_heap_memory_mb))
+
+        def set_managed_memory(self, managed_memory: MemorySize) -> SlotSharingGroup.Builder:
+            return self._with("managed_memory", managed_memory)
+
+        def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
+            return self.set_managed_memory(MemorySize.of_mebi_bytes(managed_memory_mb))
+
+        def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
+            self._external[name] = value
+            return self
+
+        def _with(self, name: str, value: float | MemorySize) -> SlotSharingGroup.Builder:
+            self._values[name] = value
+            return self
+
+        def build(self) -> SlotSharingGroup:
+            return SlotSharingGroup(self.name, **self._values, external_resources=tuple(self._external.items()))  # type: ignore[arg-type]

@@ -1,0 +1,152 @@
+"""Jobs that run beside the program: status, cancel, results, several at once, and the program's end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock as ps
+from penstock.connectors import DataGeneratorSource, JsonLinesSink
+from penstock.errors import JobError, UserFunctionError
+from tests.spark.processes import checkpoint_in, lines_of
+from tests.spark.test_jobs import environment
+
+pytestmark = pytest.mark.spark
+
+
+def until(condition: Callable[[], Any], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def endless(env: ps.StreamExecutionEnvironment, out: Path, name: str) -> ps.JobClient:
+    numbers = env.from_source(DataGeneratorSource(lambda n: n, rate=200), None, "numbers")
+    numbers.key_by(lambda n: n % 3).map(lambda n: n).name("kept").sink_to(JsonLinesSink(out)).name("lines")
+    return env.execute_async(name)
+
+
+def test_two_jobs_run_at_once_and_end_in_their_own_ways(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    one = endless(env, tmp_path / "one", "one")
+    two = endless(env, tmp_path / "two", "two")
+    assert one.get_job_id() != two.get_job_id()
+    until(lambda: lines_of(tmp_path / "one") and lines_of(tmp_path / "two"))
+    assert {c.get_job_status().result() for c in (one, two)} == {ps.JobStatus.RUNNING}
+    until(lambda: one.get_accumulators().result().get("kept.numRecordsIn", 0) > 10)
+    counted = one.get_accumulators().result()
+    assert counted["numbers.numRecordsOut"] == counted["lines.numRecordsIn"] == counted["kept.numRecordsIn"]
+    one.cancel().result()
+    assert one.get_job_status().result() is ps.JobStatus.CANCELED
+    with pytest.raises(JobError, match="JOB_CANCELED"):
+        one.get_job_execution_result().result()
+    before = len(lines_of(tmp_path / "two"))
+    until(lambda: len(lines_of(tmp_path / "two")) > before + 100)
+    assert two.get_job_status().result() is ps.JobStatus.RUNNING
+    written = len(lines_of(tmp_path / "one"))
+    two.cancel().result()
+    two.cancel().result()
+    assert len(lines_of(tmp_path / "one")) == written, "a cancelled job writes no more"
+    assert spark.streams.active == []
+
+
+def test_a_job_that_ends_gives_its_result(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    env = environment(tmp_path)
+    env.from_collection(range(10)).map(lambda n: n).print()
+    client = env.execute_async("ten")
+    result = client.get_job_execution_result().result()
+    assert client.get_job_status().result() is ps.JobStatus.FINISHED
+    assert result.get_job_id() == client.get_job_id()
+    assert result.get_accumulator_result("collection.numRecordsOut") == 10
+    assert client.get_accumulators().result() == result.get_all_accumulator_results()
+    assert result.get_net_runtime() > 0
+    assert sorted(map(int, capsys.readouterr().out.split())) == list(range(10))
+    client.cancel().result()
+    assert client.get_job_status().result() is ps.JobStatus.FINISHED, "what is over stays as it is"
+
+
+def test_a_job_that_fails_tells_why(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    env.from_collection([1, 0]).key_by(lambda n: n).map(lambda n: 1 // n).name("divide").print()
+    client = env.execute_async()
+    with pytest.raises(UserFunctionError, match=r"'divide'.* raised ZeroDivisionError"):
+        client.get_job_execution_result().result()
+    assert client.get_job_status().result() is ps.JobStatus.FAILED
+
+
+def test_a_job_can_be_cancelled_while_it_waits_to_be_restarted(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path).set_restart_strategy(ps.RestartStrategies.fixed_delay_restart(3, 600_000))
+    env.from_collection([0]).map(lambda n: 1 // n).print()
+    client = env.execute_async()
+    until(lambda: client.get_job_status().result() is ps.JobStatus.RESTARTING)
+    client.cancel().result()
+    assert client.get_job_status().result() is ps.JobStatus.CANCELED
+
+
+@pytest.mark.parametrize(
+    ("retention", "stays"),
+    [
+        (None, True),
+        (ps.ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION, True),
+        (ps.ExternalizedCheckpointRetention.DELETE_ON_CANCELLATION, False),
+    ],
+)
+def test_what_becomes_of_the_checkpoint_of_a_cancelled_job(
+    spark: SparkSession, tmp_path: Path, retention: ps.ExternalizedCheckpointRetention | None, stays: bool
+) -> None:
+    env = environment(tmp_path)
+    if retention is not None:
+        env.get_checkpoint_config().set_externalized_checkpoint_retention(retention)
+    client = endless(env, tmp_path / "out", "endless")
+    until(lambda: lines_of(tmp_path / "out"))
+    folder = Path(checkpoint_in(tmp_path / "checkpoints"))
+    client.cancel().result()
+    assert folder.exists() is stays
+
+
+PROGRAM = """
+import sys
+import penstock as ps
+from penstock.connectors import DataGeneratorSource, JsonLinesSink
+
+env = ps.StreamExecutionEnvironment(ps.Configuration({"spark.master": "local[1]", "execution.checkpointing.dir": sys.argv[2]}))
+env.from_source(DataGeneratorSource(lambda n: n, rate=200)).sink_to(JsonLinesSink(sys.argv[1]))
+client = env.execute_async("beside")
+while not client.get_accumulators().result():
+    pass
+print("over", client.get_job_status().result().name)
+"""
+
+
+@pytest.mark.slow
+def test_a_job_ends_with_its_program(tmp_path: Path) -> None:
+    """As in Flink's local mode; its checkpoint can be resumed."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, str(program), str(tmp_path / "out"), str(tmp_path / "checkpoints")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "over RUNNING" in done.stdout
+    assert "penstock/spark/" not in done.stderr, (
+        "no stack of ours; Spark's own workers may complain that they were stopped"
+    )
+    before = len(lines_of(tmp_path / "out"))
+    assert before > 0
+    time.sleep(1)
+    assert len(lines_of(tmp_path / "out")) == before
+    checkpoint_in(tmp_path / "checkpoints")

@@ -1,0 +1,138 @@
+"""A job that fails is started again from its own checkpoint, and what comes out is as if it had not failed."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock as ps
+from penstock.connectors import CollectSink, JsonLinesSink, ScriptedSource, Step
+from penstock.errors import ConfigError, UserFunctionError
+from penstock.spark.job import SparkJob
+from tests.spark.fails_once import CollectFailsOnce, CommitFailsOnce
+from tests.spark.processes import lines_of
+from tests.spark.test_jobs import environment
+
+pytestmark = pytest.mark.spark
+
+STEPS = [Step({"s": [f"{word}{batch}" for word in "abc"] + ["x"]}) for batch in range(6)]
+
+
+class CountOrFail(ps.KeyedProcessFunction):
+    """Counts a key's elements; raises at chosen elements, each so many times, after it has changed its state."""
+
+    def __init__(self, notes: Path, failures: dict[tuple[str, int], int]) -> None:
+        self._notes = notes
+        self._failures = failures
+
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", ps.Types.LONG()))
+
+    def process_element(self, value: str, ctx: Any) -> Iterator[Any]:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield ctx.get_current_key(), count
+        for failure, (at, times) in enumerate(self._failures.items()):
+            note = self._notes / f"{failure}"
+            failed = len(note.read_text()) if note.exists() else 0
+            if (value[0], count) == at and failed < times:
+                note.write_text("x" * (failed + 1))
+                raise RuntimeError(f"{value} fails")
+
+
+def run(folder: Path, failures: dict[tuple[str, int], int], **options: Any) -> ps.JobExecutionResult:
+    notes = folder / "notes"
+    notes.mkdir(parents=True)
+    env = environment(folder, **options)
+    words = env.from_source(ScriptedSource(STEPS)).key_by(lambda w: w[0])
+    words.process(CountOrFail(notes, failures)).sink_to(JsonLinesSink(folder / "out"))
+    return env.execute()
+
+
+FIXED = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "10 ms"}
+
+
+def test_failures_leave_no_trace(spark: SparkSession, tmp_path: Path) -> None:
+    calm = run(tmp_path / "calm", {})
+    wild = run(tmp_path / "wild", {("a", 1): 1, ("b", 3): 2}, **FIXED, **{"restart-strategy.fixed-delay.attempts": 3})
+    assert (calm.attempts, wild.attempts) == (1, 4)
+    expected = lines_of(tmp_path / "calm" / "out")
+    assert len(expected) == 24
+    assert lines_of(tmp_path / "wild" / "out") == expected
+    assert wild.get_all_accumulator_results() == calm.get_all_accumulator_results(), "what ran twice counts once"
+    assert [b["batch"] for b in wild.batches] == [b["batch"] for b in calm.batches]
+
+
+def test_a_strategy_that_gives_up_tells_the_last_failure(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(UserFunctionError, match="b2 fails"):
+        run(tmp_path, {("a", 1): 1, ("b", 3): 9}, **FIXED, **{"restart-strategy.fixed-delay.attempts": 2})
+    assert (tmp_path / "notes" / "1").read_text() == "xx", "one restart was used up before"
+
+
+def test_without_a_strategy_the_first_failure_is_the_end(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(UserFunctionError, match="a0 fails"):
+        run(tmp_path, {("a", 1): 1})
+
+
+def test_checkpointing_that_was_asked_for_restarts_by_default(spark: SparkSession, tmp_path: Path) -> None:
+    began = time.monotonic()
+    result = run(tmp_path, {("a", 1): 1}, **{"execution.checkpointing.interval": "5 s"})
+    assert result.attempts == 2
+    assert time.monotonic() - began > 0.9, "the first delay is a second, less its jitter"
+
+
+class Attempts(ps.MapFunction):
+    """Tells which attempt it runs in; fails in the first two."""
+
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self._attempt = runtime_context.get_attempt_number()
+
+    def map(self, value: Any) -> Any:
+        if self._attempt < 2:
+            raise OSError("not yet")
+        return value, self._attempt
+
+
+def test_functions_know_the_attempt_and_collected_elements_come_once(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path, **FIXED, **{"restart-strategy.fixed-delay.attempts": 2})
+    found: list[Any] = list(env.from_collection([1, 2]).map(Attempts()).execute_and_collect())
+    assert sorted(found) == [(1, 2), (2, 2)]
+
+
+def test_a_sink_that_fails_after_state_was_written(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path, **FIXED)
+    env.from_source(ScriptedSource(STEPS)).key_by(lambda w: w[0]).map(lambda w: w).sink_to(
+        CollectFailsOnce(tmp_path / "failed")
+    )
+    job = SparkJob(env.graph(), env.configuration, env.files)
+    job.start()
+    job.wait()
+    assert job.attempt == 1
+    assert Counter(job.collected(0)) == Counter(v for s in STEPS for v in s.splits["s"])
+
+
+def test_a_commit_that_fails_when_another_sink_has_committed(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path, **FIXED)
+    words = env.from_source(ScriptedSource(STEPS))
+    words.sink_to(CollectSink())
+    words.sink_to(JsonLinesSink(tmp_path / "lines"))
+    words.sink_to(CommitFailsOnce(tmp_path / "failed"))
+    job = SparkJob(env.graph(), env.configuration, env.files)
+    job.start()
+    job.wait()
+    assert job.attempt == 1
+    assert Counter(job.collected(0)) == Counter(v for s in STEPS for v in s.splits["s"])
+    assert lines_of(tmp_path / "lines") == sorted(f'"{v}"' for s in STEPS for v in s.splits["s"])
+
+
+def test_what_cannot_pass_is_not_tried_again(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path, **FIXED, **{"python.executable": "no-such-python"})
+    env.from_collection([1]).print()
+    with pytest.raises(ConfigError, match="PYTHON_EXECUTABLE"):
+        env.execute()
