@@ -47,7 +47,7 @@ class JobProcess:
 
     def kill_worker(self, rng: random.Random) -> bool:
         """kill -9 for one Python worker; False when there is none."""
-        workers = [pid for pid, command in self.members() if "pyspark.daemon" in command]
+        workers = [pid for pid, command in self.members() if "daemon pyspark.worker" in command]
         if len(workers) < 2:
             return False
         _kill(rng.choice(workers[1:]))

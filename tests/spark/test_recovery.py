@@ -69,5 +69,6 @@ def test_three_kills_leave_no_trace(spark: SparkSession, tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_twenty_kills_leave_no_trace(spark: SparkSession, tmp_path: Path) -> None:
+def test_twenty_kills_leave_no_trace(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_OPTIONS", '{"source.batch.records": 14000}')  # enough batches for the kills
     compare(spark, tmp_path, events=1_000_000, kills=20, seed=12)
