@@ -1,0 +1,24 @@
+"""A keyed process function, told in words, on one stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.datastream import DataStream, StreamExecutionEnvironment
+from tests.conformance.case import Case
+from tests.conformance.compare import check
+from tests.conformance.feed import batches_of
+from tests.conformance.job import Job
+from tests.conformance.registry import key_of, words_of
+from tests.conformance.told_functions import ToldProcess
+
+__all__ = ["check", "job"]
+
+
+def job(case: Case) -> Job:
+    key, words = key_of(case), words_of(case)
+
+    def build(env: StreamExecutionEnvironment, streams: list[DataStream[Any]]) -> DataStream[Any]:
+        return streams[0].key_by(key).process(ToldProcess(words))
+
+    return Job(build, batches_of(case), tags=tuple(case.side_outputs))

@@ -1,0 +1,26 @@
+"""One run of a scripted job on Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import penstock as ps
+from penstock.spark.engine import SparkJob
+
+Letters = dict[tuple[int, int], list[Any]]  # by batch and sink
+
+
+def run(env: ps.StreamExecutionEnvironment, folder: Path, resume: str) -> tuple[Letters, dict[int, Any], str]:
+    """Runs a job to the end of its script, without ending its sources: what came out, reports by batch, the checkpoint."""
+    settings = {"execution.checkpointing.dir": str(folder), "state.local.dir": str(folder / "local")}
+    env.configuration = ps.Configuration({**settings, **({"execution.resume": resume} if resume else {})})
+    job = SparkJob(env.graph(), env.configuration, {"files": [], "requirements": [], "archives": [], "jars": []})
+    job.keep_open = True
+    job.start()
+    letters: Letters = {}
+    for batch, of_sinks in job.letters():
+        for sink, elements in of_sinks.items():
+            letters.setdefault((batch, sink), []).extend(elements)
+    reports = {report["batch"]: report for report in job.folder.reports()}
+    return letters, reports, job.result().checkpoint
