@@ -52,10 +52,10 @@ from penstock.state import (
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
-    StateTtlConfig,
     ValueStateDescriptor,
 )
 from penstock.time import Duration, Instant, Time, TimestampAssigner, WatermarkGenerator, WatermarkStrategy
+from penstock.ttl import StateTtlConfig
 from penstock.types import TypeInformation, Types
 
 __version__ = "0.1.0"

@@ -6,15 +6,12 @@ Descriptors are plain descriptions. What runs is in `runtime/state/`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import timedelta
-from enum import Enum
 from typing import Any, Generic, Protocol, runtime_checkable
 
 from typing_extensions import TypeVar
 
 from penstock.errors import StateError
-from penstock.time import Duration, millis_of
+from penstock.ttl import StateTtlConfig
 from penstock.types import TypeInformation, type_information
 
 T = TypeVar("T", default=Any)
@@ -23,117 +20,6 @@ V = TypeVar("V", default=Any)
 READ = TypeVar("READ", covariant=True, default=Any)
 IN = TypeVar("IN", contravariant=True, default=Any)
 OUT = TypeVar("OUT", covariant=True, default=Any)
-
-
-class UpdateType(Enum):
-    """What prolongs the life of an entry."""
-
-    DISABLED = "disabled"
-    ON_CREATE_AND_WRITE = "on_create_and_write"
-    ON_READ_AND_WRITE = "on_read_and_write"
-
-
-class StateVisibility(Enum):
-    """Whether an expired entry that is still there may be seen."""
-
-    RETURN_EXPIRED_IF_NOT_CLEANED_UP = "return_expired_if_not_cleaned_up"
-    NEVER_RETURN_EXPIRED = "never_return_expired"
-
-
-@dataclass(frozen=True, slots=True)
-class CleanupStrategies:
-    """How expired entries leave the state before they are touched again.
-
-    `incremental` looks at that many entries with every batch and removes the expired ones; `full_snapshot` leaves them
-    out of savepoints; `compaction` removes them while the log is folded into the base.
-    """
-
-    incremental: int = 1000
-    full_snapshot: bool = False
-    compaction: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class StateTtlConfig:
-    """How long entries of a state live, in processing time.
-
-    >>> StateTtlConfig.new_builder(Duration.of_seconds(5)).update_ttl_on_read_and_write().build().ttl
-    5000
-    """
-
-    ttl: int
-    update_type: UpdateType = UpdateType.ON_CREATE_AND_WRITE
-    visibility: StateVisibility = StateVisibility.NEVER_RETURN_EXPIRED
-    cleanup: CleanupStrategies = field(default_factory=CleanupStrategies)
-
-    UpdateType = UpdateType
-    StateVisibility = StateVisibility
-
-    @staticmethod
-    def new_builder(ttl: Duration | timedelta | int) -> StateTtlConfigBuilder:
-        return StateTtlConfigBuilder(millis_of(ttl))
-
-
-class StateTtlConfigBuilder:
-    """Flink's builder of a StateTtlConfig."""
-
-    def __init__(self, ttl: int) -> None:
-        if ttl <= 0:
-            raise StateError("TTL_NOT_POSITIVE", f"A time to live of {ttl} ms was given; it must be positive.")
-        self._ttl = ttl
-        self._update = UpdateType.ON_CREATE_AND_WRITE
-        self._visibility = StateVisibility.NEVER_RETURN_EXPIRED
-        self._incremental = 1000
-        self._full_snapshot = False
-        self._compaction = True
-
-    def set_update_type(self, update_type: UpdateType) -> StateTtlConfigBuilder:
-        self._update = update_type
-        return self
-
-    def update_ttl_on_create_and_write(self) -> StateTtlConfigBuilder:
-        return self.set_update_type(UpdateType.ON_CREATE_AND_WRITE)
-
-    def update_ttl_on_read_and_write(self) -> StateTtlConfigBuilder:
-        return self.set_update_type(UpdateType.ON_READ_AND_WRITE)
-
-    def set_state_visibility(self, visibility: StateVisibility) -> StateTtlConfigBuilder:
-        self._visibility = visibility
-        return self
-
-    def return_expired_if_not_cleaned_up(self) -> StateTtlConfigBuilder:
-        return self.set_state_visibility(StateVisibility.RETURN_EXPIRED_IF_NOT_CLEANED_UP)
-
-    def never_return_expired(self) -> StateTtlConfigBuilder:
-        return self.set_state_visibility(StateVisibility.NEVER_RETURN_EXPIRED)
-
-    def use_processing_time(self) -> StateTtlConfigBuilder:
-        return self
-
-    def cleanup_full_snapshot(self) -> StateTtlConfigBuilder:
-        self._full_snapshot = True
-        return self
-
-    def cleanup_incrementally(
-        self, cleanup_size: int, run_cleanup_for_every_record: bool = False
-    ) -> StateTtlConfigBuilder:
-        self._incremental = cleanup_size
-        return self
-
-    def cleanup_in_rocksdb_compact_filter(
-        self, query_time_after_num_entries: int = 1000, periodic_compaction_time: Any = None
-    ) -> StateTtlConfigBuilder:
-        self._compaction = True
-        return self
-
-    def disable_cleanup_in_background(self) -> StateTtlConfigBuilder:
-        self._incremental = 0
-        self._compaction = False
-        return self
-
-    def build(self) -> StateTtlConfig:
-        cleanup = CleanupStrategies(self._incremental, self._full_snapshot, self._compaction)
-        return StateTtlConfig(self._ttl, self._update, self._visibility, cleanup)
 
 
 class StateDescriptor:
@@ -149,7 +35,7 @@ class StateDescriptor:
         self.ttl: StateTtlConfig | None = None
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
-        self.ttl = None if ttl_config.update_type is UpdateType.DISABLED else ttl_config
+        self.ttl = ttl_config if ttl_config.is_enabled() else None
 
     def get_name(self) -> str:
         return self.name
@@ -201,6 +87,9 @@ class ReducingStateDescriptor(StateDescriptor, Generic[T]):
         super().__init__(name, type_info)
         self.reduce_function = reduce_function
 
+    def get_reduce_function(self) -> Any:
+        return self.reduce_function
+
 
 class AggregatingStateDescriptor(StateDescriptor, Generic[IN, OUT]):
     """One accumulator per key, kept by an aggregate function."""
@@ -210,6 +99,9 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, OUT]):
     def __init__(self, name: str, agg_function: Any, state_type_info: TypeInformation | type | None = None) -> None:
         super().__init__(name, state_type_info)
         self.agg_function = agg_function
+
+    def get_agg_function(self) -> Any:
+        return self.agg_function
 
 
 @runtime_checkable

@@ -169,8 +169,7 @@ def _tag(said: str, tags: list[str]) -> str | None:
     if re.fullmatch(r"main( output| stream)?", said):
         return None
     name = re.sub(r"^(side outputs?|tag) | (side output|output|tag)$", "", said).strip('"')
-    for fits in (lambda t: t == name, lambda t: t == f"{name}-out", lambda t: t.startswith(name)):
-        matching = [tag for tag in tags if fits(tag)]
+    for matching in ([t for t in tags if t in (name, f"{name}-out")], [t for t in tags if t.startswith(name)]):
         if len(matching) == 1:
             return matching[0]
     raise NotRunnableError(f'the side output "{said}" is not one of {tags}')

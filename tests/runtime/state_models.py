@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.runtime.keys import encode_key
-from penstock.state import StateTtlConfig, StateVisibility, UpdateType
+from penstock.ttl import StateTtlConfig, StateVisibility, UpdateType
 
 Clock = Callable[[], int]
 Entry = list[Any]  # [stamp, value]
@@ -24,17 +24,17 @@ class Life:
 
     def expired(self, entry: Entry) -> bool:
         config = self._config
-        ends = config is not None and config.update_type is not UpdateType.DISABLED
+        ends = config is not None and config.update_type is not UpdateType.Disabled
         return config is not None and ends and bool(entry[0] + config.ttl <= self._clock())
 
     def visible(self, entry: Entry) -> bool:
         """An entry that is read: it lives on, or is seen this once, or is not seen."""
         if not self.expired(entry):
-            if self._config is not None and self._config.update_type is UpdateType.ON_READ_AND_WRITE:
+            if self._config is not None and self._config.update_type is UpdateType.OnReadAndWrite:
                 entry[0] = self._clock()
             return True
         assert self._config is not None
-        return self._config.visibility is StateVisibility.RETURN_EXPIRED_IF_NOT_CLEANED_UP
+        return self._config.visibility is StateVisibility.ReturnExpiredIfNotCleanedUp
 
 
 class ValueModel:

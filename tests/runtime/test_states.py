@@ -19,16 +19,13 @@ from penstock.runtime.state.backend import StateBackend, Table, Tables
 from penstock.runtime.store import MemoryBase, Store
 from penstock.state import (
     AggregatingStateDescriptor,
-    CleanupStrategies,
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
     StateDescriptor,
-    StateTtlConfig,
-    StateVisibility,
-    UpdateType,
     ValueStateDescriptor,
 )
+from penstock.ttl import StateTtlConfig, StateVisibility, UpdateType
 from penstock.types import Types
 from tests.runtime.state_models import MODELS, Life
 
@@ -208,10 +205,10 @@ def test_a_state_is_what_its_model_is(kind: str, typed: bool, cached: bool, data
 
 
 TTLS = [
-    pytest.param(update, visibility, cleanup, id=f"{update.value}, {visibility.value}, {cleanup}")
+    pytest.param(update, visibility, cleanup, id=f"{update.name}, {visibility.name}, {cleanup}")
     for update, visibility, cleanup in itertools.product(UpdateType, StateVisibility, (0, 1, 1000))
     # What has expired and is still there depends on what was cleaned when, so it is compared without cleaning.
-    if cleanup == 0 or visibility is StateVisibility.NEVER_RETURN_EXPIRED
+    if cleanup == 0 or visibility is StateVisibility.NeverReturnExpired
 ]
 
 
@@ -222,7 +219,8 @@ TTLS = [
 def test_a_state_expires_as_its_model_does(
     kind: str, update: UpdateType, visibility: StateVisibility, cleanup: int, data: st.DataObject
 ) -> None:
-    ttl = StateTtlConfig(5, update, visibility, CleanupStrategies(incremental=cleanup))
+    builder = StateTtlConfig.new_builder(5).set_update_type(update).set_state_visibility(visibility)
+    ttl = builder.cleanup_incrementally(cleanup).build()
     steps = data.draw(steps_of(kind, st.tuples(st.just("tick"), st.sampled_from([1, 4, 5])), keys=1))
     descriptor = DESCRIPTORS[kind][data.draw(st.booleans())]()
     descriptor.enable_time_to_live(ttl)
@@ -304,7 +302,7 @@ def test_what_has_expired_is_seen_once_at_most() -> None:
 @pytest.mark.parametrize("kind", DESCRIPTORS)
 def test_what_expires_is_removed_though_nobody_touches_it(kind: str) -> None:
     descriptor = DESCRIPTORS[kind][0]()
-    descriptor.enable_time_to_live(StateTtlConfig(5, cleanup=CleanupStrategies(incremental=3)))
+    descriptor.enable_time_to_live(StateTtlConfig.new_builder(5).cleanup_incrementally(3).build())
     job = Job(descriptor)
     add = {"value": ("update", ([1],)), "map": ("put", (1, [1])), "aggregating": ("add", (1,))}
     for key in "abcdef":

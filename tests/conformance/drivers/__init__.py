@@ -35,7 +35,7 @@ def driver_of(case: Case) -> Driver:
     """The driver of the case's kind."""
     kind = case.kind
     if kind.isidentifier() and importlib.util.find_spec(f"{__name__}.{kind}") is not None:
-        driver: Driver = importlib.import_module(f"{__name__}.{kind}")  # type: ignore[assignment]
+        driver: Driver = importlib.import_module(f"{__name__}.{kind}")
         return driver
     needed = NEEDS.get(kind)
     raise NotRunnableError(f"{kind} needs {needed}, not built yet" if needed else f"the kind {kind!r} is not known")

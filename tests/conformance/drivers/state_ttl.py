@@ -15,23 +15,21 @@ from penstock.state import (
     MapStateDescriptor,
     ReducingStateDescriptor,
     StateDescriptor,
-    StateTtlConfig,
-    StateVisibility,
-    UpdateType,
     ValueStateDescriptor,
 )
 from penstock.time import Duration
+from penstock.ttl import StateTtlConfig, StateVisibility, UpdateType
 from tests.conformance.case import Case, NotRunnableError
 from tests.conformance.job import MAIN, Batch, Happened, Job
 
 UPDATE_TYPES = {
-    "Disabled": UpdateType.DISABLED,
-    "OnCreateAndWrite": UpdateType.ON_CREATE_AND_WRITE,
-    "OnReadAndWrite": UpdateType.ON_READ_AND_WRITE,
+    "Disabled": UpdateType.Disabled,
+    "OnCreateAndWrite": UpdateType.OnCreateAndWrite,
+    "OnReadAndWrite": UpdateType.OnReadAndWrite,
 }
 VISIBILITIES = {
-    "NeverReturnExpired": StateVisibility.NEVER_RETURN_EXPIRED,
-    "ReturnExpiredIfNotCleanedUp": StateVisibility.RETURN_EXPIRED_IF_NOT_CLEANED_UP,
+    "NeverReturnExpired": StateVisibility.NeverReturnExpired,
+    "ReturnExpiredIfNotCleanedUp": StateVisibility.ReturnExpiredIfNotCleanedUp,
 }
 COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     r"sums?|adds?|plus|adding": operator.add,

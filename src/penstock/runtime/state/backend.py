@@ -16,7 +16,8 @@ from penstock.runtime.state.map import MapHandle
 from penstock.runtime.state.ttl import TtlListHandle, TtlMapHandle, TtlValueHandle
 from penstock.runtime.state.value import AggregatingHandle, ReducingHandle, ValueHandle
 from penstock.runtime.store import Store, after_prefix
-from penstock.state import StateDescriptor, StateTtlConfig
+from penstock.state import StateDescriptor
+from penstock.ttl import StateTtlConfig
 
 
 class Table(msgspec.Struct, array_like=True):
@@ -229,12 +230,12 @@ class StateBackend:
     def clean(self) -> None:
         """Deletes some expired entries: each table with a time to live is looked through in bounded steps."""
         for table, config in self._expiring:
-            if config.cleanup.incremental:
+            if config.cleanup.looked_at:
                 self._clean(table, config)
 
     def _clean(self, table: Table, config: StateTtlConfig) -> None:
         prefix = table.number.to_bytes(2, "big")
-        left = config.cleanup.incremental
+        left = config.cleanup.looked_at
         reached = b""
         empty: bytes | None = None  # the bounds of a list of which no living element was met
         for key, data in self._store.scan(max(prefix, table.cursor), after_prefix(prefix)):

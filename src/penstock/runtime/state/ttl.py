@@ -11,7 +11,7 @@ from typing import Any
 from penstock.runtime.state.list import ListHandle
 from penstock.runtime.state.map import MapHandle
 from penstock.runtime.state.value import ValueHandle
-from penstock.state import StateTtlConfig, StateVisibility, UpdateType
+from penstock.ttl import StateTtlConfig, StateVisibility, UpdateType
 
 Clock = Callable[[], int]
 
@@ -24,8 +24,8 @@ class _Life:
     def __init__(self, config: StateTtlConfig, clock: Clock) -> None:
         self.clock = clock
         self.ttl = config.ttl
-        self.hide = config.visibility is StateVisibility.NEVER_RETURN_EXPIRED
-        self.renew_on_read = config.update_type is UpdateType.ON_READ_AND_WRITE
+        self.hide = config.visibility is StateVisibility.NeverReturnExpired
+        self.renew_on_read = config.update_type is UpdateType.OnReadAndWrite
 
     def expired(self, stamp: int) -> bool:
         return stamp + self.ttl <= self.clock()
