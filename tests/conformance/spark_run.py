@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import penstock as ps
-from penstock.spark.engine import SparkJob
+from penstock.spark.job import SparkJob
 
 Letters = dict[tuple[int, int], list[Any]]  # by batch and sink
 
@@ -22,5 +22,5 @@ def run(env: ps.StreamExecutionEnvironment, folder: Path, resume: str) -> tuple[
     for batch, of_sinks in job.letters():
         for sink, elements in of_sinks.items():
             letters.setdefault((batch, sink), []).extend(elements)
-    reports = {report["batch"]: report for report in job.folder.reports()}
+    reports = {report["batch"]: report for report in job.folder.reports.latest()}
     return letters, reports, job.result().checkpoint
