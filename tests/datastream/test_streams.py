@@ -54,6 +54,11 @@ def test_settings_give_the_same_stream_and_stay_in_the_plan() -> None:
     assert sorted(run(stream)) == ["1", "2", "3"]
 
 
+def test_a_stream_knows_the_settings_of_its_job() -> None:
+    stream = numbers(parallelism=3)
+    assert stream.get_execution_config().get_parallelism() == 3
+
+
 def test_sinks_have_settings_too() -> None:
     sink = numbers().sink_to(CollectSink()).name("out").uid("o").set_description("d").set_parallelism(1)
     sink.disable_chaining().slot_sharing_group("g")

@@ -11,9 +11,7 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.connectors import CollectSink, ScriptedSource, Step
-from penstock.errors import UserFunctionError
 from tests.jobs.measured import Counted, Lengths
-from tests.spark.processes import checkpoint_in
 from tests.spark.test_jobs import environment
 
 pytestmark = pytest.mark.spark
@@ -50,17 +48,18 @@ def test_metrics_and_logs_reach_the_program(
 def test_a_batch_that_ran_again_counts_once_and_what_it_logged_is_heard(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The first run ends with its second batch; the run that resumes it counts that batch, and not the first one again."""
-    batches = (["a", "b"], ["a", "fail", "c"])
-    env = environment(tmp_path)
-    build(env, tmp_path, *batches)
+    settings = {
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": 2,
+        "restart-strategy.fixed-delay.delay": "1 ms",
+    }
+    env = environment(tmp_path, **settings)
+    build(env, tmp_path, ["a", "b"], ["a", "fail", "c"])
     with caplog.at_level(logging.INFO):
-        with pytest.raises(UserFunctionError, match="as the test wants"):
-            env.execute()
-        env = environment(tmp_path, **{"execution.resume": checkpoint_in(tmp_path / "checkpoints")})
-        build(env, tmp_path, *batches)
         result = env.execute()
-    assert result.metrics.get("counted", "words") == 3
-    assert result.metrics.get("lengths", "lengths")["count"] == 3
+    assert (tmp_path / "marker").exists()
+    assert result.attempts == 2
+    assert result.get_accumulator_result("counted.words") == 5
+    assert result.get_accumulator_result("lengths.lengths")["count"] == 5
     heard = [r.getMessage() for r in caplog.records if r.name == "tests.measured"]
     assert sum(message.endswith("word fail") for message in heard) == 2

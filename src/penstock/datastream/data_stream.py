@@ -42,6 +42,7 @@ from penstock.time import WatermarkStrategy
 if TYPE_CHECKING:
     from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
     from penstock.datastream.environment import StreamExecutionEnvironment
+    from penstock.datastream.execution_config import ExecutionConfig
     from penstock.datastream.keyed_stream import KeyedStream
 
 T = TypeVar("T")
@@ -60,6 +61,9 @@ class DataStream(OperatorSettings, Generic[T]):
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._env
+
+    def get_execution_config(self) -> ExecutionConfig:
+        return self._env.get_config()
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """The number of key groups. It is one number for the whole job, so it must equal that of the environment."""
