@@ -62,6 +62,17 @@ def test_25_to_28_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     assert lines_of(tmp_path / "out") == ["5.0"]
 
 
+def test_29_she_executes_twice(spark: SparkSession, tmp_path: Path) -> None:
+    """The first execute took the whole job. There is nothing new to run."""
+    env = environment(tmp_path)
+    env.from_collection([1, 2]).sink_to(JsonLinesSink(tmp_path / "out"))
+    env.execute("numbers")
+    assert tried(lambda: env.execute("numbers")).startswith(
+        "[NO_SINK] No operators defined in streaming topology: job 'numbers'"
+    )
+    assert lines_of(tmp_path / "out") == ["1", "2"]
+
+
 PROGRAM = """
 import penstock as ps
 

@@ -129,7 +129,8 @@ def test_a_callable_sink_and_a_rate(spark: SparkSession, tmp_path: Path) -> None
         with open(target, "a") as file:
             file.write(f"{number}\n")
 
-    env.from_source(DataGeneratorSource(lambda n: n, count=50, rate=100)).sink_to(CallableSink(note))
+    # Two seconds: a slow machine, too, makes several batches of them.
+    env.from_source(DataGeneratorSource(lambda n: n, count=50, rate=25)).sink_to(CallableSink(note))
     result = env.execute()
     assert sorted(map(int, Path(target).read_text().split())) == list(range(50))
     assert len([b for b in result.batches if b["read"]]) > 1
