@@ -4,6 +4,7 @@
     ├── ConfigError                   an option is unknown, has the wrong type, or contradicts another
     ├── PlanError                     the program cannot be turned into a job
     ├── UnsupportedOperation          Flink has it, Penstock does not; the text says why
+    ├── ElementError                  an element does not fit the type that was declared for it
     ├── KeyError_                     a key cannot be used as a key
     ├── StateError                    state was used wrongly, or its stored bytes do not fit
     ├── TimeError                     a timer or timestamp cannot be honoured
@@ -108,6 +109,10 @@ class PlanError(PenstockError):
 
 class UnsupportedOperation(PenstockError):  # noqa: N818 - the name users know from PyFlink
     """Flink has it, Penstock does not; the text says why."""
+
+
+class ElementError(PenstockError):
+    """An element does not fit the type that was declared for it."""
 
 
 class KeyError_(PenstockError):  # noqa: N801, N818 - KeyError is taken by Python

@@ -105,7 +105,7 @@ WRONG: list[tuple[TypeInformation, Any]] = [
     (Types.BYTE(), 128),
     (Types.SHORT(), -32769),
     (Types.INT(), 2**31),
-    (Types.INT(), 1.0),
+    (Types.INT(), 1.5),
     (Types.INT(), "1"),
     (Types.LONG(), 2**63),
     (Types.DOUBLE(), "1.5"),

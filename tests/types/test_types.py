@@ -142,6 +142,7 @@ ZONE = datetime.timezone(datetime.timedelta(hours=2))
     ("type_info", "given_", "expected"),
     [
         (Types.INT(), True, 1),
+        (Types.INT(), 2.0, 2),
         (Types.INT(), Color.RED, 1),
         (Types.LONG(), np.int64(7), 7),
         (Types.DOUBLE(), 1, 1.0),

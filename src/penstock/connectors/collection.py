@@ -65,6 +65,9 @@ class CollectionSource(CountedSource):
 class NumberSequenceSource(CountedSource):
     """All numbers from `start` to `end`, both included."""
 
+    output_type = int
+    output_is_exact = True
+
     def __init__(self, start: int, end: int, records_per_batch: int | None = None) -> None:
         super().__init__(end - start + 1, records_per_batch)
         self._start = start

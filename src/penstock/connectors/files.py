@@ -13,6 +13,7 @@ import numpy as np
 
 from penstock.connectors.source import DEFAULT_BYTES_PER_BATCH, Chunk, Offset, Source
 from penstock.errors import ConfigError, UserFunctionError
+from penstock.types import Types
 
 _LEAST_RANGE = 1 << 20
 _READ = 4 << 20
@@ -40,6 +41,8 @@ class FileSource(Source):
         self._path = os.path.abspath(path)  # other processes have other working folders
         self._pattern = pattern
         self._decode = decode or decode_text
+        self.output_type = str if decode is None else getattr(decode, "output_type", None)
+        self.output_is_exact = decode is None or getattr(decode, "output_is_exact", False)
         self._limit = bytes_per_batch or DEFAULT_BYTES_PER_BATCH
         self._list_file = ""
         self._files: list[tuple[str, int]] = []
@@ -143,10 +146,22 @@ class JsonLines:
     """Decodes JSON lines in one call."""
 
     def __init__(self, type: Any = Any) -> None:
-        self._type = type
+        self.output_type = type
+        self.output_is_exact = _defaults_fit(type)  # all else msgspec makes as it is annotated
 
     def __call__(self, block: bytes) -> list[Any]:
-        return msgspec.json.Decoder(self._type).decode_lines(block)
+        return msgspec.json.Decoder(self.output_type).decode_lines(block)
+
+
+def _defaults_fit(annotation: Any) -> bool:
+    """Whether the defaults of a Struct are what its annotations say: `x: float = 0` is not."""
+    if not (isinstance(annotation, type) and issubclass(annotation, msgspec.Struct)):
+        return False
+    return all(
+        f.default is msgspec.NODEFAULT or Types.of(f.type).fits([f.default])
+        for f in msgspec.structs.fields(annotation)
+        if f.default_factory is msgspec.NODEFAULT
+    )
 
 
 def _cut(tasks: list[tuple[str, int, int, int]], parts: int) -> list[Any]:

@@ -38,6 +38,8 @@ class Source:
     """A source of elements. Subclasses describe themselves by plain, picklable fields."""
 
     bounded = True
+    output_type: Any = None  # a type or an annotation of its elements, where they are all of one
+    output_is_exact = False  # no element is of a subclass, or has a whole number where a float is annotated
     paused: frozenset[str] = (
         frozenset()
     )  # splits that watermark alignment holds back: `latest` leaves them where they are

@@ -54,14 +54,14 @@ class ConnectedStreams(Generic[T, U]):
     ) -> DataStream[R]:
         """One element for each element of either stream; none where the function gives None."""
         check_function("map", func, CoMapFunction)
-        return self._operator("co_map", co_map(func), on_error)
+        return self._operator("co_map", co_map(func), output_type, on_error)
 
     def flat_map(
         self, func: CoFlatMapFunction[T, U, R], output_type: Any = None, *, on_error: OnError = "fail"
     ) -> DataStream[R]:
         """Any number of elements for each element of either stream."""
         check_function("flat_map", func, CoFlatMapFunction)
-        return self._operator("co_flat_map", co_flat_map(func), on_error)
+        return self._operator("co_flat_map", co_flat_map(func), output_type, on_error)
 
     def process(
         self,
@@ -76,22 +76,23 @@ class ConnectedStreams(Generic[T, U]):
         else:
             hint = "key both streams to use a KeyedCoProcessFunction"
             check_function("process", func, CoProcessFunction, hint=hint)
-        return self._operator("co_process", func, on_error)
+        return self._operator("co_process", func, output_type, on_error)
 
     def transform(self, name: str, factory: Callable[[], Any]) -> DataStream[Any]:
         """A keyed two-input operator made by a factory."""
-        return self._added(name, FactorySpec(factory), "fail")
+        return self._added(name, FactorySpec(factory), None, "fail")
 
     def _keyed(self) -> bool:
         return isinstance(self.stream1, KeyedStream) and isinstance(self.stream2, KeyedStream)
 
-    def _operator(self, name: str, function: Any, on_error: OnError) -> DataStream[Any]:
-        return self._added(name, ProcessSpec(function, self._keyed(), two_inputs=True), on_error)
+    def _operator(self, name: str, function: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
+        return self._added(name, ProcessSpec(function, self._keyed(), two_inputs=True), output_type, on_error)
 
-    def _added(self, name: str, spec: Any, on_error: OnError) -> DataStream[Any]:
+    def _added(self, name: str, spec: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
         """An operator, also without keys: one function object sees both inputs of its subtask."""
         first, second = self.stream1, self.stream2
-        node = first._add(OperatorNode, name, first._spread(), second._spread(), spec=spec, on_error=on_error)
+        fields = {"spec": spec, "output_type": output_type, "on_error": on_error}
+        node = first._add(OperatorNode, name, first._spread(), second._spread(), **fields)
         return DataStream(first._env, node)
 
 
@@ -118,6 +119,5 @@ class BroadcastConnectedStream(Generic[T, U]):
             check_function("process", func, BroadcastProcessFunction, hint="the stream has no key")
         spec = BroadcastSpec(func, keyed, self.broadcast_stream.broadcast_state_descriptors)
         inputs = stream._spread(), self.broadcast_stream._node
-        return DataStream(
-            stream._env, stream._add(OperatorNode, "broadcast_process", *inputs, spec=spec, on_error=on_error)
-        )
+        fields = {"spec": spec, "output_type": output_type, "on_error": on_error}
+        return DataStream(stream._env, stream._add(OperatorNode, "broadcast_process", *inputs, **fields))

@@ -38,6 +38,7 @@ from penstock.plan.nodes import (
 )
 from penstock.state import MapStateDescriptor
 from penstock.time import WatermarkStrategy
+from penstock.types import TypeInformation, Types
 
 if TYPE_CHECKING:
     from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
@@ -91,14 +92,26 @@ class DataStream(OperatorSettings, Generic[T]):
             node_type(id=env.next_id(), name=name, uid=env.unique(name), inputs=of, line=user_line(), **fields)
         )
 
+    def get_type(self) -> TypeInformation:
+        """The type of the elements: declared, or read from annotations; PICKLED_BYTE_ARRAY when it is not known.
+
+        >>> from penstock import StreamExecutionEnvironment
+        >>> StreamExecutionEnvironment().from_sequence(1, 3).map(str).get_type()
+        PythonTypeInfo<str>
+        """
+        return self._node.output_type or Types.PICKLED_BYTE_ARRAY()
+
     # -- stateless steps
+
+    def _transform(self, kind: str, func: Any, output_type: Any, on_error: OnError) -> Node:
+        return self._add(TransformNode, kind, kind=kind, function=func, output_type=output_type, on_error=on_error)
 
     def map(
         self, func: Callable[[T], R] | MapFunction[T, R], output_type: Any = None, *, on_error: OnError = "fail"
     ) -> DataStream[R]:
         """One element for each element."""
         check_function("map", func, MapFunction, or_callable=True)
-        return DataStream(self._env, self._add(TransformNode, "map", kind="map", function=func, on_error=on_error))
+        return DataStream(self._env, self._transform("map", func, output_type, on_error))
 
     def flat_map(
         self,
@@ -109,9 +122,7 @@ class DataStream(OperatorSettings, Generic[T]):
     ) -> DataStream[R]:
         """Any number of elements for each element."""
         check_function("flat_map", func, FlatMapFunction, or_callable=True)
-        return DataStream(
-            self._env, self._add(TransformNode, "flat_map", kind="flat_map", function=func, on_error=on_error)
-        )
+        return DataStream(self._env, self._transform("flat_map", func, output_type, on_error))
 
     def filter(self, func: Callable[[T], bool] | FilterFunction[T], *, on_error: OnError = "fail") -> DataStream[T]:
         """The elements for which the function holds."""
@@ -130,9 +141,7 @@ class DataStream(OperatorSettings, Generic[T]):
     ) -> DataStream[R]:
         """What a process function emits."""
         check_function("process", func, ProcessFunction, hint="call key_by first to use a KeyedProcessFunction")
-        return DataStream(
-            self._env, self._add(TransformNode, "process", kind="process", function=func, on_error=on_error)
-        )
+        return DataStream(self._env, self._transform("process", func, output_type, on_error))
 
     def assign_timestamps_and_watermarks(
         self, watermark_strategy: WatermarkStrategy, *, on_error: OnError = "fail"
@@ -149,7 +158,9 @@ class DataStream(OperatorSettings, Generic[T]):
     def get_side_output(self, output_tag: OutputTag[R]) -> DataStream[R]:
         """What the function before yielded as `(output_tag, value)`; or its dead letters, by the tag DEAD_LETTERS."""
         check_side_output(self._node, output_tag)
-        return DataStream(self._env, self._add(SideOutputNode, f"side:{output_tag.tag_id}", tag=output_tag.tag_id))
+        declared = output_tag.type_info if output_tag.type_info.declared else None
+        node = self._add(SideOutputNode, f"side:{output_tag.tag_id}", tag=output_tag.tag_id, output_type=declared)
+        return DataStream(self._env, node)
 
     # -- where elements go
 

@@ -17,10 +17,13 @@ from penstock.datastream.job_client import JobClient
 from penstock.datastream.job_result import JobExecutionResult
 from penstock.datastream.settings import JobSettings
 from penstock.errors import PlanError, UnsupportedOperation
+from penstock.plan.element_types import typed
 from penstock.plan.graph import JobGraph
 from penstock.plan.json_plan import json_plan
 from penstock.plan.nodes import Node, PartitionNode, SideOutputNode, SourceNode, UnionNode
 from penstock.time import WatermarkStrategy
+from penstock.types import type_information
+from penstock.types.check import checked
 
 T = TypeVar("T")
 
@@ -49,7 +52,11 @@ class StreamExecutionEnvironment(JobSettings):
     # -- sources
 
     def from_collection(self, collection: Iterable[T], type_info: Any = None) -> DataStream[T]:
-        return self.from_source(CollectionSource(list(collection)), None, "collection")
+        """The elements of a collection; with a type, converted to it at once."""
+        values: list[Any] = list(collection)
+        if type_info is not None:
+            values = checked("from_collection", user_line(), type_information(type_info), values)
+        return self.from_source(CollectionSource(values), None, "collection", type_info)
 
     def from_sequence(self, start: int, end: int) -> DataStream[int]:
         return self.from_source(NumberSequenceSource(start, end), None, "sequence")
@@ -73,7 +80,12 @@ class StreamExecutionEnvironment(JobSettings):
         type_info: Any = None,
     ) -> DataStream[Any]:
         node = SourceNode(
-            id=self.next_id(), name=source_name, uid=self.unique(source_name), source=source, line=user_line()
+            id=self.next_id(),
+            name=source_name,
+            uid=self.unique(source_name),
+            source=source,
+            line=user_line(),
+            output_type=type_info,
         )
         stream: DataStream[Any] = DataStream(self, self.add(node))
         return stream if watermark_strategy is None else stream.assign_timestamps_and_watermarks(watermark_strategy)
@@ -96,6 +108,7 @@ class StreamExecutionEnvironment(JobSettings):
     # -- the graph
 
     def add(self, node: Node) -> Node:
+        node = typed(node, self._nodes)
         self._nodes.append(node)
         return node
 

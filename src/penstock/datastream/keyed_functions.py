@@ -19,6 +19,11 @@ class _Adapted(Function):
         self._function = function
         self._call: Any = None
 
+    @property
+    def adapts(self) -> tuple[Any, str]:
+        """The function of the user's, and the kind that it is of: its annotations say what comes out."""
+        return self._function, self.method.rstrip("12")
+
     def open(self, runtime_context: RuntimeContext) -> None:
         if isinstance(self._function, Function):
             self._function.open(runtime_context)

@@ -38,9 +38,11 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         super().__init__(origin._env, node)
         self._origin = origin
 
-    def _operator(self, name: str, function: Any, on_error: OnError = "fail") -> DataStream[Any]:
-        node = self._add(OperatorNode, name, spec=ProcessSpec(function, True), on_error=on_error)
-        return DataStream(self._env, node)
+    def _operator(
+        self, name: str, function: Any, output_type: Any = None, on_error: OnError = "fail"
+    ) -> DataStream[Any]:
+        fields = {"spec": ProcessSpec(function, True), "output_type": output_type, "on_error": on_error}
+        return DataStream(self._env, self._add(OperatorNode, name, **fields))
 
     def process(
         self,
@@ -51,14 +53,14 @@ class KeyedStream(DataStream[T], Generic[T, K]):
     ) -> DataStream[R]:
         """What a keyed process function emits."""
         check_function("process", func, KeyedProcessFunction, ProcessFunction)
-        return self._operator("process", func, on_error)
+        return self._operator("process", func, output_type, on_error)
 
     def map(
         self, func: Callable[[T], R] | MapFunction[T, R], output_type: Any = None, *, on_error: OnError = "fail"
     ) -> DataStream[R]:
         """One element for each element; the function may use keyed state."""
         check_function("map", func, MapFunction, or_callable=True)
-        return self._operator("map", keyed_map(func), on_error)
+        return self._operator("map", keyed_map(func), output_type, on_error)
 
     def flat_map(
         self,
@@ -69,19 +71,19 @@ class KeyedStream(DataStream[T], Generic[T, K]):
     ) -> DataStream[R]:
         """Any number of elements for each element; the function may use keyed state."""
         check_function("flat_map", func, FlatMapFunction, or_callable=True)
-        return self._operator("flat_map", keyed_flat_map(func), on_error)
+        return self._operator("flat_map", keyed_flat_map(func), output_type, on_error)
 
     def filter(self, func: Callable[[T], bool] | FilterFunction[T], *, on_error: OnError = "fail") -> DataStream[T]:
         """The elements for which the function holds; it may use keyed state."""
         check_function("filter", func, FilterFunction, or_callable=True)
-        return self._operator("filter", keyed_filter(func), on_error)
+        return self._operator("filter", keyed_filter(func), on_error=on_error)
 
     # -- rolling results
 
     def reduce(self, func: Callable[[T, T], T] | ReduceFunction[T], *, on_error: OnError = "fail") -> DataStream[T]:
         """For each element, all elements of its key so far reduced to one."""
         check_function("reduce", func, ReduceFunction, or_callable=True)
-        return self._operator("reduce", keyed_reduce(func), on_error)
+        return self._operator("reduce", keyed_reduce(func), on_error=on_error)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
         """The first element of the key, with the sum of a field so far."""

@@ -1,4 +1,5 @@
-"""Elements as bytes, between our own processes: whole columns where elements have one shape, a plain pickle else.
+"""Elements as bytes, between our own processes: Arrow where their type is known, whole columns where elements have one
+shape, a plain pickle else.
 
 A pickle of lists of strings and numbers runs in C without a call per element; a pickle of a hundred thousand objects does not.
 """
@@ -11,18 +12,27 @@ from typing import Any
 
 import msgspec
 
-_PLAIN, _TUPLES, _STRUCTS = 0, 1, 2
+from penstock.engine.arrow import ArrowPacker, unpack_arrow
+
+_PLAIN, _TUPLES, _STRUCTS, _ARROW = 0, 1, 2, 3
 _LEAST = 16
+_LEAST_ARROW = 256  # below it, making a record batch takes longer than pickling
 
 _known: dict[type, tuple[str, ...] | None] = {}
 
 
-def pack_body(keys: list[Any] | None, values: list[Any]) -> bytes:
+def pack_body(keys: list[Any] | None, values: list[Any], packer: ArrowPacker | None = None) -> bytes:
     """Keys and values in one pickle: a key that is part of its value is written once.
+
+    With a packer of their type they are an Arrow record batch in it, where they fit the type.
 
     >>> unpack_body(pack_body(["a"], [("a", 1)]))
     (['a'], [('a', 1)])
     """
+    if packer is not None and len(values) >= _LEAST_ARROW:
+        packed = packer.pack(keys, values)
+        if packed is not None:
+            return pickle.dumps((_ARROW, None, packed), 5)
     if len(values) >= _LEAST:
         kinds = set(map(type, values))
         if len(kinds) == 1:
@@ -39,6 +49,8 @@ def pack_body(keys: list[Any] | None, values: list[Any]) -> bytes:
 def unpack_body(body: bytes) -> tuple[list[Any] | None, list[Any]]:
     """Keys and values."""
     shape, keys, packed = pickle.loads(body)
+    if shape == _ARROW:
+        return unpack_arrow(packed)
     if shape == _TUPLES:
         return keys, list(zip(*packed, strict=True))
     if shape == _STRUCTS:

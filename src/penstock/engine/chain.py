@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.engine.arrow import ArrowPacker, arrow_packer
 from penstock.engine.body import pack_body
 from penstock.engine.calls import callable_of, results_of, without_sides
 from penstock.engine.chain_context import ChainContext
@@ -17,11 +18,12 @@ from penstock.engine.logs import RUNNING
 from penstock.engine.marks import assigned_timestamps, checked_timestamp
 from penstock.engine.place import ChunkName, Place
 from penstock.engine.routing import Router
-from penstock.engine.steps import SendStep, SinkStep, Step, TransformStep, WatermarkStep, all_steps
+from penstock.engine.steps import CheckStep, SendStep, SinkStep, Step, TransformStep, WatermarkStep, all_steps
 from penstock.functions import DEAD_LETTERS, Function
 from penstock.runtime.call_site import CallSite, Locate
 from penstock.runtime.records import Column, column
 from penstock.time import NO_TIMESTAMP
+from penstock.types.check import checked
 
 _DEAD = DEAD_LETTERS.tag_id
 WatermarkHook = Callable[[WatermarkStep, Flow, Column], Flow]  # step, elements, their timestamps
@@ -38,6 +40,7 @@ class ChainRunner:
         self._calls: dict[int, Any] = {}
         self._routers: dict[int, Router] = {}
         self._sites: dict[int, CallSite] = {}
+        self._packers: dict[int, ArrowPacker | None] = {}
 
     def open(self) -> None:
         """Opens the functions; once per worker and subtask."""
@@ -55,6 +58,9 @@ class ChainRunner:
             elif isinstance(step, SendStep):
                 router = self._routers[id(step)] = Router(step, self._place.max_parallelism)
                 self._sites[id(step)] = router.site
+            if isinstance(step, (SendStep, SinkStep)):
+                known = step.element_type
+                self._packers[id(step)] = None if known is None else arrow_packer(known.type_info, known.certain)
         for site in self._sites.values():
             site.locate = self._locate
 
@@ -69,7 +75,7 @@ class ChainRunner:
     def dead_letters(self) -> Iterator[tuple[str, int, int]]:
         """Dead letters since last asked: each step's uid, how many it made, how many of them nobody reads."""
         for step in all_steps(self._steps):
-            if isinstance(step, SinkStep) or (isinstance(step, SendStep) and not step.tells):
+            if isinstance(step, (SinkStep, CheckStep)) or (isinstance(step, SendStep) and not step.tells):
                 continue
             if made := self._sites[id(step)].letters_since_last_batch():
                 yield step.uid, made, 0 if _DEAD in step.side else made
@@ -79,10 +85,17 @@ class ChainRunner:
             self._run(step, flow, chunk, out)
 
     def _run(self, step: Step, flow: Flow, chunk: ChunkName, out: Bundles) -> None:
-        if not flow.values and not isinstance(step, WatermarkStep):
+        if not flow.values and not isinstance(step, (WatermarkStep, CheckStep)):
             return
         if isinstance(step, SinkStep):
             self._to_sink(step, flow, out)
+            return
+        if isinstance(step, CheckStep):
+            values = checked(step.name, step.line, step.declared, flow.values)
+            if values is not flow.values:
+                flow = Flow(values, flow.base, flow.at)
+            for behind in step.next:
+                self._run(behind, flow, chunk, out)
             return
         sides: dict[str, Flow] = {}
         if isinstance(step, SendStep):
@@ -187,6 +200,7 @@ class ChainRunner:
         timestamps = flow.timestamps()
         tags = flow.tags()
         from_source = step.stream >= 0 and chunk.split is not None
+        packer = self._packers[id(step)]
         for slot, picked in slots:
             if picked is None:
                 some_keys, some, stamps, some_tags = keys, values, timestamps, tags
@@ -200,7 +214,7 @@ class ChainRunner:
                 if from_source
                 else pack_tags(some_tags)
             )
-            body = pack_body(some_keys, some)
+            body = pack_body(some_keys, some, packer)
             frame = Rows(
                 step.operator,
                 step.input,
@@ -217,7 +231,7 @@ class ChainRunner:
 
     def _to_sink(self, step: SinkStep, flow: Flow, out: Bundles) -> None:
         tags = pack_tags(flow.tags().on_branch(step.branch)) if step.wants_tags else b""
-        body = pack_body(None, flow.values)
+        body = pack_body(None, flow.values, self._packers[id(step)])
         timestamps = flow.timestamps().tobytes() if step.wants_timestamps else b""
         frame = Output(step.sink, self._place.slot, len(flow.values), timestamps, tags, body)
         out.add(SINKS, self._place.slot, frame, len(body))

@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.engine.steps import SendStep, SinkStep, Step, TransformStep, WatermarkStep, all_steps
+from penstock.engine.steps import (
+    CheckStep,
+    ElementType,
+    SendStep,
+    SinkStep,
+    Step,
+    TransformStep,
+    WatermarkStep,
+    all_steps,
+)
 from penstock.errors import PlanError
+from penstock.plan.element_types import passes_elements_on
 from penstock.plan.graph import JobGraph
 from penstock.plan.levels import Levels, cut
 from penstock.plan.nodes import (
@@ -183,6 +193,9 @@ class _Builder:
             for number, upstream in enumerate(consumer.inputs):
                 if upstream == node.id:
                     steps += self._step(consumer, number, stream, root)
+        if steps and node.checked and tag is None:
+            assert node.output_type is not None
+            return [CheckStep(node.name, node.line, node.output_type, steps)]
         return steps
 
     def _step(self, node: Node, number: int, stream: int, root: OperatorProgram | None) -> list[Step]:
@@ -205,9 +218,11 @@ class _Builder:
             return list(sends)
         if isinstance(node, SinkNode):
             sink = node.sink
-            return [
-                SinkStep(node.name, self._sinks[node.id], sink.wants_tags, sink.wants_timestamps, sink.wants_values)
-            ]
+            to_sink = SinkStep(
+                node.name, self._sinks[node.id], sink.wants_tags, sink.wants_timestamps, sink.wants_values
+            )
+            to_sink.element_type = self._element_type(self._graph.by_id[node.inputs[number]])
+            return [to_sink]
         raise PlanError("UNKNOWN_NODE", f"Node '{node.name}' of kind {type(node).__name__} cannot stand in a chain.")
 
     def _watermarks(self, node: WatermarkNode, stream: int, root: OperatorProgram | None) -> WatermarkStep:
@@ -256,7 +271,20 @@ class _Builder:
             node.partitioner,
             target.parallelism,
             node.on_error == "dead_letter",
+            element_type=self._element_type(node),
         )
+
+    def _element_type(self, node: Node) -> ElementType | None:
+        """What is known of a node's elements, and whether it is certain."""
+        if node.output_type is None or not node.output_type.declared:
+            return None
+        origins = [node]
+        while any(_is_way(n) for n in origins):
+            origins = [u for n in origins for u in (self._inputs_of(n) if _is_way(n) else [n])]
+        return ElementType(node.output_type, all(map(_is_certain, origins)))
+
+    def _inputs_of(self, node: Node) -> list[Node]:
+        return [self._graph.by_id[i] for i in node.inputs]
 
     def _listen(self, sources: list[SourceProgram]) -> None:
         """Tells each operator its channels, each stream and operator the levels that must hear of it."""
@@ -280,3 +308,15 @@ class _Builder:
                     reader.edges.append(root)
                 if root >= 0:
                     operators[root].relay_levels.add(step.level)
+
+
+def _is_way(node: Node) -> bool:
+    """Whether elements only pass through a node. Selectors, filters and timestamp assigners may not change them (as in Flink)."""
+    return not node.checked and not isinstance(node, SourceNode) and passes_elements_on(node)
+
+
+def _is_certain(node: Node) -> bool:
+    """Whether a node's elements need not be looked at again: they were just checked, or decoded as what they are."""
+    if node.checked and node.output_type is not None:
+        return node.output_type.exact
+    return isinstance(node, SourceNode) and bool(node.source.output_is_exact)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.time import WatermarkStrategy
+from penstock.types import TypeInformation
 
 
 @dataclass(slots=True)
@@ -37,6 +38,24 @@ class WatermarkStep:
 
 
 @dataclass(slots=True)
+class CheckStep:
+    """Elements as what their operator declared them to be."""
+
+    name: str
+    line: str
+    declared: TypeInformation
+    next: list[Step] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ElementType:
+    """What is known of the elements that leave a chain; `certain` when they were just checked."""
+
+    type_info: TypeInformation
+    certain: bool
+
+
+@dataclass(slots=True)
 class SendStep:
     """The move to an operator of a higher level."""
 
@@ -54,6 +73,7 @@ class SendStep:
     tells: bool = True  # of several ways from one partitioning one tells of its dead letters
     branch: int = 0  # number among the ways to the operator: elements that stand at one place come branch by branch
     side: dict[str, list[Step]] = field(default_factory=dict)
+    element_type: ElementType | None = None
 
 
 @dataclass(slots=True)
@@ -66,18 +86,19 @@ class SinkStep:
     wants_timestamps: bool
     wants_values: bool
     branch: int = 0
+    element_type: ElementType | None = None
 
 
-Step = TransformStep | WatermarkStep | SendStep | SinkStep
+Step = TransformStep | WatermarkStep | CheckStep | SendStep | SinkStep
 
 
 def all_steps(steps: list[Step]) -> Iterator[Step]:
     """Every step of a chain."""
     for step in steps:
         yield step
-        if isinstance(step, (TransformStep, WatermarkStep)):
+        if isinstance(step, (TransformStep, WatermarkStep, CheckStep)):
             yield from all_steps(step.next)
-        if not isinstance(step, SinkStep):
+        if not isinstance(step, (SinkStep, CheckStep)):
             for behind in step.side.values():
                 yield from all_steps(behind)
 

@@ -96,7 +96,12 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
                 )
             fresh += 2
             by_split = PartitionNode(
-                id=fresh - 1, name="by split", uid=f"{node.uid}#split", inputs=node.inputs, kind="split"
+                id=fresh - 1,
+                name="by split",
+                uid=f"{node.uid}#split",
+                inputs=node.inputs,
+                kind="split",
+                output_type=node.output_type,
             )
             host = OperatorNode(
                 id=fresh,
@@ -104,6 +109,7 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
                 uid=f"{node.uid}#generator",
                 inputs=(by_split.id,),
                 spec=GeneratorSpec(node.strategy),
+                output_type=node.output_type,
             )
             nodes[-1:] = [by_split, host]
             renamed[node.id] = host.id
@@ -119,6 +125,7 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
                 inputs=(node.id,),
                 parallelism=_narrowest(graph, original),
                 spec=ExchangeSpec(),
+                output_type=node.output_type,
             )
             nodes.append(operator)
             renamed[node.id] = operator.id

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.time import WatermarkStrategy
+from penstock.types import TypeInformation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class Node:
     description: str = ""
     max_parallelism: int | None = None
     on_error: str = "fail"  # or "dead_letter": what becomes of an element on which a function raises
+    output_type: TypeInformation | None = None  # of its elements, where it is known
+    checked: bool = False  # the type was declared here: elements are converted to it and checked as they leave the node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import GenericAlias
@@ -107,7 +106,7 @@ def _basic(type_info: BasicTypeInfo, version: int) -> Plain:
         low, high = RANGES[kind]
         return Plain(Annotated[int, msgspec.Meta(ge=low, le=high)], True)
     if kind is BasicType.BIG_INT:
-        return Plain(str, True, lambda n: str(operator.index(n)), int)
+        return Plain(str, True, lambda n: str(type_info.convert(n)), int)
     if kind in (BasicType.FLOAT, BasicType.BIG_DEC):
         return Plain(_KINDS[kind], True, type_info.convert)
     return Plain(_KINDS[kind], True)

@@ -120,6 +120,8 @@ def _single_precision(value: Any) -> float:
 
 
 def _whole(value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():  # Flink cuts others off; they are refused here
+        return int(value)
     return int(operator.index(value))
 
 

@@ -18,6 +18,7 @@ class SequenceTypeInfo(TypeInformation):
 
     def __init__(self, element_type: TypeInformation) -> None:
         self.element_type = element_type
+        self.exact = element_type.exact
         self.name = f"{self.label}<{element_type.name}>"
 
     @property
@@ -130,6 +131,7 @@ class MapTypeInfo(TypeInformation):
     def __init__(self, key_type: TypeInformation, value_type: TypeInformation) -> None:
         self.key_type = key_type
         self.value_type = value_type
+        self.exact = key_type.exact and value_type.exact
         self.name = f"MAP<{key_type.name},{value_type.name}>"
 
     @property

@@ -72,6 +72,7 @@ class TupleTypeInfo(FieldsTypeInfo):
 
     def __init__(self, field_types: list[TypeInformation]) -> None:
         self.field_types = list(field_types)
+        self.exact = all(t.exact for t in field_types)
         self.name = f"TUPLE<{','.join(t.name for t in field_types)}>"
 
     def __repr__(self) -> str:
@@ -107,6 +108,7 @@ class RowTypeInfo(FieldsTypeInfo):
                 f"A row type got {len(field_names)} field names and {len(field_types)} field types. Give one type for each name."
             )
         self.field_types = list(field_types)
+        self.exact = all(t.exact for t in field_types)
         self._named = field_names is not None
         self._names = [f"f{i}" for i in range(len(field_types))] if field_names is None else list(field_names)
         inner = (f"{n}:{t.name}" for n, t in zip(self._names, field_types, strict=True))

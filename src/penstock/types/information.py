@@ -33,6 +33,7 @@ class TypeInformation:
 
     name: str
     nullable = False
+    exact = True  # all that `convert` gives is just as `fits` wants it
 
     @property
     def declared(self) -> bool:

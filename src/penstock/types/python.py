@@ -23,9 +23,13 @@ _PLAIN = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime
 class PythonTypeInfo(TypeInformation):
     """An annotation as a type. Its values are checked and not changed, but for whole numbers where floats are declared.
 
+    They are not `exact`: an object of a subclass passes, and an object keeps a whole number in a field of floats.
+
     >>> PythonTypeInfo(tuple[str, int]).fits([("a", 1)]), PythonTypeInfo(tuple[str, int]).fits([("a", "1")])
     (True, False)
     """
+
+    exact = False
 
     def __init__(self, python_type: Any) -> None:
         self.python_type = python_type

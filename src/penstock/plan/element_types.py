@@ -1,0 +1,76 @@
+"""What each node's elements are: declared, read from annotations, or those of the node before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from penstock.plan.inference import inferred
+from penstock.plan.nodes import (
+    BroadcastSpec,
+    ExchangeSpec,
+    MaterializeSpec,
+    Node,
+    OperatorNode,
+    PartitionNode,
+    ProcessSpec,
+    SourceNode,
+    TransformNode,
+    UnionNode,
+    WatermarkNode,
+)
+from penstock.types import TypeInformation, type_information
+
+_METHODS = {
+    "map": ("map", "map1", "map2"),
+    "flat_map": ("flat_map", "flat_map1", "flat_map2"),
+    "process": (
+        "process_element",
+        "process_element1",
+        "process_element2",
+        "process_broadcast_element",
+        "on_timer",
+    ),
+}
+
+
+def typed(node: Node, nodes: Sequence[Node]) -> Node:
+    """A new node with the type of its elements; `nodes` are those made before, by their ids."""
+    if node.output_type is not None:
+        declared = type_information(node.output_type)
+        return replace(node, output_type=declared, checked=declared.declared)
+    return replace(node, output_type=_type_of(node, [nodes[i] for i in node.inputs]))
+
+
+def _type_of(node: Node, inputs: list[Node]) -> TypeInformation | None:
+    if isinstance(node, SourceNode):
+        said = getattr(node.source, "output_type", None)
+        return None if said is None or said is Any else type_information(said)
+    if passes_elements_on(node):
+        return _common([i.output_type for i in inputs])
+    if isinstance(node, TransformNode):
+        return inferred(node.function, _METHODS[node.kind], many=node.kind != "map")
+    if isinstance(node, OperatorNode) and isinstance(node.spec, (ProcessSpec, BroadcastSpec)):
+        function, method = getattr(node.spec.function, "adapts", (node.spec.function, "process"))
+        if method in ("filter", "reduce"):
+            return inputs[0].output_type
+        return inferred(function, _METHODS[method], many=method != "map") if method in _METHODS else None
+    return None
+
+
+def passes_elements_on(node: Node) -> bool:
+    """Whether a node's elements are its inputs' own."""
+    if isinstance(node, TransformNode):
+        return node.kind == "filter"
+    if isinstance(node, OperatorNode):
+        return isinstance(node.spec, (ExchangeSpec, MaterializeSpec))
+    return isinstance(node, (PartitionNode, WatermarkNode, UnionNode))
+
+
+def _common(types: list[TypeInformation | None]) -> TypeInformation | None:
+    """The type that all have; equal row types with other field names are not the same here."""
+    first = types[0] if types else None
+    if first is None or any(t is None or t != first or t.name != first.name for t in types):
+        return None
+    return first
