@@ -149,7 +149,10 @@ def test_the_table_says_what_the_functions_say(keys: list[Any]) -> None:
         assert identity.encoded == encode_key(key)[0]
         assert identity.group == key_group(identity.hash, 32) < 32
         assert identity.prefix == identity.group.to_bytes(2, "big") + identity.encoded
-    assert set(table.exotic) == {encode_key(k)[0] for k in keys if not encode_key(k)[1]}
+    met: dict[bytes, bool] = {}  # of equal keys, such as inf and Decimal("Infinity"), the first one stands in the table
+    for key in keys:
+        met.setdefault(*encode_key(key))
+    assert set(table.exotic) == {encoded for encoded, plain in met.items() if not plain}
 
 
 @pytest.mark.parametrize("key", [None, [1], {"a": 1}, {1, 2}, object(), Decimal("NaN")])
