@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import re
-
-import pyspark
+from importlib.metadata import PackageNotFoundError, version
 
 from penstock.errors import ConfigError
 
 NEEDED = (4, 2)
 
 
-def check_pyspark(version: str = pyspark.__version__) -> None:
+def installed_pyspark() -> str | None:
+    """The installed version, without importing it; None where it is not a package, as in Spark's own distribution."""
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        return None
+
+
+def check_pyspark(installed: str | None) -> None:
     """Refuses a PySpark that lacks what Penstock needs."""
-    found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if installed is None:
+        return
+    found = tuple(int(part) for part in re.findall(r"\d+", installed)[:2])
     if found < NEEDED:
         raise ConfigError(
             "PYSPARK",
-            f"PySpark {version} is installed, and Penstock needs {NEEDED[0]}.{NEEDED[1]} or newer. "
+            f"PySpark {installed} is installed, and Penstock needs {NEEDED[0]}.{NEEDED[1]} or newer. "
             f"Install it: pip install 'pyspark>={NEEDED[0]}.{NEEDED[1]}'.",
         )
 
