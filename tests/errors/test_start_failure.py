@@ -48,7 +48,11 @@ def test_a_new_pyspark_is_taken(version: str) -> None:
 
 
 def test_an_old_pyspark_is_told_before_anything_of_it_is_missed() -> None:
-    program = "import pyspark; pyspark.__version__ = '3.5.1'; import penstock.spark.engine"
+    program = (
+        "import importlib.metadata as m; real = m.version\n"
+        "m.version = lambda name: '3.5.1' if name == 'pyspark' else real(name)\n"
+        "import penstock.spark.engine"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "[PYSPARK] PySpark 3.5.1 is installed" in done.stderr.splitlines()[-1]
 
