@@ -118,28 +118,32 @@ class ValueState(State, Protocol[T]):
     def update(self, value: T) -> None: ...
 
 
-class ListState(State, Protocol[T]):
+class AppendingState(State, Protocol[IN, OUT]):
+    """Something of the current key that elements are added to."""
+
+    def get(self) -> OUT | None: ...
+    def add(self, value: IN) -> None: ...
+
+
+class MergingState(AppendingState[IN, OUT], Protocol[IN, OUT]):
+    """Something that two of can be made one, as when session windows meet."""
+
+
+class ListState(MergingState[T, Iterator[T]], Protocol[T]):
     """A list of the current key."""
 
     def get(self) -> Iterator[T]: ...
-    def add(self, value: T) -> None: ...
     def add_all(self, values: list[T]) -> None: ...
     def update(self, values: list[T]) -> None: ...
     def __iter__(self) -> Iterator[T]: ...
 
 
-class ReducingState(State, Protocol[T]):
+class ReducingState(MergingState[T, T], Protocol[T]):
     """A value of the current key, reduced as elements are added."""
 
-    def get(self) -> T | None: ...
-    def add(self, value: T) -> None: ...
 
-
-class AggregatingState(State, Protocol[IN, OUT]):
+class AggregatingState(MergingState[IN, OUT], Protocol[IN, OUT]):
     """An accumulator of the current key."""
-
-    def get(self) -> OUT | None: ...
-    def add(self, value: IN) -> None: ...
 
 
 class ReadOnlyMapState(Protocol[K, READ]):
@@ -172,3 +176,9 @@ class ReadOnlyBroadcastState(ReadOnlyMapState[K, READ], Protocol[K, READ]):
 
 class BroadcastState(MapState[K, V], Protocol[K, V]):
     """Broadcast state as the broadcast side sees it: equal on all subtasks."""
+
+
+class OperatorStateStore(Protocol):
+    """Where state of a whole operator is found: broadcast state is the only one that there is."""
+
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]: ...

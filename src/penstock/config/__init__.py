@@ -1,5 +1,6 @@
 """All options, in one registry: key, type, default, and what it does; and the configuration of a job."""
 
+from penstock.config.config_options import ConfigOptions
 from penstock.config.configuration import OPTIONS_VARIABLE, Configuration, given_options
 from penstock.config.options import (
     ALIGNMENT_TIMEOUT,
@@ -147,6 +148,7 @@ __all__ = [
     "UNALIGNED",
     "UNALIGNED_FORCED",
     "WATERMARK_INTERVAL",
+    "ConfigOptions",
     "Configuration",
     "Option",
     "given_options",

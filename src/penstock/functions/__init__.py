@@ -26,6 +26,7 @@ from penstock.functions.function import (
     Partitioner,
     ReduceFunction,
 )
+from penstock.functions.java_function import SinkFunction, SourceFunction
 from penstock.functions.output_tag import OutputTag
 from penstock.functions.process_function import (
     BaseBroadcastProcessFunction,
@@ -70,6 +71,8 @@ __all__ = [
     "ReadOnlyBroadcastContext",
     "ReduceFunction",
     "RuntimeContext",
+    "SinkFunction",
+    "SourceFunction",
     "TimeDomain",
     "TimerService",
 ]

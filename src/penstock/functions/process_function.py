@@ -65,6 +65,8 @@ class BaseBroadcastProcessFunction(Function, ABC):
     """What functions beside a broadcast stream have in common."""
 
     BaseContext: TypeAlias = context.BaseBroadcastContext
+    Context: TypeAlias = context.BroadcastContext
+    ReadOnlyContext: TypeAlias = context.ReadOnlyBroadcastContext
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):

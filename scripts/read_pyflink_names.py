@@ -1,0 +1,118 @@
+"""Reads PyFlink's public names out of a Flink checkout into tests/parity/pyflink.json: names and parameters, nothing else.
+
+python scripts/read_pyflink_names.py path/to/flink
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+TARGET = Path(__file__).resolve().parent.parent / "tests" / "parity" / "pyflink.json"
+
+# Files below flink-python/pyflink by area.
+AREAS = {
+    "streams": ["datastream/data_stream.py", "datastream/output_tag.py"],
+    "functions": ["datastream/functions.py"],
+    "state and timers": ["datastream/state.py", "datastream/timerservice.py", "datastream/time_domain.py"],
+    "watermarks": ["common/watermark_strategy.py"],
+    "environment": [
+        "datastream/stream_execution_environment.py",
+        "datastream/checkpoint_config.py",
+        "datastream/checkpointing_mode.py",
+        "datastream/externalized_checkpoint_retention.py",
+        "datastream/checkpoint_storage.py",
+        "datastream/state_backend.py",
+        "datastream/execution_mode.py",
+        "datastream/slot_sharing_group.py",
+        "common/configuration.py",
+        "common/config_options.py",
+        "common/execution_config.py",
+        "common/restart_strategy.py",
+        "common/job_client.py",
+        "common/job_execution_result.py",
+        "common/job_id.py",
+        "common/job_status.py",
+        "common/completable_future.py",
+    ],
+    "types": ["common/typeinfo.py", "common/types.py", "common/time.py"],
+    "metrics": ["metrics/metricbase.py"],
+    "windows": ["datastream/window.py"],
+    "async I/O": [
+        "datastream/async_data_stream.py",
+        "datastream/async_retry_predicates.py",
+        "datastream/async_retry_strategies.py",
+    ],
+}
+# Classes that stand in a file of another area.
+MOVED = {r".*Window.*": "windows", r"Async.*": "async I/O"}
+# Nothing that a user meets: wrappers of Java objects, serializers, what typed streams use inside.
+INNER = re.compile(
+    r"_.*|Internal.*|.*Wrapper|.*TypeInfo|.*Serializer|NullByteKeySelector|BasicType|Min|AccumulateType"
+    r"|WindowOperationDescriptor|AsyncFunctionDescriptor"
+)
+JAVA = re.compile(r".*java.*|_.*|j_.*|.*_j_.*|get_window_serializer")
+
+
+def read_class(node: ast.ClassDef) -> dict[str, Any]:
+    told: dict[str, Any] = {"methods": {}, "constants": [], "classes": {}}
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef):
+            if part.name == "__init__":
+                told["init"] = parameters(part)
+            elif not JAVA.fullmatch(part.name):
+                told["methods"][part.name] = read_method(part)
+        elif isinstance(part, ast.ClassDef) and not INNER.fullmatch(part.name):
+            told["classes"][part.name] = read_class(part)
+        elif isinstance(part, ast.Assign):
+            names = [t.id for t in part.targets if isinstance(t, ast.Name)]
+            told["constants"] += [name for name in names if not JAVA.fullmatch(name)]
+    return {key: value for key, value in told.items() if value or key == "init"}
+
+
+def read_method(node: ast.FunctionDef) -> dict[str, Any]:
+    kinds = [d.id for d in node.decorator_list if isinstance(d, ast.Name)]
+    told: dict[str, Any] = {"parameters": parameters(node)}
+    if "property" in kinds:
+        told["property"] = True
+    if refuses(node):
+        told["refuses"] = True
+    return told
+
+
+def parameters(node: ast.FunctionDef) -> list[str]:
+    """Names in order; a star for those that take all the rest, a question mark for those with a default."""
+    args = node.args
+    plain = [a.arg for a in [*args.posonlyargs, *args.args]]
+    first = len(plain) - len(args.defaults)
+    names = [name + ("?" if n >= first else "") for n, name in enumerate(plain)]
+    names += [f"*{args.vararg.arg}"] if args.vararg else []
+    names += [a.arg + ("?" if d is not None else "") for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+    names += [f"**{args.kwarg.arg}"] if args.kwarg else []
+    return [name for name in names if name not in ("self", "cls")]
+
+
+def refuses(node: ast.FunctionDef) -> bool:
+    """Whether PyFlink itself always raises here; abstract methods are no refusals."""
+    body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    return len(body) == 1 and isinstance(body[0], ast.Raise) and "NotImplementedError" not in ast.unparse(body[0])
+
+
+def main(flink: Path) -> None:
+    areas: dict[str, dict[str, Any]] = {area: {} for area in AREAS}
+    for area, files in AREAS.items():
+        for file in files:
+            tree = ast.parse((flink / "flink-python" / "pyflink" / file).read_text(encoding="utf-8"))
+            for node in tree.body:
+                if isinstance(node, ast.ClassDef) and not INNER.fullmatch(node.name):
+                    to = next((a for pattern, a in MOVED.items() if re.fullmatch(pattern, node.name)), area)
+                    areas[to][node.name] = read_class(node)
+    TARGET.write_text(json.dumps(areas, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,112 @@
+"""Small programs to call names with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import penstock as ps
+
+RULES = ps.MapStateDescriptor("rules", ps.Types.STRING(), ps.Types.INT())
+FILE = str(Path(__file__))
+
+
+def env() -> ps.StreamExecutionEnvironment:
+    """An environment whose engine starts no JVM."""
+    return ps.StreamExecutionEnvironment.get_execution_environment(
+        ps.Configuration({"execution.engine": "tests.parity.engine:InProcess"})
+    )
+
+
+def one() -> int:
+    return 1
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def twice(value: Any) -> Iterable[Any]:
+    return [value, value]
+
+
+def sum_of(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def tumbling() -> Any:
+    from penstock.windows import TumblingEventTimeWindows
+
+    return TumblingEventTimeWindows.of(1000)
+
+
+class First(ps.KeySelector):
+    def get_key(self, value: Any) -> Any:
+        return value[0]
+
+
+class ToTheFirst(ps.Partitioner):
+    def partition(self, key: Any, num_partitions: int) -> int:
+        return 0
+
+
+class Stamps(ps.TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value)
+
+
+class Process(ps.ProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
+
+
+class KeyedProcess(ps.KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
+
+
+class CoProcess(ps.CoProcessFunction):
+    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
+
+    def process_element2(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
+
+
+class CoMap(ps.CoMapFunction):
+    def map1(self, value: Any) -> Any:
+        return value
+
+    def map2(self, value: Any) -> Any:
+        return value
+
+
+class CoFlatMap(ps.CoFlatMapFunction):
+    def flat_map1(self, value: Any) -> Iterable[Any]:
+        yield value
+
+    def flat_map2(self, value: Any) -> Iterable[Any]:
+        yield value
+
+
+class Broadcast(ps.BroadcastProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
+
+
+class Count(ps.AggregateFunction):
+    def create_accumulator(self) -> Any:
+        return 0
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        return accumulator + 1
+
+    def get_result(self, accumulator: Any) -> Any:
+        return accumulator
+
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        return acc_a + acc_b
