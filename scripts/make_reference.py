@@ -1,4 +1,4 @@
-"""Writes the pages of docs/reference that are made from the code: options, commands, error codes.
+"""Writes the pages of docs/reference that are made from the code: options, commands, error codes, the public API.
 
 python scripts/make_reference.py          writes them
 python scripts/make_reference.py --check  says which are out of date, and exits with 1 if any is
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import api_reference
 from typer.testing import CliRunner
 
 from penstock import config, errors
@@ -160,23 +161,36 @@ PAGES: dict[str, Callable[[], str]] = {
 }
 
 
+def made() -> dict[str, str]:
+    """All pages, by their paths in docs/reference."""
+    api = {f"api/{name}": text for name, text in api_reference.pages().items()}
+    return {name: make() for name, make in PAGES.items()} | api
+
+
 def outdated() -> list[str]:
-    """The pages that differ from what the code says now."""
-    found = []
-    for name, make in PAGES.items():
-        path = REFERENCE / name
-        if not path.exists() or path.read_text(encoding="utf-8") != make():
-            found.append(name)
-    return found
+    """The pages that differ from what the code says now, and pages of the API that nothing makes."""
+    pages = made()
+    found = [
+        name
+        for name, text in pages.items()
+        if not (REFERENCE / name).exists() or (REFERENCE / name).read_text(encoding="utf-8") != text
+    ]
+    return found + sorted({f"api/{path.name}" for path in (REFERENCE / "api").glob("*.md")} - set(pages))
 
 
 def main() -> int:
     if "--check" in sys.argv[1:]:
-        for name in outdated():
+        late = outdated()
+        for name in late:
             print(f"docs/reference/{name} is out of date; run: python scripts/make_reference.py", file=sys.stderr)
-        return 1 if outdated() else 0
-    for name, make in PAGES.items():
-        (REFERENCE / name).write_text(make(), encoding="utf-8")
+        return 1 if late else 0
+    pages = made()
+    for path in (REFERENCE / "api").glob("*.md"):
+        if f"api/{path.name}" not in pages:
+            path.unlink()
+    (REFERENCE / "api").mkdir(exist_ok=True)
+    for name, text in pages.items():
+        (REFERENCE / name).write_text(text, encoding="utf-8")
     return 0
 
 

@@ -1,6 +1,6 @@
 """Words of time: durations, the ends of event time, and how a stream's watermarks are made.
 
-A strategy is a description. `runtime/watermarks.py` evaluates the built-in ones after every record.
+A strategy is a description. `engine/marks.py` evaluates the built-in ones after every record.
 """
 
 from __future__ import annotations

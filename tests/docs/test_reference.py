@@ -10,6 +10,8 @@ from types import ModuleType
 
 import pytest
 
+import penstock.connectors
+import penstock.testing
 from tests.docs.blocks import ROOT, blocks, pages
 
 
@@ -20,7 +22,11 @@ def make_reference() -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(ROOT / "scripts"))  # as when the script runs by itself
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
     return module
 
 
@@ -40,6 +46,19 @@ def test_every_code_is_found(make_reference: ModuleType) -> None:
 
 def test_every_option_is_told(make_reference: ModuleType) -> None:
     assert make_reference.options_page().count("\n| `") == len(make_reference.config.options())
+
+
+def test_every_public_name_is_told(make_reference: ModuleType) -> None:
+    """Also constants, which stand in the text of what they are for."""
+    text = "".join(make_reference.api_reference.pages().values())
+    for module in (penstock, penstock.connectors, penstock.testing):
+        untold = [name for name in module.__all__ if not re.search(rf"\b{name}\b", text)]
+        assert not untold, module.__name__
+
+
+def test_no_page_changes_from_run_to_run(make_reference: ModuleType) -> None:
+    """Addresses of objects do."""
+    assert " at 0x" not in "".join(make_reference.made().values())
 
 
 def test_commands_in_shell_blocks_exist() -> None:
