@@ -25,8 +25,23 @@ PLACES = (
 PROMISED = ("penstock", "penstock.testing", "penstock.connectors")
 
 # What other layers of Penstock call; no one else should.
-INNER = {
+INNER = {"write_to", "chosen_parallelism"}
+INNER_OF = {
     "StreamExecutionEnvironment": {"add", "replace", "next_id", "unique", "graph", "collect", "files", "job_parameters"}
+}
+# Programs are given these, or make them by their static methods, so their constructors are not told.
+GIVEN = {
+    "CheckpointConfig",
+    "CompletableFuture",
+    "ExecutionConfig",
+    "JobClient",
+    "JobExecutionResult",
+    "LocalJob",
+    "RestartStrategyConfiguration",
+    "SlotSharingGroup",
+    "StateTtlConfig",
+    "StateTtlConfigBuilder",
+    "WatermarkStrategy",
 }
 
 
@@ -207,7 +222,7 @@ def _function(name: str, value: Any) -> Iterator[str]:
 
 
 def _class(name: str, value: type, page: Page) -> Iterator[str]:
-    if page.made_by_users and _is_made(value):
+    if page.made_by_users and name not in GIVEN and _is_made(value):
         yield f"`{name}{_signature(value)}`\n"
     yield from _doc(value)
     if issubclass(value, Enum):
@@ -243,7 +258,8 @@ def _members(value: type, known: list[type]) -> Iterator[tuple[str, Any]]:
         if not owner.__module__.startswith("penstock") or owner in known:
             continue
         for name, member in vars(owner).items():
-            if name[0] == "_" or name in told or name in fields or name in INNER.get(value.__name__, ()):
+            inner = name in INNER or name in INNER_OF.get(value.__name__, ())
+            if name[0] == "_" or name in told or name in fields or inner:
                 continue
             if inspect.isfunction(member) or isinstance(member, (staticmethod, classmethod, property)):
                 told.add(name)
