@@ -21,6 +21,7 @@ PLACES = (
     "penstock.metrics",
     "penstock.state",
     "penstock.time",
+    "penstock.ttl",
 )
 PROMISED = ("penstock", "penstock.testing", "penstock.connectors")
 
@@ -97,7 +98,7 @@ PAGES = (
         "State",
         "A function asks for state in `open`, by a descriptor, and keeps the handle that it is given. A handle means the state of "
         "the current key.",
-        ("penstock.state",),
+        ("penstock.state", "penstock.ttl"),
     ),
     Page("time", "Time", "Lengths of time, timestamps, watermarks. Numbers are milliseconds.", ("penstock.time",)),
     Page(
