@@ -86,7 +86,7 @@ def test_the_tutorial(tmp_path: Path) -> None:
                 continue
             printed = terminal.type(line)
             if line.startswith("penstock run "):
-                # Lines of different keys may come in another order, as the page says.
+                # In which order the lines come is checked where the blocks are run.
                 expected = outputs[line.split()[2]] or ""
                 assert sorted(printed.splitlines()) == sorted(expected.splitlines()), line
             elif "pytest" in line:
