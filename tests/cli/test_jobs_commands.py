@@ -33,7 +33,7 @@ def ended_run(registry: Registry, **more: Any) -> Run:
     run = Run(registry, entry(**more), [OperatorFigures("s", "numbers", "source")], Configuration())
     job = FakeJob()
     run.begin(job)
-    job.reports = [report(0, 1234, metrics={"totals": {"hits": 7}})]
+    job.reports = [report(0, 1234)]
     run.end("finished")
     return run
 
@@ -92,7 +92,7 @@ def test_info_tells_all(registry: Registry) -> None:
         "local[2]",
         "1,234",
         "numbers",
-        "hits",
+        "totals.hits",
         "0.2 s",
     ):
         assert words in text, words

@@ -45,6 +45,9 @@ class FakeJob:
     def batch_millis(self) -> Mapping[int, int]:
         return {0: 250}
 
+    def metrics(self) -> dict[str, Any]:
+        return {"totals.hits": 7}
+
     def is_planned(self) -> bool:
         return self.planned
 

@@ -162,10 +162,19 @@ def test_listeners_hear_it_all(registry: Registry, job: FakeJob) -> None:
     assert told == ["created", "batch 0, 3", "batch 1, 7", "finished"]
 
 
-def test_log_records_of_functions_reach_the_log(registry: Registry, run: Run, job: FakeJob) -> None:
-    job.reports = [report(0, log=["WARNING totals (1/2): nothing to add"])]
+def test_metrics_of_functions_are_kept(registry: Registry, run: Run, job: FakeJob) -> None:
+    job.reports = [report(0, 3)]
     run.end("finished")
-    assert "WARNING totals (1/2): nothing to add\n" in Path(read(registry).log).read_text()
+    assert (registry.progress("a1b2c3") or Progress()).metrics == {"totals.hits": 7}
+
+
+def test_notes_reach_the_log_line_by_line(registry: Registry, run: Run) -> None:
+    run.note("WARNING shop [totals #1] nothing to add\nINFO shop [totals #0] two")
+    lines = Path(read(registry).log).read_text().splitlines()
+    assert [line[20:] for line in lines[-2:]] == [
+        "WARNING shop [totals #1] nothing to add",
+        "INFO shop [totals #0] two",
+    ]
 
 
 def test_a_job_goes_on_when_the_registry_cannot_be_written(

@@ -64,10 +64,3 @@ def test_only_the_last_batches_are_kept_and_measured_later() -> None:
     assert found.progress.batch_millis is None
     found.measured({48: 250, 3: 1})
     assert found.progress.batch_millis == 250
-
-
-def test_metrics_are_the_last_that_were_told() -> None:
-    found = tally()
-    found.add(report(0, metrics={"w": {"hits": 3}}), now=101.0)
-    found.add(report(1), now=102.0)
-    assert found.progress.metrics == {"w": {"hits": 3}}

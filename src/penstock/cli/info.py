@@ -105,12 +105,10 @@ def _batches(progress: Progress) -> Table:
 
 
 def _metrics(metrics: dict[str, Any]) -> Table:
-    """What the program's functions count, by operator."""
+    """What the program's functions count."""
     table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
-    table.add_column("operator")
     table.add_column("metric")
     table.add_column("value", justify="right")
-    for operator, values in metrics.items():
-        for name, value in values.items() if isinstance(values, dict) else [("", values)]:
-            table.add_row(operator, name, f"{value:,}" if isinstance(value, int | float) else json.dumps(value))
+    for name, value in metrics.items():
+        table.add_row(name, f"{value:,}" if isinstance(value, int | float) else json.dumps(value))
     return table

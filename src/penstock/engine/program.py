@@ -93,7 +93,6 @@ class Program:
     sink_names: list[str]
     depth: int
     cached: bool = False  # decoded state outlives a batch in its worker: the hashmap backend
-    attempt: int = 0  # how often the job was restarted before
     sink_uids: list[str] = field(default_factory=list)
     batch: bool = False  # batch mode: all input in one batch, key by key (time.md 9)
     attempt: int = 0  # how often the job was restarted

@@ -47,7 +47,7 @@ class Progress(msgspec.Struct):
     watermark: int | None = None  # of the operator that is furthest behind
     read_rate: float = 0.0
     recent: list[BatchFigures] = []
-    metrics: dict[str, Any] = {}  # of the program's functions, by operator
+    metrics: dict[str, Any] = {}  # of the program's functions, as operator.metric
 
     @property
     def batch_millis(self) -> int | None:

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.config import Configuration
 from penstock.jobs import requests
@@ -41,6 +41,9 @@ class RunningJob(Protocol):
 
     def batch_millis(self) -> Mapping[int, int]:
         """How long the last batch took, or the last few, by number."""
+
+    def metrics(self) -> dict[str, Any]:
+        """What the program's functions count so far, as operator.metric."""
 
     def is_planned(self) -> bool:
         """Whether the first batch was planned: from then on the job really runs."""
@@ -119,8 +122,6 @@ class Run:
 
     def _take(self, report: Report) -> None:
         self.tally.add(report)
-        for line in report.get("log", ()):
-            self.note(str(line))
         for listener in listeners():
             listener.batch(self.entry, self.tally.progress, report)
 
@@ -134,6 +135,7 @@ class Run:
         assert self._job is not None
         with contextlib.suppress(Exception):  # Spark may be gone
             self.tally.measured(self._job.batch_millis())
+            self.tally.progress.metrics = self._job.metrics()
 
     def _hear(self) -> None:
         """A later request may be stronger than an earlier one: cancel after stop."""

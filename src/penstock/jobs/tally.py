@@ -39,7 +39,6 @@ class Tally:
         progress.late += late
         progress.state_bytes = report["state_bytes"]
         progress.watermark = min((w for o in progress.operators if (w := o.watermark) is not None), default=None)
-        progress.metrics = report.get("metrics") or progress.metrics
         progress.recent.append(BatchFigures(report["batch"], ended, read, written, late, progress.state_bytes))
         del progress.recent[:-_RECENT]
         self._history.append((ended, [(o.records_in, o.records_out) for o in progress.operators]))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -78,6 +78,9 @@ class WatchedJob:
     def batch_millis(self) -> dict[int, int]:
         last = self._query.lastProgress
         return {} if last is None else {last["batchId"]: last["batchDuration"]}
+
+    def metrics(self) -> dict[str, Any]:
+        return self._job.folder.metrics().accumulators()
 
     def is_planned(self) -> bool:
         return bool(self._query.status["isDataAvailable"])
