@@ -67,6 +67,16 @@ def test_a_terminated_program_says_so(tmp_path: Path) -> None:
     assert heard.exit_code == 143
 
 
+def test_a_session_that_takes_ctrl_c_does_not_keep_it(tmp_path: Path) -> None:
+    with interrupts(Watcher()):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # as pyspark does when a session starts
+        run, job = begun(tmp_path)
+        press()
+        assert job.asked == ["stop"]
+        with pytest.raises(KeyboardInterrupt):
+            end(run)
+
+
 def test_the_handlers_are_given_back() -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     with interrupts(Watcher()):

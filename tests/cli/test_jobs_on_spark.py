@@ -46,6 +46,27 @@ print("behind execute")
 """
 
 
+class Started:
+    """A process that writes to files: nobody has to read while it runs."""
+
+    def __init__(self, file: Path, environment: dict[str, str], *command: str) -> None:
+        self._out, self._err = file.with_suffix(".out"), file.with_suffix(".err")
+        with open(self._out, "wb") as out, open(self._err, "wb") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, *command], env=environment, stdout=out, stderr=err, start_new_session=True
+            )
+
+    def end(self) -> tuple[int, str, str]:
+        """Waits for its end: exit code, stdout, stderr."""
+        code = self.process.wait(120)
+        return code, self._out.read_text(), self._err.read_text()
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
 class Tried:
     """A registry, a program, and processes that run it."""
 
@@ -65,19 +86,12 @@ class Tried:
             "PENSTOCK_HOME": str(self.registry.folder),
             "PENSTOCK_OPTIONS": json.dumps(options),
         }
-        self.started: list[subprocess.Popen[str]] = []
+        self.started: list[Started] = []
 
-    def start(self, *command: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, *command],
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        self.started.append(process)
-        return process
+    def start(self, *command: str) -> Started:
+        started = Started(self.folder / f"process {len(self.started)}", self.environment, *command)
+        self.started.append(started)
+        return started
 
     def penstock(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -109,10 +123,8 @@ def until(true: Callable[[], object], seconds: float = 120) -> None:
 def tried(tmp_path: Path) -> Iterator[Tried]:
     tried = Tried(tmp_path)
     yield tried
-    for process in tried.started:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+    for started in tried.started:
+        started.kill()
 
 
 def counts(stdout: str) -> list[tuple[int, int]]:
@@ -144,8 +156,8 @@ def test_a_plain_program_is_seen_stopped_and_resumed(tried: Tried) -> None:
 
     stopped = tried.penstock("stop", job.id[:6])
     assert (stopped.returncode, stopped.stdout) == (0, f"{job.id} finished\n"), stopped.stderr
-    out, err = first.communicate(timeout=60)
-    assert (first.returncode, out.splitlines()[-1]) == (0, "behind execute")
+    code, out, err = first.end()
+    assert (code, out.splitlines()[-1]) == (0, "behind execute")
     assert err == f"penstock: job {job.id}, checkpoint {job.checkpoint}\n"  # and nothing of Spark's
     seen = counts(out)
     check_once(seen)
@@ -154,8 +166,8 @@ def test_a_plain_program_is_seen_stopped_and_resumed(tried: Tried) -> None:
     assert tried.job().runs == 2
     cancelled = tried.penstock("cancel", "numbers")
     assert (cancelled.returncode, cancelled.stdout) == (0, f"{job.id} cancelled\n")
-    out, err = second.communicate(timeout=60)
-    assert second.returncode == 1
+    code, out, err = second.end()
+    assert code == 1
     assert "penstock: [JOB_CANCELED]" in err
     assert "behind execute" not in out
     assert counts(out)[0][0] == len(seen)
@@ -184,11 +196,11 @@ def test_a_detached_program_that_does_not_start(tried: Tried) -> None:
 
 
 def test_ctrl_c_lets_the_batch_finish(tried: Tried) -> None:
-    process = tried.start("-m", "penstock", "run", str(tried.program))
+    started = tried.start("-m", "penstock", "run", str(tried.program))
     job = tried.job()
-    os.kill(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    os.kill(started.process.pid, signal.SIGINT)
+    code, out, err = started.end()
+    assert code == 130
     assert "stopping after the running batch" in err
     assert f"--resume {job.checkpoint}" in err
     assert "Traceback" not in err
@@ -200,21 +212,21 @@ def test_ctrl_c_lets_the_batch_finish(tried: Tried) -> None:
 
 def test_ctrl_c_twice_cancels_and_a_kill_is_noticed(tried: Tried) -> None:
     tried.program.write_text(PROGRAM.replace("self.count.update", "import time; time.sleep(0.2); self.count.update"))
-    process = tried.start("-m", "penstock", "run", str(tried.program))
+    started = tried.start("-m", "penstock", "run", str(tried.program))
     until(lambda: any(e.status == "running" for e in tried.registry.entries()))
     time.sleep(2)  # a batch of minutes has begun
-    os.kill(process.pid, signal.SIGINT)
+    os.kill(started.process.pid, signal.SIGINT)
     time.sleep(1)
-    os.kill(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert started.process.poll() is None  # the batch is not given up
+    os.kill(started.process.pid, signal.SIGINT)
+    code, _, err = started.end()
+    assert code == 130
     assert "[CANCELLED]" in err
     assert tried.registry.entries()[0].status == "cancelled"
 
     killed = tried.start(str(tried.program))
     until(lambda: any(not e.is_over for e in tried.registry.entries()))
-    os.killpg(killed.pid, signal.SIGKILL)
-    killed.wait()
+    killed.kill()
     lost = json.loads(tried.penstock("list", "--json", "-n", "1").stdout)
     assert lost["status"] == "lost"
     asked = tried.penstock("stop", lost["id"])

@@ -41,6 +41,16 @@ class Interrupts(Listener):
         for run in active:
             run.end_by("stop")
 
+    def install(self) -> None:
+        """Takes the signals. Only a main thread can."""
+        if threading.current_thread() is threading.main_thread():
+            for number in _SIGNALS:
+                signal.signal(number, self.hear)
+
+    def created(self, job: JobEntry) -> None:
+        """A Spark session that was just made has taken Ctrl-C for itself."""
+        self.install()
+
     def ended(self, job: JobEntry, progress: Progress) -> None:
         """The jobs have stopped: now the program is interrupted, so that it starts no others."""
         if self.signal is not None and not self._raised and not runs():
@@ -54,7 +64,8 @@ def interrupts(watcher: Watcher) -> Iterator[Interrupts]:
     if threading.current_thread() is not threading.main_thread():
         yield found
         return
-    before = {number: signal.signal(number, found.hear) for number in _SIGNALS}
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    found.install()
     try:
         with listening(found):
             yield found
