@@ -23,6 +23,7 @@ if "PENSTOCK_HOME" not in os.environ:
     os.environ["PENSTOCK_HOME"] = tempfile.mkdtemp(prefix="penstock-tests-")
     atexit.register(shutil.rmtree, os.environ["PENSTOCK_HOME"], ignore_errors=True)
 
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", metavar="DIR", help="run tests/conformance with the cases of this folder, not our own")
 
