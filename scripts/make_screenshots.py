@@ -75,7 +75,7 @@ in_time = ps.WatermarkStrategy.for_bounded_out_of_orderness(ps.Duration.of_secon
 in_time = in_time.with_timestamp_assigner(lambda o, _: o[2])
 orders = env.from_source(DataGeneratorSource(order, COUNT, records_per_batch=50_000), in_time, "orders")
 totals = orders.filter(paid).name("paid").key_by(lambda o: o[0]).process(TotalPerMinute()).name("totals").uid("totals")
-totals.filter(lambda t: t[1] > 1000).name("large").sink_to(DiscardingSink()).name("mail")
+totals.filter(lambda t: t[1] > 80).name("large").sink_to(DiscardingSink()).name("mail")
 totals.get_side_output(LATE).map(lambda o: o[0]).name("customer").sink_to(DiscardingSink()).name("late")
 env.execute("orders")
 """
@@ -136,6 +136,9 @@ def draw(name: str, command: str, output: str) -> None:
     console.print(Text.from_ansi(output.strip("\n")), soft_wrap=False)
     picture = console.export_svg(title=command, unique_id=f"penstock-{name}")
     picture = _FONTS.sub("", picture).replace("Fira Code", "DejaVu Sans Mono")
+    picture = picture.replace(
+        "<svg ", '<svg xml:space="preserve" ', 1
+    )  # some viewers cut spaces off, which align columns
     (IMAGES / f"{name}.svg").write_text(
         "\n".join(line.rstrip() for line in picture.splitlines()) + "\n", encoding="utf-8"
     )
