@@ -20,7 +20,6 @@ from penstock.cli.words import counted, size_of
 from penstock.config import CHECKPOINT_DIR, LOCAL_DIR, LOCAL_KEEP, MASTER, Configuration
 from penstock.errors import ConfigError
 from penstock.jobs.registry import registry_of
-from penstock.spark.java import check_java, java_version
 
 Verdict = Literal["ok", "warn", "bad"]
 _GB = 1 << 30
@@ -53,6 +52,8 @@ def python(_: Configuration) -> Finding:
 
 def java(_: Configuration) -> Finding:
     try:
+        from penstock.spark.java import check_java, java_version  # refuses to be imported beside an old PySpark
+
         check_java()
     except ConfigError as error:
         return Finding("Java", "bad", "not usable", error.text)
