@@ -61,7 +61,7 @@ def commands_page() -> str:
     ]
     lines += [f"```text\n{_help()}\n```\n"]
     for command in app.registered_commands:
-        name = command.callback.__name__ if command.callback else ""
+        name = command.name or (command.callback.__name__ if command.callback else "")
         lines += [f"## `penstock {name}`\n", f"```text\n{_help(name)}\n```\n"]
     return "\n".join(lines)
 
@@ -139,8 +139,8 @@ def errors_page() -> str:
         "Every error of Penstock's has a code, which does not change, and a text that says what was found, what was expected and",
         "what to do. In code: `except penstock.errors.PenstockError as error`, then `error.code`. `penstock run` prints",
         "`[CODE] text`, ends with exit code 1, and shows the stack only with `--verbose`.\n",
-        "Words in braces stand for values. Three codes are the command line's own and no classes: `SPARK` (an error of Spark's",
-        "without one of ours inside), `PROGRAM` (an exception of the program itself), `STOPPED` (from the keyboard).\n",
+        "Words in braces stand for values. Four codes are the command line's own and no classes: `SPARK` (an error of Spark's",
+        "without one of ours inside), `PROGRAM` (an exception of the program itself), `STOPPED` and `CANCELLED` (by Ctrl-C).\n",
     ]
     for kind in sorted({r.kind for r in raised()}):
         lines += [f"## {kind}\n", f"{(kinds[kind].__doc__ or '').strip()}\n", "| code | text |", "|---|---|"]

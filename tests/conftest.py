@@ -1,8 +1,12 @@
-"""What all tests share: the way for Spark's workers to find the tests' modules, one Spark session, our own options."""
+"""What all tests share: the way for Spark's workers to find the tests' modules, one Spark session, our own options, and a
+registry of runs of their own."""
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +18,10 @@ if TYPE_CHECKING:
 
 ROOT = str(Path(__file__).parent.parent)
 os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (ROOT, os.environ.get("PYTHONPATH", "")) if p)
+
+if "PENSTOCK_HOME" not in os.environ:
+    os.environ["PENSTOCK_HOME"] = tempfile.mkdtemp(prefix="penstock-tests-")
+    atexit.register(shutil.rmtree, os.environ["PENSTOCK_HOME"], ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -146,7 +146,7 @@ def test_a_wrong_option_is_refused_before_the_program_runs(program: Path, settin
 def test_java_missing_is_one_line_before_spark_starts(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_java.cache_clear()
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    result = run(program, engine="penstock.cli.engine:WatchedEngine")
+    result = run(program, engine="penstock.spark.engine:SparkEngine")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
         "penstock: [JAVA] Penstock needs Java 17 or newer ('/nowhere/bin/java' was not found). Install a JDK, for example "

@@ -1,47 +1,177 @@
-"""What a watcher makes of the reports of batches."""
+"""What watchers show of a job: a board that fits the terminal, plain lines, or JSON."""
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from penstock.cli.board import board, progress_line, summary_line
 from penstock.cli.failure import failure_of, without_stack
-from penstock.cli.watcher import JobFacts, JsonWatcher, progress_line, summary_line
+from penstock.cli.watcher import JsonWatcher, TerminalWatcher
+from penstock.jobs.progress import OperatorFigures, Progress
+from penstock.jobs.tally import Tally
+from penstock.time import MAX_WATERMARK, MIN_WATERMARK
+from tests.jobs_registry.jobs import entry, report
+
+NINE = 1_767_258_000_000
 
 
-def report(read: int, out: int = 0, **more: Any) -> dict[str, Any]:
-    return {
-        "read": {"0": read},
-        "outputs": {"0": out},
-        "late": {},
-        "state_bytes": 1500,
-        "watermarks": {"a": 7, "b": 5},
-        **more,
-    }
+def tally(watermark: int = NINE) -> Tally:
+    found = Tally(
+        [
+            OperatorFigures("s", "numbers", "source"),
+            OperatorFigures("w", "per minute", "operator"),
+            OperatorFigures("out", "print", "sink"),
+        ],
+        now=100.0,
+    )
+    flows = {"s": [0, 5000], "w": [5000, 40], "out": [40, 0]}
+    found.add(report(0, flows=flows, late={"w": 3}, watermarks={"w": watermark}), now=102.0)
+    found.measured({0: 1250})
+    return found
 
 
-def test_facts_add_up() -> None:
-    job = JobFacts("ads", "id", "/checkpoint")
-    job.add(report(10, 2))
-    job.add(report(5, 1, late={"window": 3}))
-    assert (job.batches, job.read, job.written, job.late, job.watermark) == (2, 15, 3, 3, 5)
-    assert progress_line(job).startswith("ads · batch 2 · 15 in · 3 out · ")
-    assert progress_line(job).endswith("/s · 3 late · state 1.5 KB")
-    assert "15 records in, 3 out, 2 batches" in summary_line(job)
+def shown(width: int, progress: Progress | None = None) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(board(entry(status="running"), progress or tally().progress, width))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+def test_a_line_says_where_a_job_stands() -> None:
+    line = progress_line(entry(started=0.0, ended=12.0), tally().progress)
+    assert line.startswith(
+        "ads · 12 s · batch 1 (1.2 s) · 5,000 in · 40 out · 2,500/s · 3 late · event time 2026-01-01 09:00:00 (lag "
+    )
+    assert line.endswith(" · state 1.5 KB")
+
+
+@pytest.mark.parametrize(("mark", "words"), [(MIN_WATERMARK, ""), (MAX_WATERMARK, "event time end · ")])
+def test_a_watermark_at_either_end_has_no_lag(mark: int, words: str) -> None:
+    line = progress_line(entry(started=0.0, ended=12.0), tally(mark).progress)
+    assert line.endswith(f"3 late · {words}state 1.5 KB")
+
+
+def test_before_the_first_batch_there_are_no_figures() -> None:
+    assert shown(100, Progress())[0].startswith("ads · starting · ")
+    assert len(shown(100, Progress())) == 1
+
+
+def test_a_wide_terminal_has_all_columns() -> None:
+    text = shown(120)
+    heading = next(line for line in text if line.startswith("operator"))
+    assert heading.split() == ["operator", "in", "in/s", "out", "out/s", "late", "event", "time", "lag"]
+    row = next(line for line in text if line.startswith("per minute"))
+    assert row.split()[2:9] == ["5,000", "2,500", "40", "20", "3", "2026-01-01", "09:00:00"]
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        (99, ["operator", "in", "in/s", "out", "out/s", "late"]),
+        (64, ["operator", "in", "in/s", "out", "out/s"]),
+        (44, ["operator", "in/s", "out/s"]),
+    ],
+)
+def test_a_narrow_terminal_has_fewer_columns_and_no_broken_lines(width: int, columns: list[str]) -> None:
+    text = shown(width)
+    heading = next(i for i, line in enumerate(text) if line.startswith("operator"))
+    assert text[heading].split() == columns
+    assert len(text) - heading == 5  # heading, rule, three operators: nothing is folded
+    assert max(map(len, text)) <= width
+
+
+def test_a_very_narrow_terminal_has_the_line_only() -> None:
+    assert not any("operator" in line for line in shown(30))
+
+
+def test_the_summary_says_how_it_ended() -> None:
+    job = entry(started=0.0, ended=10.0, status="finished")
+    assert summary_line(job, tally().progress) == (
+        "'ads' finished in 10 s: 5,000 records in, 40 out, 3 late, 1 batch, 500 records/s"
+    )
+    job.stopped = "stop"
+    assert summary_line(job, tally().progress).startswith("'ads' was stopped after 10 s: ")
+
+
+def terminal(**more: Any) -> Console:
+    return Console(file=io.StringIO(), width=100, highlight=False, **more)
+
+
+def play(watcher: TerminalWatcher, status: str = "finished") -> str:
+    job, found = entry(), tally()
+    watcher.created(job)
+    watcher.batch(job, found.progress, report(0))
+    job.status, job.ended = status, job.started + 10  # type: ignore[assignment]
+    watcher.ended(job, found.progress)
+    text: str = watcher.console.file.getvalue()  # type: ignore[attr-defined]
+    return text
+
+
+def test_without_a_terminal_there_are_plain_lines() -> None:
+    assert play(TerminalWatcher(terminal())).splitlines() == [
+        "penstock: job a1b2c3, checkpoint /checkpoints/a1b2c3",
+        "penstock: 'ads' finished in 10 s: 5,000 records in, 40 out, 3 late, 1 batch, 500 records/s",
+        "penstock:   numbers: 5,000 out",
+        "penstock:   per minute: 5,000 in, 40 out, 3 late",
+        "penstock:   print: 40 in",
+    ]
+
+
+def test_plain_lines_of_progress_come_at_a_modest_pace() -> None:
+    watcher = TerminalWatcher(terminal(), pace=0.0)
+    assert [line for line in play(watcher).splitlines() if " · batch 1 (1.2 s) · " in line]
+    watcher = TerminalWatcher(terminal(), pace=60.0)
+    assert " · batch " not in play(watcher)
+
+
+def test_a_terminal_has_a_board_and_a_table_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = play(TerminalWatcher(terminal(force_terminal=True)))
+    assert "\x1b[" in text
+    assert "out/s" in text
+
+
+def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn() -> str:
+        console = terminal(force_terminal=True, color_system="standard")
+        console.print(board(entry(status="running"), tally().progress, 100))
+        return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[36m" in drawn()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[36m" not in drawn()
+
+
+def test_a_dumb_terminal_is_written_to_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    assert "\x1b[2K" not in play(TerminalWatcher(terminal(force_terminal=True)))
+
+
+def test_a_failed_job_has_no_summary() -> None:
+    assert "records in" not in play(TerminalWatcher(terminal()), "failed")
 
 
 def test_json_tells_each_thing(capsys: pytest.CaptureFixture[str]) -> None:
-    watcher, job = JsonWatcher(), JobFacts("ads", "id", "/checkpoint")
-    watcher.started(job)
-    watcher.batch(job, report(10, 2))
-    watcher.ended(job, False)
+    watcher, job, found = JsonWatcher(), entry(), tally()
+    watcher.created(job)
+    watcher.batch(job, found.progress, report(0, 10))
+    job.status = "finished"
+    watcher.ended(job, found.progress)
     out, err = capsys.readouterr()
     events = [json.loads(line) for line in err.splitlines()]
     assert out == ""
     assert [e["event"] for e in events] == ["started", "batch", "finished"]
-    assert (events[0]["checkpoint"], events[1]["read"], events[2]["read"]) == ("/checkpoint", {"0": 10}, 10)
+    assert (events[0]["checkpoint"], events[1]["flows"]["s"], events[2]["read"]) == (
+        "/checkpoints/a1b2c3",
+        [0, 10],
+        5000,
+    )
+    assert events[2]["operators"][1]["late"] == 3
 
 
 def test_stacks_are_cut_off() -> None:

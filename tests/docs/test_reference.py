@@ -65,7 +65,7 @@ def test_commands_in_shell_blocks_exist() -> None:
     """Each `penstock ...` line of the documents has only options that its command knows."""
     text = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     known = {
-        part.split("`")[0].split()[-1]: set(re.findall(r"^  (--?[\w-]+)", part, re.MULTILINE))
+        part.split("`")[0].split()[-1]: set(re.findall(r"(?:^  |(?<=, ))(--?[\w-]+)", part, re.MULTILINE))
         for part in text.split("## `")[1:]
     }
     for page in pages():

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
-from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.live import Live
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from penstock import StreamExecutionEnvironment
 from penstock.cli.ads import Total, campaign_totals
-from penstock.cli.engine import watched_by
-from penstock.cli.failure import failure_of
-from penstock.cli.quiet import new_log, rest_to, terminal
-from penstock.cli.watcher import JobFacts, Report, Watcher, counted, size_of
-from penstock.config import JVM_OPTIONS, MASTER
-from penstock.errors import PenstockError
+from penstock.cli.board import operators
+from penstock.cli.defaults import defaults
+from penstock.cli.failure import told
+from penstock.cli.interrupt import interrupts
+from penstock.cli.quiet import rest_to
+from penstock.cli.watcher import TerminalWatcher, figures
+from penstock.cli.words import counted, event_time, size_of, span_of
+from penstock.config import CONSOLE, JVM_OPTIONS, MASTER
+from penstock.jobs.entry import JobEntry
+from penstock.jobs.listener import listening
+from penstock.jobs.progress import Progress
 
 _BATCHES = 10
 _FOR_SHORT_JOBS = "-XX:TieredStopAtLevel=1"  # the JVM compiles less and starts faster
@@ -33,63 +36,48 @@ def demo(
     verbose: Annotated[bool, typer.Option("--verbose", help="Show Spark's own output.")] = False,
 ) -> None:
     """Run a job: ad impressions per campaign, with timers, late events and a side output."""
-    log = None if verbose else new_log()
     board = Board(events)
-    try:
-        with watched_by(board, log, {MASTER.key: master, JVM_OPTIONS.key: _FOR_SHORT_JOBS}):
+    options = {MASTER.key: master, JVM_OPTIONS.key: _FOR_SHORT_JOBS, CONSOLE.key: verbose}
+    with told(), defaults(options), listening(board), interrupts(board) as heard:
+        try:
+            board.say("penstock: starting Spark ...")
             env = StreamExecutionEnvironment.get_execution_environment()
-            with board.live():
-                for total in campaign_totals(env, events, max(1, events // _BATCHES)).execute_and_collect("ads"):
-                    board.totals[total.campaign] = total
-    except PenstockError as error:
-        failure = failure_of(error)
-        print(f"penstock: [{failure.code}] {failure.text}", file=sys.stderr)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        rest_to(log)
-        raise typer.Exit(130) from None
+            for total in campaign_totals(env, events, max(1, events // _BATCHES)).execute_and_collect("ads"):
+                board.totals[total.campaign] = total
+        except KeyboardInterrupt:
+            board.still()
+            if last := board.last():
+                rest_to(last[0].log)
+            raise typer.Exit(heard.exit_code) from None
     _show(board, as_json)
 
 
-class Board(Watcher):
+class Board(TerminalWatcher):
     """The campaigns so far and how fast it goes, shown while the job runs."""
 
-    def __init__(self, events: int) -> None:
-        super().__init__()
+    def __init__(self, events: int, console: Console | None = None) -> None:
+        super().__init__(console, pace=2.0)
         self.totals: dict[str, Total] = {}
         self._events = events
-        self._console = Console(file=terminal(), highlight=False)
-        self._said = 0.0
 
-    def live(self) -> Any:
-        """In a terminal the board itself; else a line now and then."""
-        if not self._console.is_terminal:
-            return nullcontext()
-        return Live(
-            console=self._console,
-            get_renderable=self.table,
-            transient=True,
-            refresh_per_second=4,
-            redirect_stdout=False,
-        )
+    def created(self, job: JobEntry) -> None:
+        super().created(job)
+        self.say(f"penstock: Spark is up; {self._events:,} ad impressions of one hour, two levels of state")
 
-    def started(self, job: JobFacts) -> None:
-        super().started(job)
-        self._console.print(
-            f"penstock: Spark is up; {self._events:,} ad impressions of one hour, two levels of state", style="dim"
-        )
+    def drawn(self) -> RenderableType:
+        running = self.running()
+        if not running or not self.totals:
+            return super().drawn()
+        progress = running[-1][1]
+        line = Text(self._progress(progress), style="cyan")
+        return Group(self.table(), line, operators(progress, self.console.width))
 
-    def batch(self, job: JobFacts, report: Report) -> None:
-        super().batch(job, report)
-        if not self._console.is_terminal and time.monotonic() - self._said >= 1:
-            self._said = time.monotonic()
-            self._console.print(self._progress(), style="dim")
+    def sum_up(self, job: JobEntry, progress: Progress) -> None:
+        """The result says it all."""
 
     def table(self) -> Table:
         """The campaigns, the one that earned most first."""
-        table = Table(
-            title="Ad campaigns", caption=self._progress(), header_style="bold", title_style="bold", expand=False
-        )
+        table = Table(title="Ad campaigns", header_style="bold", title_style="bold", expand=False)
         table.add_column("campaign", min_width=14)
         for heading in ("impressions", "earned", "best minute", "late"):
             table.add_column(heading, justify="right", min_width=9)
@@ -103,13 +91,15 @@ class Board(Watcher):
         now = self.totals.copy()  # the board is drawn by a thread of its own
         return sorted(now.values(), key=lambda t: -t.earned)
 
-    def _progress(self) -> str:
-        if not self.jobs:
-            return "starting Spark ..."
-        job = self.jobs[-1]
-        parts = [f"{job.read:,} of {self._events:,} events", f"{job.rate:,.0f}/s", f"state {size_of(job.state_bytes)}"]
-        if job.watermark is not None and 0 < job.watermark < 2**62:
-            parts.insert(2, f"event time {clock(job.watermark)}")
+    def _progress(self, progress: Progress) -> str:
+        share = min(1.0, progress.read / self._events)
+        parts = [
+            f"{'━' * round(24 * share):╌<24} {share:.0%}",
+            f"{progress.read_rate:,.0f}/s",
+            f"state {size_of(progress.state_bytes)}",
+        ]
+        if reached := event_time(progress.watermark):
+            parts.insert(2, f"event time {reached[11:16] or reached}")
         return " · ".join(parts)
 
 
@@ -132,17 +122,19 @@ def dollars(thousandths: int) -> str:
 
 
 def _show(board: Board, as_json: bool) -> None:
-    job = board.jobs[-1]
+    last = board.last()
+    assert last is not None
+    job, progress = last
     if as_json:
         campaigns = [{**t._asdict(), "best_minute": clock(t.best_minute[1])} for t in board.ranked()]
-        print(json.dumps({**job.to_dict(), "campaigns": campaigns}))
+        print(json.dumps({**figures(job, progress), "campaigns": campaigns}))
         return
-    table = board.table()
-    table.caption = None
     console = Console(highlight=False)
-    console.print(table)
+    console.print(board.table())
     late = sum(t.late for t in board.totals.values())
     console.print(
-        f"{job.read:,} impressions in {counted(job.batches, 'batch', 'batches')} and {job.seconds:.1f} s "
-        f"({job.read / job.seconds:,.0f}/s); {late:,} came after their minute was over and went to a side output."
+        f"{progress.read:,} impressions in {counted(progress.batches, 'batch', 'batches')} and {span_of(job.seconds)} "
+        f"({progress.read / max(job.seconds, 0.001):,.0f}/s); {late:,} came after their minute was over and went to a "
+        f"side output.\n'penstock info {job.id[:8]}' shows the run, 'penstock list' all of them.",
+        soft_wrap=True,
     )

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+import typer
 
 from penstock.errors import PenstockError
 
@@ -33,6 +38,16 @@ def failure_of(error: BaseException) -> Failure:
     if type(error).__module__.split(".")[0] in ("pyspark", "py4j"):
         return Failure("SPARK", without_stack(str(error)) or type(error).__name__)
     return Failure("PROGRAM", "".join(traceback.format_exception_only(error)).strip(), _stack_of_program(error))
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """An error of ours in this block is one line on stderr, and exit code 1."""
+    try:
+        yield
+    except PenstockError as error:
+        print(f"penstock: [{error.code}] {without_stack(error.text)}", file=sys.stderr)
+        raise typer.Exit(1) from None
 
 
 def without_stack(text: str) -> str:

@@ -8,6 +8,11 @@ import typer
 
 import penstock
 from penstock.cli.demo import demo
+from penstock.cli.doctor import doctor
+from penstock.cli.ending import cancel, stop
+from penstock.cli.info import info
+from penstock.cli.listing import list_jobs
+from penstock.cli.logs import logs
 from penstock.cli.options import options
 from penstock.cli.run import run
 
@@ -20,6 +25,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(run)
+app.command("list")(list_jobs)
+app.command()(info)
+app.command()(logs)
+app.command()(stop)
+app.command()(cancel)
+app.command()(doctor)
 app.command()(demo)
 app.command()(options)
 

@@ -14,12 +14,16 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.engine import watched_by
+from penstock.cli.defaults import defaults
+from penstock.cli.detached import run_detached
 from penstock.cli.failure import Failure, failure_of
-from penstock.cli.quiet import new_log, rest_to
+from penstock.cli.interrupt import interrupts
+from penstock.cli.quiet import rest_to
 from penstock.cli.watcher import JsonWatcher, TerminalWatcher, Watcher, tell
-from penstock.config import MASTER, RESUME
-from penstock.errors import ConfigError
+from penstock.config import CONSOLE, JOB_NAME, MASTER, RESUME, Configuration
+from penstock.errors import ConfigError, PenstockError
+from penstock.jobs.listener import listening
+from penstock.jobs.log import use_log
 
 
 def run(
@@ -30,38 +34,110 @@ def run(
     ] = None,
     resume: Annotated[str | None, typer.Option(metavar="PATH", help="Continue this checkpoint.")] = None,
     master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master, such as local[4].")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="The job's name, if it gives itself none.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Set an option; 'penstock options' lists them.")
     ] = None,
+    detached: Annotated[
+        bool, typer.Option("--detached", "-d", help="Give the job's id once it runs, and let it go on by itself.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Tell of the job in JSON lines on stderr.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show Spark's own output, and errors with their stacks.")
     ] = False,
+    log: Annotated[Path | None, typer.Option(hidden=True, help="The log of a detached process.")] = None,
 ) -> None:
     """Run a Python program.
 
     The options given here are the defaults of every environment that the program makes; what it sets itself wins.
     Stdout belongs to the program; Penstock writes to stderr.
+
+    Exit codes: 0 finished (also when 'penstock stop' asked for it), 1 failed or cancelled, 2 the command is wrong,
+    130 interrupted by Ctrl-C: the first lets the running batch finish, the second cancels it.
     """
     watcher = JsonWatcher() if as_json else TerminalWatcher()
-    log = None if verbose else new_log()
+    if log is not None:
+        use_log(log)
+    command = Command(job, watcher, as_json, verbose)
     try:
-        with watched_by(watcher, log, given(settings or [], resume, master)), as_main_program(job, args or []):
-            runpy.run_path(str(job), run_name="__main__")
-    except KeyboardInterrupt:
-        _say(Failure("STOPPED", "The job was stopped from the keyboard."), watcher, job, log, as_json)
-        rest_to(log)
-        raise typer.Exit(130) from None
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        if verbose:
-            traceback.print_exc()
-        _say(failure_of(error), watcher, job, log, as_json)
+        options = given(settings or [], resume, master, name, verbose)
+        if detached:
+            Configuration(options)
+            run_detached(job, args or [], options, as_json)
+            return
+        with defaults(options), listening(watcher):
+            command.run(args or [])
+    except PenstockError as error:
+        command.tell_failure(error)
         raise typer.Exit(1) from None
 
 
-def given(settings: list[str], resume: str | None, master: str | None) -> dict[str, Any]:
+class Command:
+    """One `penstock run`: the program, and what is told of its end."""
+
+    def __init__(self, job: Path, watcher: Watcher, as_json: bool, verbose: bool) -> None:
+        self._job = job
+        self._watcher = watcher
+        self._as_json = as_json
+        self._verbose = verbose
+
+    def run(self, args: list[str]) -> None:
+        """Runs the program as the main one; its error or interruption becomes our exit code."""
+        with interrupts(self._watcher) as heard:
+            try:
+                with as_main_program(self._job, args):
+                    runpy.run_path(str(self._job), run_name="__main__")
+            except KeyboardInterrupt:
+                self._interrupted()
+                raise typer.Exit(heard.exit_code) from None
+            except BrokenPipeError:
+                raise
+            except Exception as error:
+                self.tell_failure(error)
+                raise typer.Exit(1) from None
+            if heard.signal is not None:  # the program made light of it
+                raise typer.Exit(heard.exit_code)
+
+    def _interrupted(self) -> None:
+        last = self._watcher.last()
+        status, error = (None, None) if last is None else (last[0].status, last[0].error)
+        if status == "failed" and error is not None:
+            self._say(Failure(error.code, error.text))
+        elif status == "finished":
+            self._say(Failure("STOPPED", "The job was stopped after its running batch."))
+        else:
+            self._say(Failure("CANCELLED", "The program was interrupted."))
+        if last is not None:
+            rest_to(last[0].log)
+
+    def tell_failure(self, error: Exception) -> None:
+        if self._verbose:
+            traceback.print_exc()
+        self._say(failure_of(error))
+
+    def _say(self, failure: Failure) -> None:
+        """Tells of a failure, where Spark's output is, and how to go on."""
+        last = self._watcher.last()
+        log = last[0].log if last is not None and not self._verbose else ""
+        checkpoint = last[0].checkpoint if last is not None and last[1].batches else None
+        if self._as_json:
+            tell(event="failed", code=failure.code, message=failure.text, log=log or None, checkpoint=checkpoint)
+            return
+        if isinstance(self._watcher, TerminalWatcher):
+            self._watcher.still()
+        print(failure.stack or f"penstock: [{failure.code}] {failure.text}", file=sys.stderr)
+        if log:
+            print(f"penstock: Spark's output is in {log}; --verbose shows it here.", file=sys.stderr)
+        if checkpoint:
+            print(
+                f"penstock: go on with: penstock run {shlex.quote(str(self._job))} --resume {shlex.quote(checkpoint)}",
+                file=sys.stderr,
+            )
+
+
+def given(
+    settings: list[str], resume: str | None, master: str | None, name: str | None = None, verbose: bool = False
+) -> dict[str, Any]:
     """The options of a command line.
 
     >>> given(["execution.heartbeat=100"], None, "local[2]")
@@ -79,6 +155,10 @@ def given(settings: list[str], resume: str | None, master: str | None) -> dict[s
         found[RESUME.key] = os.path.abspath(resume) if os.path.exists(resume) else resume
     if master is not None:
         found[MASTER.key] = master
+    if name is not None:
+        found[JOB_NAME.key] = name
+    if verbose:
+        found[CONSOLE.key] = True
     return found
 
 
@@ -92,22 +172,3 @@ def as_main_program(job: Path, args: list[str]) -> Iterator[None]:
         yield
     finally:
         sys.argv, sys.path[:] = argv, path
-
-
-def _say(failure: Failure, watcher: Watcher, job: Path, log: Path | None, as_json: bool) -> None:
-    """Tells of a failure, where Spark's output is, and how to go on."""
-    started = [j for j in watcher.jobs if j.batches]
-    checkpoint = started[-1].checkpoint if started else None
-    kept = str(log) if log is not None and log.exists() else None
-    if as_json:
-        tell(event="failed", code=failure.code, message=failure.text, log=kept, checkpoint=checkpoint)
-        return
-    message = failure.stack or f"penstock: [{failure.code}] {failure.text}"
-    print(message, file=sys.stderr)
-    if kept:
-        print(f"penstock: Spark's output is in {kept}; --verbose shows it here.", file=sys.stderr)
-    if checkpoint:
-        print(
-            f"penstock: go on with: penstock run {shlex.quote(str(job))} --resume {shlex.quote(checkpoint)}",
-            file=sys.stderr,
-        )

@@ -1,106 +1,86 @@
-"""Who is told how a job goes: a line at the bottom of the terminal, JSON lines, or nobody."""
+"""Who is told how a job goes: a board at the bottom of the terminal, plain lines, or JSON lines."""
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
-from rich.console import Console
+import msgspec
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.text import Text
 
+from penstock.cli.board import board, operator_line, operators, progress_line, summary_line
 from penstock.cli.quiet import terminal
+from penstock.jobs.entry import JobEntry
+from penstock.jobs.listener import Listener
+from penstock.jobs.progress import Progress
+from penstock.jobs.tally import Report
 
-Report = dict[str, Any]  # what the router says of a batch
-
-
-@dataclass(slots=True)
-class JobFacts:
-    """What identifies a running job, and what its batches have amounted to so far."""
-
-    name: str
-    job_id: str
-    checkpoint: str
-    began: float = field(default_factory=time.monotonic)
-    batches: int = 0
-    read: int = 0
-    written: int = 0
-    late: int = 0
-    state_bytes: int = 0
-    watermark: int | None = None
-    _rates: list[tuple[float, int]] = field(default_factory=list)
-
-    def add(self, report: Report) -> None:
-        """Takes in the report of one more batch."""
-        self.batches += 1
-        self.read += sum(report["read"].values())
-        self.written += sum(report["outputs"].values())
-        self.late += sum(report["late"].values())
-        self.state_bytes = report["state_bytes"]
-        self.watermark = min(report["watermarks"].values(), default=None)
-        self._rates.append((time.monotonic(), self.read))
-        while len(self._rates) > 2 and self._rates[-1][0] - self._rates[0][0] > 5:
-            del self._rates[0]
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.began
-
-    @property
-    def rate(self) -> float:
-        """Records read per second, over the last five seconds."""
-        if len(self._rates) < 2:
-            return self.read / max(self.seconds, 0.001)
-        (first, before), (last, after) = self._rates[0], self._rates[-1]
-        return (after - before) / max(last - first, 0.001)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "job_id": self.job_id,
-            "checkpoint": self.checkpoint,
-            "seconds": round(self.seconds, 3),
-            "batches": self.batches,
-            "read": self.read,
-            "written": self.written,
-            "late": self.late,
-            "state_bytes": self.state_bytes,
-        }
+_PACE = 5.0  # seconds between two lines where there is no terminal
 
 
-class Watcher:
-    """Told of each job of a program. This one keeps the facts and says nothing."""
+class Watcher(Listener):
+    """Keeps what it is told of each job of the program, and says nothing."""
 
     def __init__(self) -> None:
-        self.jobs: list[JobFacts] = []
+        self.jobs: dict[str, tuple[JobEntry, Progress]] = {}
 
-    def started(self, job: JobFacts) -> None:
-        self.jobs.append(job)
+    def created(self, job: JobEntry) -> None:
+        self.jobs[job.id] = job, Progress()
 
-    def batch(self, job: JobFacts, report: Report) -> None:
-        job.add(report)
+    def batch(self, job: JobEntry, progress: Progress, report: Report) -> None:
+        self.jobs[job.id] = job, progress
 
-    def ended(self, job: JobFacts, failed: bool) -> None:
-        """The job runs no more."""
+    def ended(self, job: JobEntry, progress: Progress) -> None:
+        self.jobs[job.id] = job, progress
+
+    def say(self, text: str) -> None:
+        """Something that the command has to tell beside the figures."""
+
+    def running(self) -> list[tuple[JobEntry, Progress]]:
+        return [(job, progress) for job, progress in list(self.jobs.values()) if job.ended is None]
+
+    def last(self) -> tuple[JobEntry, Progress] | None:
+        """The job that was started last, if there was one."""
+        return list(self.jobs.values())[-1] if self.jobs else None
 
 
 class JsonWatcher(Watcher):
     """One line of JSON on stderr for each thing that happens."""
 
-    def started(self, job: JobFacts) -> None:
-        super().started(job)
-        tell(event="started", name=job.name, job_id=job.job_id, checkpoint=job.checkpoint)
+    def created(self, job: JobEntry) -> None:
+        super().created(job)
+        tell(event="started", name=job.name, job_id=job.id, checkpoint=job.checkpoint, log=job.log)
 
-    def batch(self, job: JobFacts, report: Report) -> None:
-        super().batch(job, report)
-        tell(event="batch", job_id=job.job_id, **report)
+    def batch(self, job: JobEntry, progress: Progress, report: Report) -> None:
+        super().batch(job, progress, report)
+        tell(event="batch", job_id=job.id, **report)
 
-    def ended(self, job: JobFacts, failed: bool) -> None:
-        if not failed:
-            tell(event="finished", **job.to_dict())
+    def ended(self, job: JobEntry, progress: Progress) -> None:
+        super().ended(job, progress)
+        if job.status == "finished":
+            tell(event="finished", **figures(job, progress))
+
+
+def figures(job: JobEntry, progress: Progress) -> dict[str, Any]:
+    """What a job came to, for programs."""
+    return {
+        "name": job.name,
+        "job_id": job.id,
+        "checkpoint": job.checkpoint,
+        "stopped": job.stopped,
+        "seconds": round(job.seconds, 3),
+        "batches": progress.batches,
+        "read": progress.read,
+        "written": progress.written,
+        "late": progress.late,
+        "state_bytes": progress.state_bytes,
+        "operators": msgspec.to_builtins(progress.operators),
+        "metrics": progress.metrics,
+    }
 
 
 def tell(**facts: Any) -> None:
@@ -108,70 +88,67 @@ def tell(**facts: Any) -> None:
 
 
 class TerminalWatcher(Watcher):
-    """A line when a job starts and one when it ends; between them, in a terminal, one that moves."""
+    """A line when a job starts and a summary when it ends; between them, in a terminal, a board that moves."""
 
-    def __init__(self) -> None:
+    def __init__(self, console: Console | None = None, pace: float = _PACE) -> None:
         super().__init__()
-        self.console = Console(file=terminal(), highlight=False, soft_wrap=True)
+        self._pace = pace
+        self.console = console or Console(file=terminal(), highlight=False)
+        self.moves = self.console.is_terminal and not self.console.is_dumb_terminal
         self._live: Live | None = None
+        self._said: dict[str, float] = {}
+        self._lock = threading.Lock()
 
-    def started(self, job: JobFacts) -> None:
-        super().started(job)
-        self.console.print(f"penstock: job {job.job_id}, checkpoint {job.checkpoint}", style="dim")
-        if self.console.is_terminal:
-            # What the program prints must stay on its own stdout: Live may only take hold of a terminal.
-            taken = sys.stdout.isatty()
-            self._live = Live(console=self.console, transient=True, redirect_stdout=taken, redirect_stderr=False)
-            self._live.start()
+    def created(self, job: JobEntry) -> None:
+        super().created(job)
+        self.say(f"penstock: job {job.id}, checkpoint {job.checkpoint}")
+        self._said[job.id] = time.monotonic()
+        with self._lock:
+            if self.moves and self._live is None:
+                # What the program prints must stay on its own stdout: Live may only take hold of a terminal.
+                self._live = Live(
+                    console=self.console,
+                    get_renderable=self.drawn,
+                    transient=True,
+                    refresh_per_second=4,
+                    redirect_stdout=sys.stdout.isatty(),
+                    redirect_stderr=False,
+                )
+                self._live.start()
 
-    def batch(self, job: JobFacts, report: Report) -> None:
-        super().batch(job, report)
-        if self._live is not None:
-            self._live.update(Text(progress_line(job), style="cyan"))
+    def drawn(self) -> RenderableType:
+        """All jobs that run now."""
+        width = self.console.width
+        return Group(*(board(job, progress, width) for job, progress in self.running()))
 
-    def ended(self, job: JobFacts, failed: bool) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
-        if not failed:
-            self.console.print(f"penstock: {summary_line(job)}", style="dim")
+    def batch(self, job: JobEntry, progress: Progress, report: Report) -> None:
+        super().batch(job, progress, report)
+        if not self.moves and time.monotonic() - self._said[job.id] >= self._pace:
+            self._said[job.id] = time.monotonic()
+            self.say(f"penstock: {progress_line(job, progress)}")
 
+    def ended(self, job: JobEntry, progress: Progress) -> None:
+        super().ended(job, progress)
+        if not self.running():
+            self.still()
+        if job.status == "finished":
+            self.sum_up(job, progress)
 
-def progress_line(job: JobFacts) -> str:
-    """Where a job stands, in one line."""
-    parts = [job.name, f"batch {job.batches}", f"{job.read:,} in", f"{job.written:,} out", f"{job.rate:,.0f}/s"]
-    if job.late:
-        parts.append(f"{job.late:,} late")
-    parts.append(f"state {size_of(job.state_bytes)}")
-    return " · ".join(parts)
+    def still(self) -> None:
+        """Takes the board away."""
+        with self._lock:
+            if self._live is not None:
+                self._live.stop()
+                self._live = None
 
+    def sum_up(self, job: JobEntry, progress: Progress) -> None:
+        """What is told of a job that finished."""
+        self.say(f"penstock: {summary_line(job, progress)}")
+        if self.moves:
+            self.console.print(operators(progress, self.console.width, max(job.seconds, 0.001)), style="dim")
+        else:
+            for operator in progress.operators:
+                self.say(f"penstock:   {operator_line(operator)}")
 
-def summary_line(job: JobFacts) -> str:
-    """What a job came to, in one line."""
-    rate = job.read / max(job.seconds, 0.001)
-    return (
-        f"'{job.name}' finished in {job.seconds:.1f} s: {job.read:,} records in, {job.written:,} out, "
-        f"{counted(job.batches, 'batch', 'batches')}, {rate:,.0f} records/s"
-    )
-
-
-def counted(n: int, one: str, more: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "batch", "batches"), counted(2, "batch", "batches")
-    ('1 batch', '2 batches')
-    """
-    return f"{n:,} {one if n == 1 else more}"
-
-
-def size_of(size: float) -> str:
-    """Bytes as people read them.
-
-    >>> size_of(512), size_of(3_500_000)
-    ('512 B', '3.5 MB')
-    """
-    for unit in ("B", "KB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
+    def say(self, text: str) -> None:
+        self.console.print(text, style="dim", soft_wrap=True)

@@ -321,3 +321,16 @@ CLASSPATHS = define("pipeline.classpaths", LIST, [], "Jars that every node can r
 MASTER = define("spark.master", TEXT, "local[*]", "The Spark master that jobs run on when no session is active.")
 RETAIN_BATCHES = define("spark.batches-to-retain", whole(0), 100, "How many batches back a checkpoint can be read.")
 JVM_OPTIONS = define("spark.jvm-options", TEXT, "", "Extra options of the driver's JVM.")
+CONSOLE = define(
+    "spark.console", FLAG, False, "true: Spark's own output goes to the terminal, instead of the log of the process."
+)
+
+# -- the registry of runs
+
+REGISTRY_DIR = define(
+    "jobs.registry.dir", FOLDER, "", "Where runs are registered; not set: the variable PENSTOCK_HOME, else ~/.penstock."
+)
+REGISTRY_KEEP = define("jobs.registry.keep", whole(0), 100, "How many jobs that are over the registry remembers.")
+REGISTRY_KEEP_DAYS = define(
+    "jobs.registry.keep-days", whole(0), 30, "Jobs that ended longer ago are forgotten when another one starts."
+)

@@ -41,6 +41,7 @@ class ChainRunner:
         self._routers: dict[int, Router] = {}
         self._sites: dict[int, CallSite] = {}
         self._packers: dict[int, ArrowPacker | None] = {}
+        self._flows: dict[str, tuple[int, int]] = {}
 
     def open(self) -> None:
         """Opens the functions; once per worker and subtask."""
@@ -107,12 +108,23 @@ class ChainRunner:
             for behind in step.next:
                 self._run(behind, flow, chunk, out)
         else:
+            entered = len(flow.values)
             flow, sides = self._guarded(step, flow) if step.guarded else self._transform(step, flow)
+            self._count(step.uid, entered, len(flow.values) + sum(len(side.values) for side in sides.values()))
             for behind in step.next:
                 self._run(behind, flow, chunk, out)
         for tag, side in sides.items():
             for behind in step.side.get(tag, ()):
                 self._run(behind, side, chunk, out)
+
+    def _count(self, uid: str, entered: int, left: int) -> None:
+        before = self._flows.get(uid, (0, 0))
+        self._flows[uid] = before[0] + entered, before[1] + left
+
+    def take_flows(self) -> dict[str, tuple[int, int]]:
+        """Elements in and out of each step since the last call."""
+        flows, self._flows = self._flows, {}
+        return flows
 
     def _transform(self, step: TransformStep, flow: Flow) -> tuple[Flow, dict[str, Flow]]:
         call = self._calls[id(step)]

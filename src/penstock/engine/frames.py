@@ -101,6 +101,7 @@ class Report(msgspec.Struct, tag=5, array_like=True):
     metrics: Told = {}  # of user functions: what the batch changed
     logs: list[LogLine] = []
     dead: dict[str, tuple[int, int]] = {}  # dead letters by operator: how many were made, and how many nobody reads
+    flows: dict[str, tuple[int, int]] = {}  # elements in and out of each operator and each step behind it
 
 
 class Counted(msgspec.Struct, tag=6, array_like=True):
@@ -113,6 +114,7 @@ class Counted(msgspec.Struct, tag=6, array_like=True):
     metrics: Told = {}
     logs: list[LogLine] = []
     dead: dict[str, tuple[int, int]] = {}  # dead letters, as in a slot's report
+    flows: dict[str, tuple[int, int]] = {}  # of the steps behind the source, as in a slot's report
 
 
 Frame = Rows | Marks | Control | Relay | Output | Report | Counted

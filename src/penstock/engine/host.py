@@ -29,7 +29,7 @@ from penstock.engine.marks import ChunkMarks, assigned_timestamps
 from penstock.engine.materials import Materials, MemoryMaterials
 from penstock.engine.place import NO_CHUNK, ChunkName
 from penstock.engine.program import OperatorProgram, Program
-from penstock.engine.reports import count_letters
+from penstock.engine.reports import add_flows, count_letters
 from penstock.engine.running import RunningOperator
 from penstock.engine.slot_meta import SlotMeta
 from penstock.engine.steps import WatermarkStep
@@ -110,6 +110,7 @@ class LevelHost:
             running.context.processing_timers.forget()
             running.late_since_last_batch()  # what the failed attempt counted does not count
             list(running.dead_letters())
+            running.take_flows(0, 0)
             running.place.roll_back_metrics()
 
     def _run(self, frames: list[Frame], timestamp: int) -> None:
@@ -120,10 +121,11 @@ class LevelHost:
         self.meta.batch += 1
         counts: dict[str, int] = {}
         late: dict[str, int] = {}
+        flows: dict[str, tuple[int, int]] = {}
         wakes: list[int] = []
         self._mid_marks.clear()
         for program in self._operators:
-            self._run_operator(program, frames, clock, batch, counts, late, wakes)
+            self._run_operator(program, frames, clock, batch, counts, late, flows, wakes)
         self._tell_mid_streams()
         self.meta.tables = self.tables.all()
         wakes += [
@@ -145,6 +147,7 @@ class LevelHost:
             metrics={u: m for r in self._running.values() for u, m in r.place.take_metrics(clock.now).items()},
             logs=take_lines(),
             dead=count_letters(chain.from_iterable(r.dead_letters() for r in self._running.values())),
+            flows=flows,
         )
 
     # -- operators
@@ -157,6 +160,7 @@ class LevelHost:
         batch: int,
         counts: dict[str, int],
         late: dict[str, int],
+        flows: dict[str, tuple[int, int]],
         wakes: list[int],
     ) -> None:
         before = self.meta.watermarks.get(program.uid, MIN_WATERMARK)
@@ -173,9 +177,12 @@ class LevelHost:
             counts[program.uid] = len(records.values)
             if program.spec.kind == "generator":
                 self._generate(running, records, frames)
+                left = len(records.values)
             else:
                 emissions = running.loop.run(records, Advance(clock.now, before, end, list(marks), batch))
                 self._emit(running, emissions, clock.now)
+                left = len(emissions.values)
+            add_flows(flows, running.take_flows(len(records.values), left))
             running.flush()
             if program.spec.kind == "broadcast":
                 self._hash_broadcast(program.uid)

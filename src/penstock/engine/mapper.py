@@ -54,6 +54,7 @@ class Mapper:
         self._generators.clear()
         self._starts.clear()
         list(self._chain.dead_letters())  # of an attempt that failed
+        self._chain.take_flows()
         RUNNING.operator, RUNNING.subtask = self._source.name, self._place.slot
         self._place.begin_metrics()
         out = Bundles()
@@ -71,7 +72,8 @@ class Mapper:
         self._tell(waiting, transient, out)
         metrics = self._place.take_metrics(int(time.time() * 1000))
         spent, slot, dead = time.perf_counter() - began, self._place.slot, count_letters(self._chain.dead_letters())
-        out.add(SINKS, slot, Counted(self._source.number, count, spent, slot, metrics, take_lines(), dead))
+        flows = self._chain.take_flows()
+        out.add(SINKS, slot, Counted(self._source.number, count, spent, slot, metrics, take_lines(), dead, flows))
         yield from out.take_all()
 
     def _run(self, chunk: Chunk, out: Bundles) -> None:

@@ -93,6 +93,7 @@ class Program:
     sink_names: list[str]
     depth: int
     cached: bool = False  # decoded state outlives a batch in its worker: the hashmap backend
+    sink_uids: list[str] = field(default_factory=list)
     batch: bool = False  # batch mode: all input in one batch, key by key (time.md 9)
     attempt: int = 0  # how often the job was restarted
 
@@ -109,6 +110,23 @@ class Program:
             {"uid": o.uid, "name": o.name, "kind": o.spec.kind, "keyed": o.spec.keyed, "level": o.level}
             for o in self.operators
         ]
+
+    def parts(self) -> list[tuple[str, str, str]]:
+        """All that elements pass, in their order, as (kind, uid, name): sources, steps, operators, sinks."""
+        found: dict[str, tuple[str, str, str]] = {}
+        for source in self.sources:
+            found[source.uid] = ("source", source.uid, source.name)
+            found |= _parts_of(source.chain)
+        for operator in sorted(self.operators, key=lambda o: o.level):
+            found[operator.uid] = ("operator", operator.uid, operator.name)
+            for chain in (operator.chain, *operator.side.values()):
+                found |= _parts_of(chain)
+        found |= {uid: ("sink", uid, name) for uid, name in zip(self.sink_uids, self.sink_names, strict=True)}
+        return list(found.values())
+
+
+def _parts_of(chain: list[Step]) -> dict[str, tuple[str, str, str]]:
+    return {s.uid: ("step", s.uid, s.name) for s in all_steps(chain) if isinstance(s, TransformStep)}
 
 
 def build(graph: JobGraph) -> Program:
@@ -146,6 +164,7 @@ class _Builder:
             [n.sink for n in graph.sinks],
             [n.name for n in graph.sinks],
             self._levels.depth,
+            sink_uids=[n.uid for n in graph.sinks],
         )
 
     def _operator(self, number: int, node: OperatorNode) -> OperatorProgram:

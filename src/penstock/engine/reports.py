@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from penstock.engine.frames import Report
 from penstock.errors import StateError, UnreadDeadLetters
+
+
+def add_flows(total: dict[str, tuple[int, int]], flows: Mapping[str, tuple[int, int]]) -> None:
+    """Adds elements in and out, by operator.
+
+    >>> total = {"a": (1, 1)}
+    >>> add_flows(total, {"a": (2, 0), "b": (3, 3)})
+    >>> total
+    {'a': (3, 1), 'b': (3, 3)}
+    """
+    for uid, (entered, left) in flows.items():
+        before = total.get(uid, (0, 0))
+        total[uid] = before[0] + entered, before[1] + left
 
 
 def compare_broadcast(reports: Iterable[Report]) -> None:

@@ -9,6 +9,7 @@ from penstock.engine.logs import RUNNING
 from penstock.engine.operators import make_operator
 from penstock.engine.place import Place
 from penstock.engine.program import OperatorProgram, Program
+from penstock.engine.reports import add_flows
 from penstock.engine.steps import needs_origins
 from penstock.errors import PenstockError
 from penstock.functions import DEAD_LETTERS
@@ -81,6 +82,13 @@ class RunningOperator:
         counted: int = getattr(self.operator, "late_records", 0)
         self._late, before = counted, self._late
         return counted - before
+
+    def take_flows(self, entered: int, left: int) -> dict[str, tuple[int, int]]:
+        """Elements in and out in this batch: of the operator, and of the steps behind it."""
+        flows = {self.program.uid: (entered, left)}
+        for chain in (self.chain, *self.sides.values()):
+            add_flows(flows, chain.take_flows())
+        return flows
 
     def flush(self) -> None:
         """Writes a batch's changes of state and timers to the store."""

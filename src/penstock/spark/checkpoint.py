@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 import uuid
 from pathlib import Path
@@ -59,7 +58,6 @@ def open_checkpoint(program: Program, configuration: Configuration) -> Checkpoin
         raise CheckpointError(
             "CHECKPOINT_UNWRITABLE", f"The checkpoint folder {folder} cannot be written: {error}. Choose another one."
         ) from error
-    print(f"penstock: job {job_id}, checkpoint {folder}", file=sys.stderr)
     return Checkpoint(folder, job_id, False)
 
 

@@ -91,6 +91,9 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _decided(self, start: Offset) -> Offset:
         assert self._folder is not None
+        asked = self._folder.stop_asked()
+        if asked is not None and not asked["drain"]:
+            return start
         known, ended = dict(start["known"]), dict(start["ended"])
         for number, source in enumerate(self._sources):
             told = self._folder.source(number)
@@ -100,7 +103,6 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             _add(ended, str(number), told["ended"])
         everything = all(set(known.get(str(i), ())) <= set(ended.get(str(i), ())) for i in range(len(self._sources)))
         bounded = all(s.bounded for s in self._sources)
-        asked = self._folder.stop_asked()
         end = (bounded and everything) or bool(asked and asked["drain"])
         new = start["run"] != self._facts["run"] or known != start["known"] or ended != start["ended"] or end
         if new or self._due():

@@ -19,12 +19,17 @@ def check_java() -> None:
     java = _where()
     if shutil.which(java) is None:
         raise _missing(f"'{java}' was not found")
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    version = version_in(answer.stderr + answer.stdout)
+    version = java_version()
     if version is None:
         raise _missing(f"'{java} -version' did not answer")
     if major_of(version) < NEEDED:
         raise _missing(f"'{java}' is version {version}")
+
+
+def java_version() -> str | None:
+    """The version of the Java that Spark would start; None when it does not say."""
+    answer = subprocess.run([_where(), "-version"], capture_output=True, text=True, check=False)
+    return version_in(answer.stderr + answer.stdout)
 
 
 def _where() -> str:

@@ -25,11 +25,13 @@ from penstock.engine.program import Program, build
 from penstock.engine.reports import warn_of_unread
 from penstock.engine.rescale import SlotState
 from penstock.errors import CheckpointError, JobError
+from penstock.jobs.run import Run
 from penstock.plan.graph import JobGraph
 from penstock.spark.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.failure import in_our_words
 from penstock.spark.pickling import pickle_program
 from penstock.spark.query import start_query, stop_query
+from penstock.spark.registration import WatchedJob, ends, ends_if_it_fails, register
 from penstock.spark.restarts import can_pass, restarts_of
 from penstock.spark.restore import write_initial
 from penstock.spark.run_folder import RunFolder
@@ -56,6 +58,7 @@ class SparkJob:
         self.folder = RunFolder(tempfile.mkdtemp(prefix="penstock-run-"))
         self.keep_open = False  # end a scripted job after its script, without the final watermark
         self.query: StreamingQuery | None = None
+        self.run: Run | None = None  # what the registry knows of it
         self.attempt = 0
         self.finished: Future[JobExecutionResult] = Future()  # of a job that runs in the background
         self._status = JobStatus.CREATED
@@ -85,20 +88,23 @@ class SparkJob:
         self._offsets = offsets
 
     def start(self) -> None:
-        """Starts the first attempt; gives at once."""
+        """Registers the run and starts the first attempt; gives at once."""
         if limit := self._configuration.get(BATCH_RECORDS):
             for source in self.program.sources:
                 if hasattr(source.source, "records_per_batch"):
                     source.source.records_per_batch = limit
         self.program.cached = self._configuration.get(BACKEND) == "hashmap"
         self.checkpoint.lock.acquire()
-        try:
-            self._archives = ship(self.session, self._files)
-            self._began = time.monotonic()
-            self._start_attempt()
+        try:  # only who holds the checkpoint may write the registry's entry of the job
+            self.run = register(self.session, self.program, self.checkpoint, self._configuration)
+            with ends_if_it_fails(self.run):
+                self._archives = ship(self.session, self._files)
+                self._began = time.monotonic()
+                self._start_attempt()
         except BaseException:
             self.checkpoint.lock.release()
             raise
+        self.run.begin(WatchedJob(self))
 
     def _start_attempt(self) -> None:
         """A run of its own name: workers open their functions anew, and the control source tells of the change."""
@@ -123,6 +129,8 @@ class SparkJob:
             raise failure
         self._status = JobStatus.RESTARTING
         _log.warning("Job %s failed and is restarted in %.1f s: %s", self.job_id, delay / 1000, failure)
+        assert self.run is not None
+        self.run.note(f"job {self.job_id}: failed and is restarted in {delay / 1000:.1f} s: {failure}")
         if not self._stop_query():
             raise failure  # a task of this attempt could still write into the next one's files
         if not self._cancel.wait(delay / 1000):
@@ -143,6 +151,11 @@ class SparkJob:
 
     def letters(self) -> Iterator[tuple[int, Letters]]:
         """What sinks hand over, by batch and sink, until the job has ended."""
+        assert self.run is not None
+        with ends(self.run):
+            yield from self._letters()
+
+    def _letters(self) -> Iterator[tuple[int, Letters]]:
         ended_as = JobStatus.CANCELED  # also when nobody asks for more
         try:
             while not self._cancel.is_set():
@@ -157,7 +170,9 @@ class SparkJob:
                 self._restart(in_our_words(failure))
             if ended_as is JobStatus.CANCELED:
                 raise JobError(
-                    "JOB_CANCELED", f"Job {self.job_id} was cancelled. Its checkpoint: {self.checkpoint.folder}"
+                    "JOB_CANCELED",
+                    f"Job {self.job_id} was cancelled. Its state is as of its last committed batch; "
+                    f"its checkpoint: {self.checkpoint.folder}",
                 )
         except Exception:
             if not self._cancel.is_set() and ended_as is not JobStatus.FINISHED:
@@ -171,7 +186,7 @@ class SparkJob:
         assert self.query is not None
         while True:
             ended = self.folder.finished() or not self.query.isActive or self._cancel.is_set()
-            pass_on(self.folder.take_logs())
+            self._tell_logs()
             self._look_after()
             for batch, letters in self.folder.mail():
                 if batch > self._delivered:
@@ -181,6 +196,13 @@ class SparkJob:
             if ended:
                 return
             time.sleep(_POLL)
+
+    def _tell_logs(self) -> None:
+        """What functions logged goes to the job's log and to this program's loggers."""
+        if lines := self.folder.take_logs():
+            assert self.run is not None
+            self.run.note("\n".join(f"{logging.getLevelName(x.level)} {x.logger} {x}" for x in lines))
+            pass_on(lines)
 
     def _look_after(self) -> None:
         """Now and then: whether the checkpoint is still ours, and whether dead letters are lost."""

@@ -15,7 +15,7 @@ from penstock.connectors.sink import SinkWriter, WriteTask
 from penstock.engine.body import unpack_body
 from penstock.engine.frames import Counted, Output, Report, decode_bundle, unpack_column, unpack_tags
 from penstock.engine.program import Program
-from penstock.engine.reports import compare_broadcast, count_letters
+from penstock.engine.reports import add_flows, compare_broadcast, count_letters
 from penstock.engine.sink_calls import calling_sink
 from penstock.spark import worker
 from penstock.spark.failure import carrying
@@ -33,6 +33,7 @@ class Written(WriterCommitMessage):
     counted: dict[int, int] = field(default_factory=dict)
     outputs: dict[int, int] = field(default_factory=dict)
     dead: list[tuple[str, int, int]] = field(default_factory=list)
+    flows: dict[str, tuple[int, int]] = field(default_factory=dict)
     mapping: float = 0.0
 
 
@@ -68,6 +69,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
                             message.mapping += frame.seconds
                             if frame.metrics or frame.logs:
                                 message.told.append(msgspec.json.encode(frame))
+                            add_flows(message.flows, frame.flows)
                             message.dead += [(uid, *counts) for uid, counts in frame.dead.items()]
             for number, writer in writers.items():
                 with calling_sink(program, number, batch, writer):
@@ -118,7 +120,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
             batchId, [(c.subtask, c.metrics) for c in behind_sources] + [(r.slot, r.metrics) for r in reports]
         )
         folder.tell_logs([line for c in behind_sources for line in c.logs] + [line for r in reports for line in r.logs])
-        folder.tell_report(_summary(batchId, written, reports))
+        folder.tell_report(_summary(batchId, written, reports, program))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         written = [m for m in messages if isinstance(m, Written)]
@@ -126,7 +128,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
             sink.abort(batchId, [m.prepared[number] for m in written if number in m.prepared])
 
 
-def _summary(batch: int, written: list[Written], reports: list[Report]) -> dict[str, Any]:
+def _summary(batch: int, written: list[Written], reports: list[Report], program: Program) -> dict[str, Any]:
     """All reports of a batch as one."""
     wakes = [r.wake for r in reports if r.wake is not None]
     records: dict[str, int] = {}
@@ -146,6 +148,7 @@ def _summary(batch: int, written: list[Written], reports: list[Report]) -> dict[
         "marks": {uid: splits for r in reports for uid, splits in r.marks.items()},
         "records": records,
         "late": late,
+        "flows": _flows(written, reports, program),
         "dead": {uid: made for uid, (made, _) in dead.items()},
         "unread": {uid: unread for uid, (_, unread) in dead.items() if unread},
         "read": {str(s): sum(m.counted.get(s, 0) for m in written) for s in {s for m in written for s in m.counted}},
@@ -154,6 +157,18 @@ def _summary(batch: int, written: list[Written], reports: list[Report]) -> dict[
         "delta_bytes": sum(r.delta_bytes for r in reports),
         "seconds": {"map": round(sum(m.mapping for m in written), 4), **_spent(reports)},
     }
+
+
+def _flows(written: list[Written], reports: list[Report], program: Program) -> dict[str, tuple[int, int]]:
+    """Elements in and out of everything that has a name: sources, steps, operators, sinks."""
+    flows: dict[str, tuple[int, int]] = {}
+    for message in written:
+        add_flows(flows, message.flows)
+        add_flows(flows, {program.sources[n].uid: (0, count) for n, count in message.counted.items()})
+        add_flows(flows, {program.sink_uids[n]: (count, 0) for n, count in message.outputs.items()})
+    for report in reports:
+        add_flows(flows, report.flows)
+    return flows
 
 
 def _spent(reports: list[Report]) -> dict[str, float]:

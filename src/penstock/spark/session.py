@@ -8,12 +8,16 @@ import shutil
 import sys
 import weakref
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from penstock.config import JVM_OPTIONS, MASTER, PYTHON_EXECUTABLE, RETAIN_BATCHES, Configuration
+from penstock.config import CONSOLE, JVM_OPTIONS, MASTER, PYTHON_EXECUTABLE, RETAIN_BATCHES, Configuration
 from penstock.errors import ConfigError
+from penstock.jobs.log import process_log
+from penstock.jobs.output import output_to
+from penstock.jobs.registry import registry_of
 from penstock.spark.home import fast_home
 from penstock.spark.java import check_java
 from penstock.spark.start_failure import start_error
@@ -68,11 +72,24 @@ def get_session(configuration: Configuration) -> SparkSession:
         settings["spark.driver.extraJavaOptions"] = extra
     for key, value in {**settings, **configuration.spark}.items():
         builder = builder.config(key, value)
+    log = _log(configuration)
     try:
-        with fast_home() if master.startswith("local") else nullcontext():
+        with fast_home() if master.startswith("local") else nullcontext(), output_to(log):
             return builder.getOrCreate()
     except Exception as error:
-        raise start_error(error, master) from error
+        raise start_error(error, master, log) from error
+
+
+def _log(configuration: Configuration) -> Path | None:
+    """Where Spark writes; None: to the terminal, also when no log can be written."""
+    if configuration.get(CONSOLE):
+        return None
+    try:
+        log = process_log(registry_of(configuration).logs)
+        log.touch()
+    except OSError:
+        return None
+    return log
 
 
 def _submitted() -> bool:

@@ -119,6 +119,8 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if told != self._told:
             self._folder.tell_source(self._number, told)
             self._told = told
+        if self._folder.stop_asked() is not None:
+            return start
         if self._aligned:
             assert self._program is not None
             report = self._folder.report()

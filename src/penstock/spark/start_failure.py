@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from penstock.errors import ConfigError
 
 NEEDED = (4, 2)
+_SAID = 2000  # characters at the end of Spark's output that are looked at
 
 
 def installed_pyspark() -> str | None:
@@ -31,9 +33,10 @@ def check_pyspark(installed: str | None) -> None:
         )
 
 
-def start_error(error: Exception, master: str) -> ConfigError:
-    """The error to raise when no session can be had."""
-    text = str(error)
+def start_error(error: Exception, master: str, log: Path | None = None) -> ConfigError:
+    """The error to raise when no session can be had; a JVM that dies at once says why in the log only."""
+    said = log.read_text(errors="replace")[-_SAID:] if log is not None and log.exists() else ""
+    text = f"{error}\n{said}"
     if "BindException" in text or "Cannot assign requested address" in text:
         return ConfigError(
             "SPARK_BIND",
@@ -52,10 +55,13 @@ def start_error(error: Exception, master: str) -> ConfigError:
             f"Spark's master '{master}' cannot be reached or read. Use local[2] to run on this machine, or the URL that the "
             "cluster shows, such as spark://host:7077.",
         )
+    first = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
+    last = " ".join(line.strip() for line in said.splitlines()[-3:] if line.strip())
     return ConfigError(
         "SPARK_START",
-        f"Spark does not start on master '{master}': {text.splitlines()[0][:300] if text else type(error).__name__}. "
-        "Check Java (java -version) and the options that begin with spark.; --verbose shows Spark's own output.",
+        f"Spark does not start on master '{master}': {first}. {f'It said: {last} ' if last else ''}"
+        "Check Java (java -version) and the options that begin with spark.; 'penstock doctor' looks for causes"
+        f"{f', and Spark wrote to {log}' if log is not None else ''}.",
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.quiet import output_to
+from penstock.jobs.output import output_to
 
 CHATTER = "import sys; print('out'); print('err', file=sys.stderr)"
 

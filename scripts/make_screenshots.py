@@ -1,0 +1,182 @@
+"""Makes the pictures of the terminal in docs/images: runs real commands behind a pseudo terminal and draws what they wrote.
+
+python scripts/make_screenshots.py            all pictures; takes about two minutes
+python scripts/make_screenshots.py cli-list   only some; the job that they show is run all the same
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+ROOT = Path(__file__).resolve().parent.parent
+IMAGES = ROOT / "docs" / "images"
+SHOP = Path("/tmp/shop")  # short, and the same on every machine
+COLUMNS, LINES = 116, 50
+
+# Rich's Live takes its last frame away before it draws the next one.
+_NEW_FRAME = re.compile(r"(?:\r|\x1b\[1A)+\x1b\[2K(?:\x1b\[1A\x1b\[2K)*")
+_CURSOR = re.compile(r"\x1b\[\?25[lh]")
+_FONTS = re.compile(r"@font-face \{.*?\}", re.DOTALL)
+
+ORDERS = """import penstock as ps
+from penstock.connectors import DataGeneratorSource, DiscardingSink
+
+MINUTE = 60_000
+BEGIN = 1_767_258_000_000
+LATE = ps.OutputTag("late")
+
+
+class TotalPerMinute(ps.KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.totals = runtime_context.get_map_state(ps.MapStateDescriptor("totals", int, int))
+
+    def process_element(self, order, ctx):
+        customer, amount, time = order
+        end = (time // MINUTE + 1) * MINUTE - 1
+        if end <= ctx.timer_service().current_watermark():
+            yield LATE, order
+            return
+        self.totals.put(end, (self.totals.get(end) or 0) + amount)
+        ctx.timer_service().register_event_time_timer(end)
+
+    def on_timer(self, timestamp, ctx):
+        yield ctx.get_current_key(), self.totals.get(timestamp)
+        self.totals.remove(timestamp)
+
+
+def order(i):
+    lateness = 120_000 if i % 211 == 0 else i * 7919 % 4000
+    return f"customer {i * 31 % 5000}", i % 90, BEGIN + i * 12 - lateness
+
+
+def paid(order):
+    if order[2] > CLOSED:
+        raise ValueError("the shop is closed")
+    return order[1] > 0
+
+
+env = ps.StreamExecutionEnvironment.get_execution_environment()
+in_time = ps.WatermarkStrategy.for_bounded_out_of_orderness(ps.Duration.of_seconds(5))
+in_time = in_time.with_timestamp_assigner(lambda o, _: o[2])
+orders = env.from_source(DataGeneratorSource(order, COUNT, records_per_batch=50_000), in_time, "orders")
+totals = orders.filter(paid).name("paid").key_by(lambda o: o[0]).process(TotalPerMinute()).name("totals").uid("totals")
+totals.filter(lambda t: t[1] > 80).name("large").sink_to(DiscardingSink()).name("mail")
+totals.get_side_output(LATE).map(lambda o: o[0]).name("customer").sink_to(DiscardingSink()).name("late")
+env.execute("orders")
+"""
+
+
+def program(name: str, count: int, closed: int = 2**62) -> None:
+    (SHOP / name).write_text(f"COUNT, CLOSED = {count}, {closed}\n{ORDERS}")
+
+
+class Ran:
+    """What a command wrote to its terminal."""
+
+    def __init__(self, *command: str) -> None:
+        self.command = " ".join(("penstock", *command))
+        options = {"execution.checkpointing.dir": str(SHOP / "checkpoints"), "state.local.dir": str(SHOP / "state")}
+        environment = {
+            **os.environ,
+            "PENSTOCK_HOME": str(SHOP / ".penstock"),
+            "PENSTOCK_OPTIONS": json.dumps(options),
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+        }
+        environment.pop("NO_COLOR", None)
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        run = [sys.executable, "-m", "penstock", *command]
+        with subprocess.Popen(run, cwd=SHOP, env=environment, stdin=slave, stdout=slave, stderr=slave) as process:
+            os.close(slave)
+            self.text = _read_all(master)
+            self.exit_code = process.wait()
+        os.close(master)
+        self.text = _CURSOR.sub("", self.text.replace("\r\n", "\n"))
+
+    def frames(self) -> list[str]:
+        """The parts between two moments when the board was taken away."""
+        return [part for part in _NEW_FRAME.split(self.text) if part.strip()]
+
+
+def _read_all(terminal: int) -> str:
+    data = b""
+    while True:
+        try:
+            data += os.read(terminal, 65536)
+        except OSError:  # the other side is closed
+            return data.decode(errors="replace")
+
+
+def draw(name: str, command: str, output: str) -> None:
+    """A picture of a terminal in which a command was given."""
+    for mine, shown in (
+        (sys.prefix, "~/shop/.venv"),
+        (os.path.realpath(sys.prefix), "~/shop/.venv"),
+        (socket.gethostname(), "laptop"),
+    ):
+        output = output.replace(mine, shown)
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    console.print(Text.assemble(("$ ", "bold green"), (command, "bold")), soft_wrap=True)
+    console.print(Text.from_ansi(output.strip("\n")), soft_wrap=False)
+    picture = console.export_svg(title=command, unique_id=f"penstock-{name}")
+    picture = _FONTS.sub("", picture).replace("Fira Code", "DejaVu Sans Mono")
+    picture = picture.replace(
+        "<svg ", '<svg xml:space="preserve" ', 1
+    )  # some viewers cut spaces off, which align columns
+    (IMAGES / f"{name}.svg").write_text(
+        "\n".join(line.rstrip() for line in picture.splitlines()) + "\n", encoding="utf-8"
+    )
+    print(f"docs/images/{name}.svg", file=sys.stderr)
+
+
+def main() -> int:
+    shutil.rmtree(SHOP, ignore_errors=True)
+    SHOP.mkdir()
+    wanted = set(sys.argv[1:])
+    program("orders.py", 1_500_000)
+    program("broken.py", 60_000, closed=1_767_258_650_000)
+    running = Ran("run", "orders.py")
+    broken = Ran("run", "broken.py")
+    job = json.loads((max((SHOP / ".penstock" / "jobs").glob("*/job.json"), key=os.path.getctime)).read_text())
+    first = min((SHOP / ".penstock" / "jobs").glob("*/job.json"), key=os.path.getctime).parent.name
+    assert (running.exit_code, broken.exit_code) == (0, 1), (running.text, broken.text)
+    frames = running.frames()
+    pictures = {
+        "cli-run": (running.command, frames[0].split("\n")[0] + "\n" + frames[len(frames) // 2]),
+        "cli-summary": (running.command, "\n".join([frames[0].split("\n")[0], frames[-1]])),
+        "cli-error": (broken.command, broken.frames()[-1]),
+        "cli-list": _simple("list"),
+        "cli-info": _simple("info", first[:6]),
+        "cli-doctor": _simple("doctor"),
+    }
+    assert job["status"] == "failed", job
+    for name, (command, output) in pictures.items():
+        if not wanted or name in wanted:
+            draw(name, command, output)
+    shutil.rmtree(SHOP)
+    return 0
+
+
+def _simple(*command: str) -> tuple[str, str]:
+    ran = Ran(*command)
+    return ran.command, ran.text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""What a job's batches have amounted to so far, operator by operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+SOURCE, STEP, OPERATOR, SINK = "source", "step", "operator", "sink"
+
+
+class OperatorFigures(msgspec.Struct):
+    """One operator: elements in and out, those it dropped as late, and how far its event time has come."""
+
+    uid: str
+    name: str
+    kind: str
+    records_in: int = 0
+    records_out: int = 0
+    in_rate: float = 0.0  # per second, over the last batches
+    out_rate: float = 0.0
+    late: int = 0
+    watermark: int | None = None
+
+
+class BatchFigures(msgspec.Struct):
+    """One batch."""
+
+    batch: int
+    ended: float  # seconds since 1970
+    read: int
+    written: int
+    late: int
+    state_bytes: int
+    millis: int | None = None  # how long it took; Spark tells a little later than the rest
+
+
+class Progress(msgspec.Struct):
+    """All figures of a run."""
+
+    operators: list[OperatorFigures] = []
+    batches: int = 0
+    read: int = 0
+    written: int = 0
+    late: int = 0
+    state_bytes: int = 0
+    watermark: int | None = None  # of the operator that is furthest behind
+    read_rate: float = 0.0
+    recent: list[BatchFigures] = []
+    metrics: dict[str, Any] = {}  # of the program's functions, as operator.metric
+
+    @property
+    def batch_millis(self) -> int | None:
+        """How long the last measured batch took."""
+        return next((b.millis for b in reversed(self.recent) if b.millis is not None), None)

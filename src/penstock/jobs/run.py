@@ -1,0 +1,197 @@
+"""A run of a job as its own process sees it: keeps the entry up to date and hears what others ask."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from penstock.config import Configuration
+from penstock.jobs import requests
+from penstock.jobs.entry import Failure, JobEntry, Status
+from penstock.jobs.listener import listeners
+from penstock.jobs.log import append, process_log
+from penstock.jobs.progress import OperatorFigures
+from penstock.jobs.registry import Registry
+from penstock.jobs.requests import Action
+from penstock.jobs.tally import Report, Tally
+
+_POLL = 0.2
+_LEAST = 0.5  # seconds between two writings of the progress
+_HEARTBEAT = 5.0
+
+
+_runs: list[Run] = []
+
+
+def runs() -> list[Run]:
+    """The runs of this process that have begun and not ended."""
+    return list(_runs)
+
+
+class RunningJob(Protocol):
+    """What a run asks of the engine's job."""
+
+    def new_reports(self) -> list[Report]:
+        """The reports of batches since the last call."""
+
+    def batch_millis(self) -> Mapping[int, int]:
+        """How long the last batch took, or the last few, by number."""
+
+    def metrics(self) -> dict[str, Any]:
+        """What the program's functions count so far, as operator.metric."""
+
+    def is_planned(self) -> bool:
+        """Whether the first batch was planned: from then on the job really runs."""
+
+    def end_by(self, action: Action) -> None:
+        """Begins to stop, drain or cancel; gives at once."""
+
+
+class Run:
+    """One run. `begin` when the query has started, `end` when it is over; between them a thread of its own looks on."""
+
+    def __init__(
+        self, registry: Registry, entry: JobEntry, operators: list[OperatorFigures], configuration: Configuration
+    ) -> None:
+        self.entry = entry
+        self.tally = Tally(operators)
+        self._registry = registry
+        self._job: RunningJob | None = None
+        self._over = threading.Event()
+        self._ending = threading.Lock()
+        self._ended = False
+        self._thread: threading.Thread | None = None
+        self._heard: Action | None = None
+        self._written = 0.0
+        self._complained = False
+        self._safely(lambda: self._register(configuration))
+        if not listeners():
+            print(f"penstock: job {entry.id}, checkpoint {entry.checkpoint}", file=sys.stderr)
+        for listener in listeners():
+            listener.created(entry)
+
+    def _register(self, configuration: Configuration) -> None:
+        entry, registry = self.entry, self._registry
+        before = registry.entry(entry.id)
+        if before is not None:
+            entry.runs = before.runs + 1
+        entry.log = str(process_log(registry.logs))
+        requests.forget(registry, entry.id)
+        registry.write(entry)
+        registry.write_progress(entry.id, self.tally.progress)
+        self.note(f"job {entry.id} '{entry.name}': run {entry.runs}, checkpoint {entry.checkpoint}")
+        registry.prune_as(configuration)
+
+    def begin(self, job: RunningJob) -> None:
+        """From here on the job's batches are looked at, and others may ask it to end."""
+        self._job = job
+        self._thread = threading.Thread(target=self._look, name=f"penstock-run-{self.entry.id[:8]}", daemon=True)
+        self._thread.start()
+        _runs.append(self)
+        atexit.register(self._program_ended)
+
+    def _look(self) -> None:
+        while not self._over.wait(_POLL):
+            try:
+                self._take_reports()
+                self._hear()
+            except Exception as error:  # Spark may be gone, or a report unreadable: the job itself will tell
+                self.note(f"job {self.entry.id}: cannot look at it: {error!r}")
+
+    def _take_reports(self) -> None:
+        assert self._job is not None
+        reports = self._job.new_reports()
+        for report in reports:
+            self._take(report)
+        if self.entry.status == "created" and (reports or self._job.is_planned()):
+            self.entry.status = "running"
+            self._safely(lambda: self._registry.write(self.entry))
+        now = time.monotonic()
+        if now - self._written >= (_LEAST if reports or self._unmeasured() else _HEARTBEAT):
+            self._written = now
+            self._write()
+
+    def _unmeasured(self) -> bool:
+        recent = self.tally.progress.recent
+        return bool(recent) and recent[-1].millis is None
+
+    def _take(self, report: Report) -> None:
+        self.tally.add(report)
+        for listener in listeners():
+            listener.batch(self.entry, self.tally.progress, report)
+
+    def _write(self) -> None:
+        self._measure()
+        self.tally.refresh()
+        self._safely(lambda: self._registry.write(self.entry))
+        self._safely(lambda: self._registry.write_progress(self.entry.id, self.tally.progress))
+
+    def _measure(self) -> None:
+        assert self._job is not None
+        with contextlib.suppress(Exception):  # Spark may be gone
+            self.tally.measured(self._job.batch_millis())
+            self.tally.progress.metrics = self._job.metrics()
+
+    def _hear(self) -> None:
+        """A later request may be stronger than an earlier one: cancel after stop."""
+        request = requests.asked(self._registry, self.entry.id)
+        if request is not None and request.action != self._heard:
+            self.end_by(request.action)
+
+    def end_by(self, action: Action) -> None:
+        """Asks the job to end; gives at once."""
+        if self._heard == "cancel" or self._job is None:
+            return
+        self._heard = action
+        self.note(f"job {self.entry.id}: asked to {action}")
+        if action != "cancel":
+            self.entry.stopped = action
+        self._job.end_by(action)
+
+    def end(self, status: Status, failure: Failure | None = None) -> None:
+        """The job runs no more; only the first word counts."""
+        with self._ending:
+            if self._ended:
+                return
+            self._ended = True
+        self._over.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        if self._job is not None:
+            for report in self._job.new_reports():
+                self._take(report)
+            self._measure()
+            _runs.remove(self)
+            atexit.unregister(self._program_ended)
+        entry = self.entry
+        entry.status, entry.error, entry.ended = status, failure, time.time()
+        if status != "finished":
+            entry.stopped = ""
+        self._safely(lambda: self._registry.write_progress(entry.id, self.tally.progress))
+        self._safely(lambda: self._registry.write(entry))
+        told = f"{status}" if failure is None else f"{status}: [{failure.code}] {failure.text}"
+        self.note(f"job {entry.id}: {told}")
+        for listener in listeners():
+            listener.ended(entry, self.tally.progress)
+
+    def _program_ended(self) -> None:
+        self.end("cancelled", Failure("PROGRAM_ENDED", "The program ended while the job was running."))
+
+    def note(self, text: str) -> None:
+        """Adds a line to the log."""
+        if self.entry.log:
+            self._safely(lambda: append(process_log(self._registry.logs), text))
+
+    def _safely(self, write: Callable[[], None]) -> None:
+        """A job does not fail because nobody can look it up: a full disk or a folder of another user is told once."""
+        try:
+            write()
+        except OSError as error:
+            if not self._complained:
+                print(f"penstock: job {self.entry.id} cannot be registered: {error}", file=sys.stderr)
+            self._complained = True

@@ -1,0 +1,134 @@
+"""Registers a job on Spark as a run, so that it can be looked at, stopped and cancelled from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.config import Configuration
+from penstock.engine.program import Program
+from penstock.errors import PenstockError
+from penstock.jobs.entry import Failure, JobEntry
+from penstock.jobs.process import this_process
+from penstock.jobs.progress import OperatorFigures
+from penstock.jobs.registry import registry_of
+from penstock.jobs.requests import Action
+from penstock.jobs.run import Run
+from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.reports import Report, ReportReader
+
+if TYPE_CHECKING:
+    from penstock.spark.job import SparkJob
+
+_CANCELED = "JOB_CANCELED"
+_POLL = 0.02
+
+
+def register(session: SparkSession, program: Program, checkpoint: Checkpoint, configuration: Configuration) -> Run:
+    """The run of a job that is about to start."""
+    entry = JobEntry(
+        id=checkpoint.job_id,
+        name=program.name,
+        process=this_process(),
+        program=_command(),
+        master=session.sparkContext.master or "",
+        checkpoint=checkpoint.folder,
+        parallelism=program.parallelism,
+        web=session.sparkContext.uiWebUrl or "",
+        version=_version(),
+    )
+    operators = [OperatorFigures(uid, name, kind) for kind, uid, name in program.parts()]
+    return Run(registry_of(configuration), entry, operators, configuration)
+
+
+def _command() -> str:
+    """The program with its arguments, as somebody would type it."""
+    program = sys.argv[0] if sys.argv else ""
+    path = os.path.abspath(program) if os.path.exists(program) else program or "python"
+    return shlex.join([path, *sys.argv[1:]])
+
+
+def _version() -> str:
+    try:
+        return version("penstock")
+    except PackageNotFoundError:  # run from a folder or a zip
+        return ""
+
+
+class WatchedJob:
+    """A job as the registry's run sees it."""
+
+    def __init__(self, job: SparkJob) -> None:
+        self._job = job
+        self._reader = ReportReader(job.folder.path)
+
+    def new_reports(self) -> list[Report]:
+        return self._reader.new()
+
+    def batch_millis(self) -> dict[int, int]:
+        last = self._query.lastProgress
+        return {} if last is None else {last["batchId"]: last["batchDuration"]}
+
+    def metrics(self) -> dict[str, Any]:
+        return self._job.folder.metrics().accumulators()
+
+    def is_planned(self) -> bool:
+        return bool(self._query.status["isDataAvailable"])
+
+    @property
+    def _query(self) -> StreamingQuery:
+        """Of the attempt that runs now."""
+        assert self._job.query is not None
+        return self._job.query
+
+    def end_by(self, action: Action) -> None:
+        """Begins to end the job; gives at once."""
+        if action == "drain":
+            self._job.folder.ask_stop(drain=True)
+        else:
+            end = self._job.cancel if action == "cancel" else self._stop_after_batch
+            threading.Thread(target=end, name=f"penstock-{action}", daemon=True).start()
+
+    def _stop_after_batch(self) -> None:
+        """Sources give nothing more from now on; so when no trigger is active, none will start a batch."""
+        self._job.folder.ask_stop(drain=False)
+        while self._query.isActive and self._query.status["isTriggerActive"]:
+            time.sleep(_POLL)
+        self._job.folder.tell_finished(-1)
+
+
+@contextmanager
+def ends_if_it_fails(run: Run) -> Iterator[None]:
+    """An error in this block is the end of the run."""
+    try:
+        yield
+    except (GeneratorExit, KeyboardInterrupt):
+        run.end("cancelled")
+        raise
+    except PenstockError as error:
+        if error.code == _CANCELED:
+            run.end("cancelled")
+        else:
+            run.end("failed", Failure(error.code, error.text))
+        raise
+    except BaseException as error:
+        run.end("failed", Failure(type(error).__name__, str(error)[:2000]))
+        raise
+
+
+@contextmanager
+def ends(run: Run) -> Iterator[None]:
+    """The run ends with this block, in the way that the block does."""
+    with ends_if_it_fails(run):
+        yield
+    run.end("finished")

@@ -1,0 +1,129 @@
+"""`penstock doctor`: each check can find good and bad."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from penstock.cli import checks
+from penstock.cli.checks import Finding
+from penstock.cli.main import app
+from penstock.config import Configuration
+from penstock.jobs.registry import Registry
+from penstock.spark.java import check_java
+from tests.jobs_registry.jobs import NOBODY, entry
+
+
+@pytest.fixture(autouse=True)
+def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PENSTOCK_OPTIONS", json.dumps({"state.local.dir": str(tmp_path / "state")}))
+
+
+def test_all_checks_are_told() -> None:
+    result = CliRunner(env={"COLUMNS": "100"}).invoke(app, ["doctor"])
+    for name in ("Python", "Java", "pyspark", "pandas", "pyarrow", "jars", "local state", "checkpoints", "ports",
+                 "host name", "memory", "leftover working copies"):  # fmt: skip
+        assert any(line[6:].startswith(name) for line in result.stdout.splitlines()), name
+
+
+def test_json_and_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.cli.doctor.CHECKS", (lambda _: Finding("one", "warn", "so", "do it"),))
+    result = CliRunner().invoke(app, ["doctor", "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == {
+        "ok": True,
+        "checks": [{"name": "one", "verdict": "warn", "found": "so", "advice": "do it"}],
+    }
+    monkeypatch.setattr("penstock.cli.doctor.CHECKS", (lambda _: Finding("one", "bad", "so", "do it"),))
+    result = CliRunner().invoke(app, ["doctor"])
+    assert result.exit_code == 1
+    assert result.stdout.split() == ["bad", "one", "so", "do", "it"]
+
+
+def test_java_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_java.cache_clear()
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    found = checks.java(Configuration())
+    check_java.cache_clear()
+    assert (found.verdict, "Install a JDK" in found.advice) == ("bad", True)
+
+
+def test_another_python_for_the_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert checks.python(Configuration()).verdict == "ok"
+    other = tmp_path / "python"
+    other.write_text("#!/bin/sh\necho Python 3.9.2\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(other))
+    found = checks.python(Configuration())
+    assert found.verdict == "bad"
+    assert "of the workers is 3.9.2" in found.found
+    monkeypatch.setenv("PYSPARK_PYTHON", str(tmp_path / "none"))
+    assert "does not run" in checks.python(Configuration()).found
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"), [("4.2.0", "ok"), ("4.3.1", "ok"), ("4.1.9", "bad"), ("4.4.0", "bad"), ("3.5", "bad")]
+)
+def test_versions_of_packages(monkeypatch: pytest.MonkeyPatch, found: str, verdict: str) -> None:
+    monkeypatch.setattr(checks, "version", lambda _: found)
+    finding = checks.package("pyspark")(Configuration())
+    assert finding.verdict == verdict
+    assert finding.advice == "" or finding.advice.endswith("pip install 'pyspark>=4.2,<4.4'")
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    finding = checks.checkpoints(Configuration({"execution.checkpointing.dir": str(tmp_path / "file")}))
+    assert (finding.verdict, "execution.checkpointing.dir" in finding.advice) == ("bad", True)
+
+
+@pytest.mark.parametrize(("free", "verdict"), [(50, "bad"), (500, "warn"), (5000, "ok")])
+def test_room_on_the_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: int, verdict: str) -> None:
+    usage: Any = type("Usage", (), {"free": free * 10**6})
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    assert checks.local_state(Configuration()).verdict == verdict
+
+
+def test_checkpoints_in_the_temporary_folder_are_a_risk(tmp_path: Path) -> None:
+    assert checks.checkpoints(Configuration()).verdict == "warn"
+    assert checks.checkpoints(Configuration({"execution.checkpointing.dir": str(tmp_path)})).verdict == "ok"
+
+
+def test_ports_and_host_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert checks.ports(Configuration()).verdict == "ok"
+
+    def fails(*_: object) -> str:
+        raise OSError("no")
+
+    monkeypatch.setattr(socket, "gethostbyname", fails)
+    assert checks.host_name(Configuration()).verdict == "warn"
+    assert checks.host_name(Configuration({"spark.master": "spark://somewhere:7077"})).verdict == "bad"
+    monkeypatch.setattr(socket.socket, "bind", fails)
+    assert checks.ports(Configuration()).verdict == "bad"
+
+
+@pytest.mark.parametrize(("free", "verdict"), [(1 << 29, "bad"), (3 << 30, "warn"), (9 << 30, "ok"), (None, "warn")])
+def test_memory(monkeypatch: pytest.MonkeyPatch, free: int | None, verdict: str) -> None:
+    monkeypatch.setattr(checks, "available_memory", lambda: free)
+    assert checks.memory(Configuration()).verdict == verdict
+
+
+def test_leftover_working_copies_are_those_of_no_running_job(tmp_path: Path) -> None:
+    for name in ("runs", "over"):
+        (tmp_path / "state" / name).mkdir(parents=True)
+        (tmp_path / "state" / name / "data").write_bytes(os.urandom(10_000))
+    Registry(tmp_path / "home").write(entry("runs", status="running"))
+    assert checks.working_copies(Configuration()).found.startswith("1 job, ")
+
+
+def test_lost_jobs_are_named(tmp_path: Path) -> None:
+    assert checks.lost_jobs(Configuration()).verdict == "ok"
+    Registry(tmp_path / "home").write(entry("abcdef1234", status="running", process=NOBODY))
+    assert checks.lost_jobs(Configuration()).found == "1 job: abcdef12 (ads)"

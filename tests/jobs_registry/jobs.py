@@ -1,0 +1,56 @@
+"""Entries and jobs to test with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.jobs.entry import JobEntry
+from penstock.jobs.process import ProcessName, this_process
+from penstock.jobs.requests import Action
+from penstock.jobs.tally import Report
+
+NOBODY = ProcessName(this_process().host, 2**22 - 3, "never")
+
+
+def entry(job_id: str = "a1b2c3", name: str = "ads", **more: Any) -> JobEntry:
+    facts: dict[str, Any] = {
+        "process": this_process(),
+        "program": "ads.py",
+        "master": "local[2]",
+        "checkpoint": f"/checkpoints/{job_id}",
+    }
+    return JobEntry(id=job_id, name=name, **(facts | more))
+
+
+def report(batch: int, read: int = 0, written: int = 0, **more: Any) -> Report:
+    flows = {"s": [0, read], "out": [written, 0]}
+    return {"batch": batch, "flows": flows, "late": {}, "watermarks": {}, "state_bytes": 1500, **more}
+
+
+class FakeJob:
+    """A job that does what the test says."""
+
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+        self.planned = False
+        self.asked: list[Action] = []
+        self.heard = threading.Event()
+
+    def new_reports(self) -> list[Report]:
+        new, self.reports = self.reports, []
+        return new
+
+    def batch_millis(self) -> Mapping[int, int]:
+        return {0: 250}
+
+    def metrics(self) -> dict[str, Any]:
+        return {"totals.hits": 7}
+
+    def is_planned(self) -> bool:
+        return self.planned
+
+    def end_by(self, action: Action) -> None:
+        self.asked.append(action)
+        self.heard.set()
