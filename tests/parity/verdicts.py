@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from penstock.datastream.settings import JobSettings
 from penstock.errors import UnsupportedOperation
 from tests.parity import running
 from tests.parity.calling import BROKEN, BUILT, MISSING, REFUSED, Verdict, call
@@ -16,7 +17,11 @@ from tests.parity.names import LATER, Name, names
 @cache
 def verdicts() -> dict[Name, Verdict]:
     """A verdict on each name of the areas that are judged; names that PyFlink itself refuses are left out."""
-    return {name: _verdict(name) for name in names() if name.area not in LATER and not name.refused_there}
+    before = JobSettings._local_parallelism  # of all environments of a process: some name sets it
+    try:
+        return {name: _verdict(name) for name in names() if name.area not in LATER and not name.refused_there}
+    finally:
+        JobSettings._local_parallelism = before
 
 
 def _verdict(name: Name) -> Verdict:
