@@ -14,7 +14,8 @@ Letters = dict[tuple[int, int], list[Any]]  # by batch and sink
 def run(env: ps.StreamExecutionEnvironment, folder: Path, resume: str) -> tuple[Letters, dict[int, Any], str]:
     """Runs a job to the end of its script, without ending its sources: what came out, reports by batch, the checkpoint."""
     settings = {"execution.checkpointing.dir": str(folder), "state.local.dir": str(folder / "local")}
-    env.configuration = ps.Configuration({**settings, **({"execution.resume": resume} if resume else {})})
+    for key, value in {**settings, **({"execution.resume": resume} if resume else {})}.items():
+        env.configuration.set(key, value)
     job = SparkJob(env.graph(), env.configuration, {"files": [], "requirements": [], "archives": [], "jars": []})
     job.keep_open = True
     job.start()

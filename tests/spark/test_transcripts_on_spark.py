@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-import penstock as ps
 from penstock.engine.rescale import SlotState, rescale
 from penstock.errors import UserFunctionError
 from penstock.spark.job import SparkJob
@@ -28,7 +27,8 @@ def run(
 ) -> tuple[list[list[str]], list[Any], SparkJob]:
     env = case.env(groups)
     settings = {"execution.checkpointing.dir": str(folder), "state.local.dir": str(folder / "local")}
-    env.configuration = ps.Configuration({**settings, **({"execution.resume": resume} if resume else {})})
+    for key, value in {**settings, **({"execution.resume": resume} if resume else {})}.items():
+        env.configuration.set(key, value)
     graph = env.graph()
     if sink is not None:
         object.__setattr__(graph.sinks[0], "sink", sink)
