@@ -135,7 +135,7 @@ class _SlotTable(dict[Any, int]):
         self._slot_of_group = [slot_of_group(g, parallelism, max_parallelism) for g in range(max_parallelism)]
 
     def __missing__(self, key: Any) -> int:
-        if len(self) >= 1_000_000:
+        if len(self) >= 200_000:
             self.clear()
         slot = self[key] = self._slot_of_group[key_hash(encode_key(key)[0]) % self._max_parallelism]
         return slot

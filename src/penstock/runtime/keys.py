@@ -26,7 +26,7 @@ _hash = xxhash.xxh3_64_intdigest
 
 _BIG_INT, _OBJECT, _SET = 1, 2, 3  # msgpack extension codes
 _HASH_MASK = (1 << 63) - 1  # hashes are columns of signed 64-bit numbers
-_CACHED_KEYS = 500_000
+_CACHED_KEYS = 200_000
 
 
 class KeyIdentity(NamedTuple):
