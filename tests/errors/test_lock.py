@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import CheckpointError
-from penstock.spark.lock import CheckpointLock, started
+from penstock.jobs.process import start_of
+from penstock.spark.lock import CheckpointLock
 
 
 @pytest.fixture
@@ -36,7 +37,13 @@ def test_a_lock_can_be_taken_again_after_its_release(folder: Path) -> None:
     lock = CheckpointLock(folder)
     for _ in range(2):
         lock.acquire()
+        assert owner_of(folder) == os.getpid()
         lock.release()
+
+
+def owner_of(folder: Path) -> int:
+    """The process that a lock names."""
+    return int(json.loads((folder / "penstock" / "lock").read_text())["pid"])
 
 
 OWNER = """
@@ -82,6 +89,7 @@ def test_a_number_that_another_process_got_is_not_the_owner(folder: Path) -> Non
     foreign(folder, pid=os.getpid(), host=socket.gethostname(), started="long ago")
     lock = CheckpointLock(folder)
     lock.acquire()
+    assert owner_of(folder) == os.getpid()
     lock.release()
 
 
@@ -89,6 +97,7 @@ def test_a_half_written_lock_is_nobody_s(folder: Path) -> None:
     (folder / "penstock" / "lock").write_text('{"tok')
     lock = CheckpointLock(folder)
     lock.acquire()
+    assert owner_of(folder) == os.getpid()
     lock.release()
 
 
@@ -118,5 +127,5 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_no_process_has_no_start() -> None:
-    assert started(os.getpid()) == started(os.getpid()) is not None
-    assert started(2**22 + 1) is None
+    assert start_of(os.getpid()) == start_of(os.getpid()) != ""
+    assert start_of(2**22 + 1) == ""

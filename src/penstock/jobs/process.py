@@ -45,11 +45,11 @@ def start_of(pid: int) -> str:
     except OSError:
         return ""
     state, *rest = stat.rsplit(")", 1)[1].split()  # the name before it may hold spaces
-    return "" if state in "ZX" else f"{_boot()}/{rest[18]}"  # ticks since the machine came up
+    return "" if state in "ZX" else f"{boot_id()}/{rest[18]}"  # ticks since the machine came up
 
 
-def _boot() -> str:
-    """After a restart of the machine ticks begin anew."""
+def boot_id() -> str:
+    """Changes when the machine starts anew; empty where that cannot be seen."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

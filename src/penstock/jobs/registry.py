@@ -16,6 +16,7 @@ from penstock.config import REGISTRY_DIR, REGISTRY_KEEP, REGISTRY_KEEP_DAYS, Con
 from penstock.errors import JobError
 from penstock.jobs.entry import JobEntry
 from penstock.jobs.progress import Progress
+from penstock.jobs.whole_file import write_whole
 
 HOME_VARIABLE = "PENSTOCK_HOME"
 _DAY = 86_400.0
@@ -67,9 +68,7 @@ class Registry:
     def _replace(self, file: Path, value: Any) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # logs are nobody else's business
         file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = file.with_name(f".{file.name}.{os.getpid()}")
-        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=1))
-        os.replace(temporary, file)
+        write_whole(file, msgspec.json.format(msgspec.json.encode(value), indent=1))
 
     # -- reading
 

@@ -6,7 +6,6 @@ which the asking side can tell from the entry.
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Literal
 
@@ -15,6 +14,7 @@ import msgspec
 from penstock.errors import JobError
 from penstock.jobs.entry import JobEntry, Status
 from penstock.jobs.registry import Registry
+from penstock.jobs.whole_file import write_whole
 
 Action = Literal["stop", "drain", "cancel"]
 _POLL = 0.1
@@ -41,9 +41,7 @@ def ask(registry: Registry, entry: JobEntry, action: Action) -> None:
             "JOB_OVER", f"Job {entry.id} ('{entry.name}') is {status} already; there is nothing to {_verb(action)}."
         )
     file = registry.job_folder(entry.id) / "request.json"
-    temporary = file.with_name(f".request.{os.getpid()}")
-    temporary.write_bytes(msgspec.json.encode(Request(action, time.time())))
-    os.replace(temporary, file)
+    write_whole(file, msgspec.json.encode(Request(action, time.time())))
 
 
 def _verb(action: Action) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import socket
 import threading
 import uuid
 from collections.abc import Iterator
@@ -13,7 +12,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from penstock.errors import CheckpointError
+from penstock.jobs.process import ProcessName, this_process
+from penstock.jobs.whole_file import write_whole
 
 _BEAT = 5.0
 _STALE = 60.0  # seconds without a beat after which a lock of another machine counts as left behind
@@ -95,8 +98,9 @@ class CheckpointLock:
     def _alive(self, owner: dict[str, Any]) -> bool:
         if not owner:
             return False
-        if owner["host"] == socket.gethostname():
-            return started(owner["pid"]) is not None and started(owner["pid"]) == owner["started"]
+        process = ProcessName(owner["host"], owner["pid"], owner["started"])
+        if process.is_here:
+            return process.is_alive()
         probe = self._file.with_name(f"lock.{self._token}")
         probe.write_text("")  # the folder's own clock, whatever the machines' clocks say
         now = probe.stat().st_mtime
@@ -104,27 +108,5 @@ class CheckpointLock:
         return now - self._file.stat().st_mtime < self._stale
 
     def _write(self) -> None:
-        pid = os.getpid()
-        owner = {"token": self._token, "pid": pid, "host": socket.gethostname(), "started": started(pid)}
-        temporary = self._file.with_name(f"lock.{self._token}")
-        temporary.write_text(json.dumps(owner))
-        os.replace(temporary, self._file)
-
-
-def started(pid: int) -> str | None:
-    """What tells a process from a later one with the same number: when it began. None: there is no such process."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-        state, *rest = stat.rpartition(")")[2].split()
-        return None if state == "Z" else rest[18]
-    except OSError:
-        pass
-    if Path("/proc/self/stat").exists():
-        return None
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return None
-    except OSError:
-        pass
-    return "unknown"
+        owner = {"token": self._token, **msgspec.to_builtins(this_process())}
+        write_whole(self._file, json.dumps(owner).encode())

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from penstock.jobs.whole_file import write_whole
 
 Report = dict[str, Any]  # what the router says of a batch
 REPORTS_PER_SEGMENT = 5000
@@ -40,9 +41,7 @@ class Reports:
         for name in SUMMED:
             for key, count in report.get(name, {}).items():
                 totals[name][key] = totals[name].get(key, 0) + count
-        temporary = self._folder / f".totals.{os.getpid()}"
-        temporary.write_text(json.dumps(totals))
-        os.replace(temporary, self._folder / "totals")
+        write_whole(self._folder / "totals", json.dumps(totals).encode())
 
     def totals(self) -> dict[str, Any]:
         """The sums of all batches so far; `batches` is their number, `last` the last one's id."""

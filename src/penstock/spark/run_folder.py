@@ -17,6 +17,7 @@ import cloudpickle
 import msgspec
 
 from penstock.engine.logs import LogLine
+from penstock.jobs.whole_file import write_whole
 from penstock.metrics import JobMetrics
 from penstock.metrics.values import Told
 from penstock.spark.reports import Reports
@@ -57,9 +58,7 @@ class RunFolder:
         return str(folder)
 
     def _write(self, name: str, value: Any) -> None:
-        temporary = self.path / f".{name}.{os.getpid()}"
-        temporary.write_text(json.dumps(value))
-        os.replace(temporary, self.path / name)
+        write_whole(self.path / name, json.dumps(value).encode())
 
     def _read(self, name: str) -> Any:
         try:
@@ -96,9 +95,7 @@ class RunFolder:
         before = JobMetrics() if known is None else known.before if known.batch == batch else known.after
         after = msgspec.convert(msgspec.to_builtins(before), JobMetrics, strict=False)
         after.add(told)
-        temporary = self.path / f".metrics.{os.getpid()}"
-        temporary.write_bytes(msgspec.json.encode(_Measured(batch, before, after)))
-        os.replace(temporary, self.path / "metrics")
+        write_whole(self.path / "metrics", msgspec.json.encode(_Measured(batch, before, after)))
 
     def _measured(self) -> _Measured | None:
         try:
@@ -119,9 +116,7 @@ class RunFolder:
         """Leaves log lines for the program."""
         if lines:
             name = f"{time.time_ns():020d}-{os.getpid()}"
-            temporary = self.path / f".logs.{name}"
-            temporary.write_bytes(msgspec.json.encode(lines))
-            os.replace(temporary, self.path / "logs" / name)
+            write_whole(self.path / "logs" / name, msgspec.json.encode(lines), beside=self.path)
 
     def take_logs(self) -> list[LogLine]:
         """Log lines not read yet."""
@@ -134,9 +129,7 @@ class RunFolder:
     def post(self, batch: int, letters: dict[int, list[Any]]) -> None:
         """What sinks have for the program, once per batch."""
         if any(letters.values()):
-            temporary = self.path / f".mail.{batch}"
-            temporary.write_bytes(cloudpickle.dumps(letters))
-            os.replace(temporary, self.path / "mail" / f"{batch:012d}")
+            write_whole(self.path / "mail" / f"{batch:012d}", cloudpickle.dumps(letters), beside=self.path)
 
     def mail(self) -> list[tuple[int, dict[int, list[Any]]]]:
         """Letters not read yet, in order of their batches."""

@@ -18,6 +18,7 @@ import lmdb
 import xxhash
 
 from penstock.errors import StateError
+from penstock.jobs import process
 from penstock.runtime.store import Changes
 
 _HASHED = 480  # length of the stored form of a long key
@@ -314,10 +315,7 @@ def _unhash(data: bytes) -> tuple[bytes, bytes]:
 
 def boot_id() -> bytes:
     """Changes when the machine starts anew."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
-    except OSError:
-        return str(int(time.time() - time.monotonic()) // 60).encode()
+    return (process.boot_id() or str(int(time.time() - time.monotonic()) // 60)).encode()
 
 
 def remove_unused(folder: str, keep_hours: int) -> list[str]:
