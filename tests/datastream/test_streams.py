@@ -10,7 +10,7 @@ import pytest
 import penstock as ps
 from penstock.connectors import CollectSink
 from penstock.datastream import CloseableIterator, DataStream, KeyedStream
-from penstock.errors import PlanError, UnsupportedOperation
+from penstock.errors import KeyError_, PlanError, UnsupportedOperation
 from penstock.testing import Harness
 
 
@@ -23,6 +23,52 @@ def run(stream: DataStream[Any]) -> list[Any]:
     out = harness.collect(stream)
     harness.run()
     return list(out)
+
+
+def test_a_projection_knows_its_type() -> None:
+    env = ps.StreamExecutionEnvironment()
+    typed = env.from_collection([("a", 1, 2.0)], ps.Types.TUPLE([ps.Types.STRING(), ps.Types.INT(), ps.Types.DOUBLE()]))
+    assert typed.project(2, 0).get_type() == ps.Types.TUPLE([ps.Types.DOUBLE(), ps.Types.STRING()])
+    rows = env.from_collection([ps.Row(1, "a")], ps.Types.ROW([ps.Types.INT(), ps.Types.STRING()]))
+    assert rows.project(1).get_type() == ps.Types.TUPLE([ps.Types.STRING()])
+
+    def pair(value: tuple[str, int, float]) -> tuple[int, str]:
+        return value[1], value[0]
+
+    assert repr(typed.map(pair).project(1).get_type()) == "TupleTypeInfo(str)"
+    assert not numbers(("a", 1)).project(0).get_type().declared
+    with pytest.raises(PlanError, match=r"project\(0, 3\).*fields 0 to 2"):
+        typed.project(0, 3)
+
+
+def test_a_key_type_converts_and_checks_keys() -> None:
+    class Key(ps.KeyedProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> Any:
+            yield ctx.get_current_key()
+
+    def keys(key_type: Any, *values: Any) -> list[Any]:
+        return list(run(numbers(*values).key_by(lambda v: v, key_type).process(Key())))
+
+    assert keys(ps.Types.DOUBLE(), 1, 2.5) == [1.0, 2.5]
+    assert [type(k) for k in keys(ps.Types.DOUBLE(), 1)] == [float]
+    assert keys(ps.Types.TUPLE([ps.Types.STRING(), ps.Types.INT()]), ["a", 1]) == [("a", 1)]  # a list becomes a key
+    assert keys(str, "a") == ["a"]
+    with pytest.raises(KeyError_, match=r"KEY_MISFIT.*declared as INT.*'x'.*operator 'key_by'.*element 'x'"):
+        keys(ps.Types.INT(), 1, "x")
+    with pytest.raises(KeyError_, match="KEY_IS_NONE"):
+        keys(ps.Types.INT(), None)
+
+
+def test_all_elements_under_one_key() -> None:
+    class Count(ps.KeyedProcessFunction):
+        def open(self, runtime_context: ps.RuntimeContext) -> None:
+            self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", int))
+
+        def process_element(self, value: Any, ctx: Any) -> Any:
+            self.count.update((self.count.value() or 0) + 1)
+            yield ctx.get_current_key(), self.count.value()
+
+    assert run(numbers("a", "b").key_by(ps.NullByteKeySelector()).process(Count())) == [(0, 1), (0, 2)]
 
 
 def test_projection_takes_fields_in_the_order_asked_for() -> None:

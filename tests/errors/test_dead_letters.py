@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import penstock as ps
+from penstock.connectors import JsonLinesSink
 from penstock.connectors.scripted import At
-from penstock.errors import KeyError_, PlanError, StateError, TimeError, UnreadDeadLetters, UnsupportedOperation
+from penstock.errors import (
+    KeyError_,
+    PlanError,
+    StateError,
+    TimeError,
+    UnreadDeadLetters,
+    UnsupportedOperation,
+    UserFunctionError,
+)
 from penstock.testing import Collected, Harness, PushSource
 
 
@@ -307,21 +317,222 @@ def test_the_keyword_is_checked() -> None:
         stream.map(half).get_side_output(ps.DEAD_LETTERS)
 
 
-def test_a_generator_with_memory_cannot_put_elements_aside() -> None:
-    class Generator(ps.WatermarkGenerator):
-        def on_event(self, event: Any, event_timestamp: int, output: Any) -> None:
-            output.emit_watermark(event_timestamp)
+class Falling(ps.WatermarkGenerator):
+    """Follows the events, remembers how many it saw, and refuses odd ones after it has moved."""
 
-        def on_periodic_emit(self, output: Any) -> None:
-            pass
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def on_event(self, event: Any, event_timestamp: int, output: Any) -> None:
+        self.seen += 1
+        output.emit_watermark(event_timestamp + 100 * (event % 2))
+        half(event)
+        output.emit_watermark(10 * self.seen)
+
+    def on_periodic_emit(self, output: Any) -> None:
+        pass
+
+
+class FallingPerBatch(Falling):
+    per_batch = True
+
+
+class KeyedWatermark(ps.KeyedProcessFunction):
+    def process_element(self, value: int, ctx: Any) -> Iterable[Any]:
+        yield value, ctx.timestamp(), ctx.timer_service().current_watermark()
+
+
+@pytest.mark.parametrize("generator", [Falling, FallingPerBatch])
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_a_generator_puts_elements_aside_and_forgets_what_it_did_for_them(
+    generator: type[Falling], parallelism: int
+) -> None:
+    def stamp(value: int, before: int) -> int:
+        if value == 8:
+            raise KeyError("no time")
+        return value
 
     env = ps.StreamExecutionEnvironment()
-    strategy = ps.WatermarkStrategy.for_generator(Generator)
-    stream = env.from_source(PushSource()).assign_timestamps_and_watermarks(strategy, on_error="dead_letter")
+    strategy = ps.WatermarkStrategy.for_generator(generator).with_timestamp_assigner(stamp)
+    timed = env.from_source(PushSource(), source_name="numbers").assign_timestamps_and_watermarks(
+        strategy, on_error="dead_letter"
+    )
+    harness = Harness(env, parallelism=parallelism)
+    out = harness.collect(timed.name("clock").uid("c").key_by(lambda v: 0).process(KeyedWatermark()))
+    dead = harness.collect(timed.get_side_output(ps.DEAD_LETTERS))
+    harness.push_all([2, 5, 4, 8, 7, 6], split="left")
+    assert out == [(2, 2, -(2**63)), (4, 4, 10), (6, 6, 20)]  # three events were seen; odd ones moved nothing
+    assert sorted((d.element, d.error, d.operator, d.uid, d.source, d.split, d.position) for d in dead) == [
+        (5, "ValueError", "clock", "c", "numbers", "left", 1),
+        (7, "ValueError", "clock", "c", "numbers", "left", 4),
+        (8, "KeyError", "clock", "c", "numbers", "left", 3),
+    ]
+    assert sum(harness.dead_letters().values()) == 3
+
+
+@pytest.mark.parametrize("generator", [Falling, FallingPerBatch])
+def test_an_error_in_a_generator_names_operator_place_and_element(generator: type[Falling]) -> None:
+    env = ps.StreamExecutionEnvironment()
+    strategy = ps.WatermarkStrategy.for_generator(generator)
+    timed = env.from_source(PushSource(), source_name="numbers").assign_timestamps_and_watermarks(strategy)
     harness = Harness(env)
-    harness.collect(stream)
-    with pytest.raises(UnsupportedOperation, match="DEAD_LETTERS_OF_GENERATOR"):
-        harness.push(1)
+    harness.collect(timed.name("clock").uid("c"))
+    with pytest.raises(UserFunctionError, match=r"Operator 'clock' \(uid 'c'\) raised ValueError: 3 is odd") as told:
+        harness.push_all([2, 3], split="left")
+    failed = told.value.failed
+    assert failed is not None
+    line = half.__code__.co_firstlineno + 2
+    assert failed.place == f"tests/errors/test_dead_letters.py:{line}"
+    assert (failed.element, failed.source, failed.split, failed.position) == ("3", "numbers", "left", 1)
+
+
+def test_an_error_in_a_generator_behind_an_operator_is_told_too() -> None:
+    env = ps.StreamExecutionEnvironment()
+    strategy = ps.WatermarkStrategy.for_generator(FallingPerBatch)
+    sums = env.from_source(PushSource()).key_by(lambda v: v).map(lambda v: v)
+    harness = Harness(env)
+    harness.collect(sums.assign_timestamps_and_watermarks(strategy).name("clock"))
+    with pytest.raises(UserFunctionError, match=r"Operator 'clock'.*3 is odd.*element 3"):
+        harness.push(3)
+
+
+def test_a_generator_that_cannot_be_made_is_told_with_its_operator() -> None:
+    class Bad(FallingPerBatch):
+        def __init__(self) -> None:
+            raise OSError("no clock")
+
+    env = ps.StreamExecutionEnvironment()
+    timed = env.from_source(PushSource()).assign_timestamps_and_watermarks(ps.WatermarkStrategy.for_generator(Bad))
+    harness = Harness(env)
+    harness.collect(timed.name("clock"))
+    with pytest.raises(UserFunctionError, match=r"Operator 'clock'.*OSError: no clock"):
+        harness.push(3)
+
+
+# -- sinks
+
+
+def test_a_function_behind_add_sink_puts_elements_aside(tmp_path: Path) -> None:
+    def take(number: int) -> None:
+        with open(tmp_path / "took", "a") as file:
+            file.write(f"{half(number)} ")
+
+    env = ps.StreamExecutionEnvironment()
+    sink = env.from_source(PushSource(), source_name="numbers").add_sink(take, on_error="dead_letter")
+    sink.name("mail").uid("m")
+    harness = Harness(env, real_sinks=True)
+    letters = sink.get_side_output(ps.DEAD_LETTERS)
+    dead = harness.collect(letters.map(lambda d: (d.operator, d.uid, d.element, d.source, d.position)))
+    harness.push_all([4, 3, 2, 1])
+    assert dead == [("mail", "m", 3, "numbers", 1), ("mail", "m", 1, "numbers", 3)]
+    assert (tmp_path / "took").read_text() == "2 1 "
+    assert harness.dead_letters() == {"m": 2}
+
+
+def test_a_sink_that_writes_whole_batches_cannot_put_elements_aside(tmp_path: Path) -> None:
+    stream = ps.StreamExecutionEnvironment().from_source(PushSource())
+    with pytest.raises(UnsupportedOperation, match=r"DEAD_LETTERS_OF_SINK.*JsonLinesSink"):
+        stream.sink_to(JsonLinesSink(tmp_path), on_error="dead_letter")
+
+
+def test_a_sink_without_the_keyword_has_no_letters() -> None:
+    sink = ps.StreamExecutionEnvironment().from_source(PushSource()).add_sink(half)
+    with pytest.raises(PlanError, match="NO_DEAD_LETTERS"):
+        sink.get_side_output(ps.DEAD_LETTERS)
+
+
+# -- keys of connected streams, rolling aggregates
+
+
+class Both(ps.KeyedCoProcessFunction):
+    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield 1, value
+
+    def process_element2(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield 2, value
+
+
+def test_keys_of_connected_streams_are_put_aside_on_each_side() -> None:
+    env = ps.StreamExecutionEnvironment()
+    left, right = env.from_source(PushSource(), source_name="l"), env.from_source(PushSource(), source_name="r")
+    both = left.connect(right).key_by(half, half, on_error="dead_letter")
+    harness = Harness(env)
+    out = harness.collect(both.process(Both()))
+    dead = [harness.collect(s.get_side_output(ps.DEAD_LETTERS)) for s in (both.stream1, both.stream2)]
+    harness.push_all([2, 3], source="l")
+    harness.push_all([4, 5], source="r")
+    assert sorted(out) == [(1, 2), (2, 4)]
+    assert [[d.element for d in side] for side in dead] == [[3], [5]]
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "expected"),
+    [
+        ("sum", [("a", 5), ("a", 6)]),
+        ("min", [("a", 5), ("a", 1)]),
+        ("max", [("a", 5), ("a", 5)]),
+        ("min_by", [("a", 5), ("a", 1)]),
+        ("max_by", [("a", 5), ("a", 5)]),
+    ],
+)
+def test_rolling_aggregates_put_elements_aside(aggregate: str, expected: list[tuple[str, int]]) -> None:
+    env = ps.StreamExecutionEnvironment()
+    keyed = env.from_source(PushSource()).key_by(lambda v: v[0])
+    harness, out, dead = looked_at(env, getattr(keyed, aggregate)(1, on_error="dead_letter"))
+    harness.push_all([("a", 5), ("a", "x"), ("a", 1)])
+    assert out == expected
+    assert [(d.element, d.error, d.key) for d in dead] == [(("a", "x"), "TypeError", "a")]
+
+
+# -- elements that do not fit their declared type
+
+
+class Mixed(ps.ProcessFunction):
+    TEXT = ps.OutputTag("text", ps.Types.STRING())
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield self.TEXT, value if value == 6 else str(value)
+        yield value
+
+
+class KeyedMixed(ps.KeyedProcessFunction):
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", int))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        self.count.update((self.count.value() or 0) + 1)
+        yield value if isinstance(value, str) else self.count.value()
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda s: s.map(lambda v: v, ps.Types.INT(), on_error="dead_letter"), [1, 3, 6]),
+        (lambda s: s.flat_map(lambda v: [0, v], ps.Types.INT(), on_error="dead_letter"), [0, 1, 0, 3, 0, 6]),
+        (lambda s: s.process(Mixed(), ps.Types.INT(), on_error="dead_letter"), [1, 3]),
+        (lambda s: s.key_by(lambda v: 0).map(lambda v: v, ps.Types.INT(), on_error="dead_letter"), [1, 3, 6]),
+        (lambda s: s.key_by(lambda v: 0).process(KeyedMixed(), ps.Types.INT(), on_error="dead_letter"), [1, 2, 3]),
+    ],
+    ids=["map", "flat_map", "process", "keyed map", "keyed process"],
+)
+def test_elements_that_do_not_fit_their_declared_type_are_put_aside(build: Any, expected: list[int]) -> None:
+    env = ps.StreamExecutionEnvironment()
+    harness, out, dead = looked_at(env, build(env.from_source(PushSource())).name("typed"))
+    harness.push_all([1, "two", 3, 6])
+    assert out == expected  # what the call did to state is undone: the third call counts two
+    assert (dead[0].element, dead[0].error) == ("two", "ElementError")
+    assert "'typed'" in dead[0].message
+    assert "element 'two'" in dead[0].message
+    assert len(dead) == (2 if expected == [1, 3] else 1)  # a side output has a type as well
+
+
+def test_a_key_that_does_not_fit_the_key_type_is_put_aside() -> None:
+    env = ps.StreamExecutionEnvironment()
+    keyed = env.from_source(PushSource()).key_by(lambda v: v, ps.Types.INT(), on_error="dead_letter")
+    harness, out, dead = looked_at(env, keyed)
+    harness.push_all([1, "two", None, 2**40])
+    assert out == [1]
+    assert [(d.element, d.error) for d in dead] == [(e, "KeyError_") for e in ("two", None, 2**40)]
 
 
 def test_without_the_keyword_the_job_fails() -> None:

@@ -68,6 +68,49 @@ def test_a_batch_that_runs_again_gives_each_letter_once(spark: SparkSession, tmp
     assert {uid: sum(c.get(uid, 0) for c in counts) for uid in ("parse", "sums")} == {"parse": 2, "sums": 2}
 
 
+class Steps(ps.WatermarkGenerator):
+    """Keeps state, so it runs by split behind an exchange; refuses what is no number."""
+
+    def __init__(self) -> None:
+        self.highest = 0
+
+    def on_event(self, event: str, event_timestamp: int, output: ps.WatermarkOutput) -> None:
+        self.highest = max(self.highest, int(event))
+        output.emit_watermark(self.highest)
+
+    def on_periodic_emit(self, output: ps.WatermarkOutput) -> None:
+        pass
+
+
+def refuse_two(number: int) -> None:
+    if number == 2:
+        raise OSError("no room for 2")
+
+
+def test_generators_types_keys_and_sinks_put_elements_aside(spark: SparkSession, tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    texts = env.from_source(ScriptedSource([Step({"s": ["1", "x", "2"]}), Step({"s": ["3", "y", "4.5", "6"]})]))
+    strategy = ps.WatermarkStrategy.for_generator(Steps)
+    timed = texts.assign_timestamps_and_watermarks(strategy, on_error="dead_letter").name("clock").uid("clock")
+    whole = timed.map(lambda t: None if t == "6" else int(t), ps.Types.INT(), on_error="dead_letter").uid("whole")
+    keyed = whole.key_by(lambda n: n if n < 3 else str(n), ps.Types.INT(), on_error="dead_letter")
+    sums = keyed.sum(0, on_error="dead_letter")
+    sink = sums.add_sink(refuse_two, on_error="dead_letter").name("mail").uid("mail")
+    letters = [s.get_side_output(ps.DEAD_LETTERS) for s in (timed, whole, keyed, sink)]
+    dead = letters[0].union(*letters[1:])
+    dead.map(lambda d: [d.operator, d.element, d.error]).sink_to(JsonLinesSink(tmp_path / "dead"))
+    result = env.execute()
+    assert lines_of(tmp_path / "dead") == [
+        '["clock","4.5","ValueError"]',
+        '["clock","x","ValueError"]',
+        '["clock","y","ValueError"]',
+        '["key_by",3,"KeyError_"]',
+        '["mail",2,"OSError"]',
+        '["map","6","ElementError"]',
+    ]
+    assert sum(report["dead"].get("mail", 0) for report in result.batches) == 1
+
+
 def test_letters_that_nobody_reads_are_counted_and_warned_of(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.warns(UnreadDeadLetters, match="nobody reads them") as told:
         result = build(tmp_path, read=False).execute()

@@ -234,3 +234,41 @@ def test_a_class_that_holds_itself_is_not_taken_apart() -> None:
     tree = Tree(1, [Tree(2, [])])
     assert Types.of(Tree).convert(tree) is tree
     assert not Types.of(Tree).fits([tree])
+
+
+UTC_PLUS_2 = datetime.timezone(datetime.timedelta(hours=2))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "internal"),
+    [
+        (Types.INT(), 5, 5),
+        (Types.LIST(Types.SQL_DATE()), [datetime.date(1970, 1, 2)], [datetime.date(1970, 1, 2)]),
+        (Types.SQL_DATE(), datetime.date(1970, 1, 3), 2),
+        (Types.SQL_TIME(), datetime.time(1, 0, 0, 7), 3_600_000_007),
+        (Types.SQL_TIMESTAMP(), datetime.datetime(1970, 1, 2, microsecond=5), 86_400_000_005),
+        (Types.INSTANT(), Instant.of_epoch_milli(7), 7000),
+        (Types.SQL_DATE(), None, None),
+    ],
+)
+def test_internal_forms_go_there_and_back(kind: TypeInformation, value: Any, internal: Any) -> None:
+    assert kind.to_internal_type(value) == internal
+    assert kind.from_internal_type(internal) == value
+    assert kind.need_conversion() == (internal != value or value is None)
+
+
+def test_internal_forms_of_what_has_fields() -> None:
+    fields = [Types.SQL_DATE(), Types.STRING()]
+    row = Row(datetime.date(1970, 1, 3), "a")
+    row.set_row_kind(RowKind.DELETE)
+    assert Types.ROW(fields).to_internal_type(row) == (RowKind.DELETE.value, 2, "a")
+    assert Types.TUPLE(fields).to_internal_type((datetime.date(1970, 1, 3), "a")) == (2, "a")
+    assert Types.TUPLE(fields).from_internal_type((2, "a")) == (2, "a")  # as PyFlink: a tuple is taken as it is
+    assert Types.TUPLE(fields).from_internal_type({2: None, "a": None}) == (datetime.date(1970, 1, 3), "a")
+    assert Types.ROW(fields).need_conversion()
+
+
+def test_internal_times_are_those_of_utc() -> None:
+    noon = datetime.datetime(1970, 1, 1, 12, tzinfo=UTC_PLUS_2)
+    assert Types.SQL_TIMESTAMP().to_internal_type(noon) == 10 * 3_600_000_000
+    assert Types.SQL_TIME().to_internal_type(noon.timetz()) == 10 * 3_600_000_000

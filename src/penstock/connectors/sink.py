@@ -39,6 +39,7 @@ class Sink:
     wants_tags = False  # get each element's place in the order, to sort what is shown to people
     wants_timestamps = False  # get each element's timestamp
     wants_values = True  # False: elements are counted where they are, and go nowhere
+    called_in_chain: Any = None  # a function that takes the elements where they are, so that it can refuse some
 
     def writer(self, task: WriteTask) -> SinkWriter:
         raise NotImplementedError

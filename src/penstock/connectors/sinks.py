@@ -117,6 +117,12 @@ class CallableSink(Sink):
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
 
+    def in_chain(self) -> CallableSink:
+        """The same, called before the batch is written, so that elements on which it raises can be put aside."""
+        sink = CallableSink(self._function)
+        sink.called_in_chain, sink.wants_values = self._function, False
+        return sink
+
     def writer(self, task: WriteTask) -> SinkWriter:
         return _CallableWriter(self._function)
 

@@ -43,10 +43,13 @@ class ConnectedStreams(Generic[T, U]):
         key_selector1: Callable[[T], K] | KeySelector[T, K],
         key_selector2: Callable[[U], K] | KeySelector[U, K],
         key_type: Any = None,
+        *,
+        on_error: OnError = "fail",
     ) -> ConnectedStreams[T, U]:
-        """The same streams by key."""
+        """The same streams by key. Dead letters are side outputs of `stream1` and `stream2` of what this gives back."""
         return ConnectedStreams(
-            self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
+            self.stream1.key_by(key_selector1, key_type, on_error=on_error),
+            self.stream2.key_by(key_selector2, key_type, on_error=on_error),
         )
 
     def map(

@@ -12,7 +12,7 @@ from penstock.datastream.broadcast_stream import BroadcastStream
 from penstock.datastream.checked_function import check_function
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.fields import Projection
-from penstock.datastream.on_error import OnError, check_on_error, check_side_output
+from penstock.datastream.on_error import OnError, check_on_error, check_side_output, sink_with
 from penstock.datastream.operator_settings import OperatorSettings
 from penstock.datastream.sink import DataStreamSink
 from penstock.errors import PlanError, UnsupportedOperation
@@ -38,7 +38,7 @@ from penstock.plan.nodes import (
 )
 from penstock.state import MapStateDescriptor
 from penstock.time import WatermarkStrategy
-from penstock.types import TypeInformation, Types
+from penstock.types import TypeInformation, Types, type_information
 
 if TYPE_CHECKING:
     from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
@@ -167,13 +167,13 @@ class DataStream(OperatorSettings, Generic[T]):
     def key_by(
         self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: Any = None, *, on_error: OnError = "fail"
     ) -> KeyedStream[T, K]:
-        """The same elements, those of one key in one place."""
+        """The same elements, those of one key in one place; with a key type, keys are converted to it and checked."""
         from penstock.datastream.keyed_stream import KeyedStream
 
         check_function("key_by", key_selector, KeySelector, or_callable=True)
-        return KeyedStream(
-            self, self._add(PartitionNode, "key_by", kind="key", selector=key_selector, on_error=on_error)
-        )
+        declared = None if key_type is None else type_information(key_type)
+        fields = {"key_type": declared if declared is not None and declared.declared else None, "on_error": on_error}
+        return KeyedStream(self, self._add(PartitionNode, "key_by", kind="key", selector=key_selector, **fields))
 
     def _partition(self, kind: str, **fields: Any) -> DataStream[T]:
         return DataStream(self._env, self._add(PartitionNode, kind, kind=kind, **fields))
@@ -280,14 +280,15 @@ class DataStream(OperatorSettings, Generic[T]):
 
     # -- sinks
 
-    def sink_to(self, sink: Sink) -> DataStreamSink:
+    def sink_to(self, sink: Sink, *, on_error: OnError = "fail") -> DataStreamSink:
         """Writes the elements to a sink."""
-        return DataStreamSink(self._env, self._add(SinkNode, "sink", sink=sink))
+        fields = {"sink": sink_with(sink, on_error), "on_error": on_error}
+        return DataStreamSink(self._env, self._add(SinkNode, "sink", **fields))
 
-    def add_sink(self, sink_func: Callable[[T], Any]) -> DataStreamSink:
+    def add_sink(self, sink_func: Callable[[T], Any], *, on_error: OnError = "fail") -> DataStreamSink:
         """Calls a function with each element; at least once."""
         check_function("add_sink", sink_func, or_callable=True)
-        return self.sink_to(CallableSink(sink_func))
+        return self.sink_to(CallableSink(sink_func), on_error=on_error)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Prints the elements."""

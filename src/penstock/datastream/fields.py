@@ -13,6 +13,8 @@ import msgspec
 
 from penstock.errors import PlanError
 from penstock.functions import ReduceFunction
+from penstock.types import PythonTypeInfo, TupleTypeInfo, TypeInformation
+from penstock.types.fields import FieldsTypeInfo
 
 Take = Callable[[Any], Any]
 Put = Callable[[Any, Any], Any]
@@ -35,6 +37,19 @@ class Projection:
 
     def __call__(self, value: Any) -> tuple[Any, ...]:
         return tuple([value[i] for i in self._indexes])
+
+    def output_type_of(self, input_type: TypeInformation | None) -> TypeInformation | None:
+        """The type of what comes out of elements of a type; None where that has no known fields."""
+        shape = input_type.shape if isinstance(input_type, PythonTypeInfo) else input_type
+        if not isinstance(shape, FieldsTypeInfo):
+            return None
+        fields = shape.get_field_types()
+        if max(self._indexes) >= len(fields):
+            raise PlanError(
+                "FIELD_POSITION",
+                f"project{self._indexes} was asked of a stream of {shape.name}, which has the fields 0 to {len(fields) - 1}.",
+            )
+        return TupleTypeInfo([fields[i] for i in self._indexes])
 
 
 class AccumulateType(Enum):

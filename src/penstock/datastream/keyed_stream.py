@@ -85,28 +85,28 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         check_function("reduce", func, ReduceFunction, or_callable=True)
         return self._operator("reduce", keyed_reduce(func), on_error=on_error)
 
-    def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
+    def sum(self, position_to_sum: int | str = 0, *, on_error: OnError = "fail") -> DataStream[T]:
         """The first element of the key, with the sum of a field so far."""
-        return self._aggregate(FieldAccumulateType.SUM, position_to_sum)
+        return self._aggregate(FieldAccumulateType.SUM, position_to_sum, on_error)
 
-    def min(self, position_to_min: int | str = 0) -> DataStream[T]:
+    def min(self, position_to_min: int | str = 0, *, on_error: OnError = "fail") -> DataStream[T]:
         """The first element of the key, with the least value of a field so far."""
-        return self._aggregate(FieldAccumulateType.MIN, position_to_min)
+        return self._aggregate(FieldAccumulateType.MIN, position_to_min, on_error)
 
-    def max(self, position_to_max: int | str = 0) -> DataStream[T]:
+    def max(self, position_to_max: int | str = 0, *, on_error: OnError = "fail") -> DataStream[T]:
         """The first element of the key, with the greatest value of a field so far."""
-        return self._aggregate(FieldAccumulateType.MAX, position_to_max)
+        return self._aggregate(FieldAccumulateType.MAX, position_to_max, on_error)
 
-    def min_by(self, position_to_min_by: int | str = 0) -> DataStream[T]:
+    def min_by(self, position_to_min_by: int | str = 0, *, on_error: OnError = "fail") -> DataStream[T]:
         """The element of the key with the least value of a field so far; the first one of several."""
-        return self._aggregate(FieldAccumulateType.MIN_BY, position_to_min_by)
+        return self._aggregate(FieldAccumulateType.MIN_BY, position_to_min_by, on_error)
 
-    def max_by(self, position_to_max_by: int | str = 0) -> DataStream[T]:
+    def max_by(self, position_to_max_by: int | str = 0, *, on_error: OnError = "fail") -> DataStream[T]:
         """The element of the key with the greatest value of a field so far; the first one of several."""
-        return self._aggregate(FieldAccumulateType.MAX_BY, position_to_max_by)
+        return self._aggregate(FieldAccumulateType.MAX_BY, position_to_max_by, on_error)
 
-    def _aggregate(self, kind: FieldAccumulateType, position: int | str) -> DataStream[T]:
-        return self._operator(kind.name.lower(), keyed_reduce(FieldAggregate(kind, position)))
+    def _aggregate(self, kind: FieldAccumulateType, position: int | str, on_error: OnError) -> DataStream[T]:
+        return self._operator(kind.name.lower(), keyed_reduce(FieldAggregate(kind, position)), on_error=on_error)
 
     # -- windows, and operators of other modules
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from penstock.errors import PlanError
+from penstock.connectors.sink import Sink
+from penstock.connectors.sinks import CallableSink
+from penstock.errors import PlanError, UnsupportedOperation
 from penstock.functions import DEAD_LETTERS, OutputTag
 from penstock.plan.nodes import Node
 
@@ -28,3 +30,17 @@ def check_side_output(node: Node, tag: OutputTag[Any]) -> None:
             f"The dead letters of operator '{node.name}' were asked for, and it makes none: an error in it fails the job. "
             'Give the call that made it on_error="dead_letter".',
         )
+
+
+def sink_with(sink: Sink, on_error: OnError) -> Sink:
+    """The sink, as one that can put elements aside if that is asked for."""
+    if on_error != "dead_letter":
+        return sink
+    if not isinstance(sink, CallableSink):
+        raise UnsupportedOperation(
+            "DEAD_LETTERS_OF_SINK",
+            f'sink_to() got on_error="dead_letter" with a {type(sink).__name__}, which writes a batch as a whole when all '
+            "else is done: no element can be put aside then. Check the elements in a map with on_error before it; add_sink "
+            "calls a function element by element and can put them aside.",
+        )
+    return sink.in_chain()

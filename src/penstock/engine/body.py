@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 
 from penstock.engine.arrow import ArrowPacker, unpack_arrow
+from penstock.errors import ElementError
+from penstock.runtime.failure import shortened
 
 _PLAIN, _TUPLES, _STRUCTS, _ARROW = 0, 1, 2, 3
 _LEAST = 16
@@ -44,6 +46,22 @@ def pack_body(keys: list[Any] | None, values: list[Any], packer: ArrowPacker | N
                 columns = [list(map(attrgetter(f), values)) for f in fields]
                 return pickle.dumps((_STRUCTS, keys, (kind, columns)), 5)
     return pickle.dumps((_PLAIN, keys, values), 5)
+
+
+def unpicklable_element(to: str, values: list[Any], error: Exception) -> ElementError:
+    """The error of elements that cannot be packed: names the first of them."""
+    found: Any = values
+    for value in values:
+        try:
+            pickle.dumps(value, 5)
+        except Exception as its_own:
+            found, error = value, its_own
+            break
+    return ElementError(
+        "ELEMENT_NOT_PICKLABLE",
+        f"Element {shortened(found)} on its way to '{to}' is a {type(found).__name__} and cannot be pickled: {error}. Elements "
+        "travel between processes: emit plain values or objects of classes that stand at the top of a module.",
+    )
 
 
 def unpack_body(body: bytes) -> tuple[list[Any] | None, list[Any]]:

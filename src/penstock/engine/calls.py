@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from penstock.engine.flow import Flow
 from penstock.engine.steps import TransformStep
 from penstock.functions import Function, OutputTag
+from penstock.runtime.fitting import fitting
 from penstock.runtime.records import column
+from penstock.types.check import checked
 
 _METHODS = {
     "map": ("map", "map1", "map2"),
@@ -27,8 +30,18 @@ def callable_of(step: TransformStep) -> Callable[..., Any]:
     return getattr(function, alone) if hasattr(function, alone) else getattr(function, both[step.input])  # type: ignore[no-any-return]
 
 
-def results_of(kind: str, call: Callable[..., Any]) -> Callable[[Any, Any], list[Any]]:
-    """A call that gives all that it emits at once: from an element and a ctx."""
+def results_of(step: TransformStep, call: Callable[..., Any]) -> Callable[[Any, Any], list[Any]]:
+    """A call that gives all that it emits at once, as what was declared: from an element and a ctx."""
+    results, says = _results_of(step.kind, call), step.declared
+    if says is None:
+        return results
+    if step.kind == "map":
+        return lambda value, ctx: checked(says.name, says.line, says.type_info, results(value, ctx))
+    fit = partial(fitting, says.name, says.line, says.type_info)
+    return lambda value, ctx: fit(results(value, ctx))
+
+
+def _results_of(kind: str, call: Callable[..., Any]) -> Callable[[Any, Any], list[Any]]:
     if kind == "map":
         return lambda value, _: [call(value)]
     if kind == "filter":

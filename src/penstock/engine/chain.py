@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from penstock.engine.arrow import ArrowPacker, arrow_packer
-from penstock.engine.body import pack_body
+from penstock.engine.aside import Aside, known_of
+from penstock.engine.body import pack_body, unpicklable_element
 from penstock.engine.calls import callable_of, results_of, without_sides
 from penstock.engine.chain_context import ChainContext
 from penstock.engine.flow import Flow
 from penstock.engine.frames import SINKS, Bundles, Output, Rows, pack_tags
 from penstock.engine.logs import RUNNING
-from penstock.engine.marks import assigned_timestamps, checked_timestamp
+from penstock.engine.marks import assigned_timestamps
 from penstock.engine.place import ChunkName, Place
 from penstock.engine.routing import Router
 from penstock.engine.steps import CheckStep, SendStep, SinkStep, Step, TransformStep, WatermarkStep, all_steps
 from penstock.functions import DEAD_LETTERS, Function
 from penstock.runtime.call_site import CallSite, Locate
-from penstock.runtime.records import Column, column
-from penstock.time import NO_TIMESTAMP
+from penstock.runtime.records import Column
 from penstock.types.check import checked
 
 _DEAD = DEAD_LETTERS.tag_id
-WatermarkHook = Callable[[WatermarkStep, Flow, Column], Flow]  # step, elements, their timestamps
+WatermarkHook = Callable[[WatermarkStep, Flow, Column, Aside], Flow]  # step, elements, their timestamps, those refused
 
 
 class ChainRunner:
@@ -59,6 +59,8 @@ class ChainRunner:
             elif isinstance(step, SendStep):
                 router = self._routers[id(step)] = Router(step, self._place.max_parallelism)
                 self._sites[id(step)] = router.site
+            elif isinstance(step, SinkStep) and step.function is not None:
+                self._sites[id(step)] = CallSite(step.name, step.uid, step.function, "Sink")
             if isinstance(step, (SendStep, SinkStep)):
                 known = step.element_type
                 self._packers[id(step)] = None if known is None else arrow_packer(known.type_info, known.certain)
@@ -76,7 +78,9 @@ class ChainRunner:
     def dead_letters(self) -> Iterator[tuple[str, int, int]]:
         """Dead letters since last asked: each step's uid, how many it made, how many of them nobody reads."""
         for step in all_steps(self._steps):
-            if isinstance(step, (SinkStep, CheckStep)) or (isinstance(step, SendStep) and not step.tells):
+            if isinstance(step, CheckStep) or (isinstance(step, SendStep) and not step.tells):
+                continue
+            if isinstance(step, SinkStep) and step.function is None:
                 continue
             if made := self._sites[id(step)].letters_since_last_batch():
                 yield step.uid, made, 0 if _DEAD in step.side else made
@@ -88,23 +92,22 @@ class ChainRunner:
     def _run(self, step: Step, flow: Flow, chunk: ChunkName, out: Bundles) -> None:
         if not flow.values and not isinstance(step, (WatermarkStep, CheckStep)):
             return
-        if isinstance(step, SinkStep):
-            self._to_sink(step, flow, out)
-            return
         if isinstance(step, CheckStep):
-            values = checked(step.name, step.line, step.declared, flow.values)
+            says = step.declared
+            values = checked(says.name, says.line, says.type_info, flow.values)
             if values is not flow.values:
                 flow = Flow(values, flow.base, flow.at)
             for behind in step.next:
                 self._run(behind, flow, chunk, out)
             return
         sides: dict[str, Flow] = {}
-        if isinstance(step, SendStep):
-            if (dead := self._send(step, flow, chunk, out)) is not None:
-                sides[_DEAD] = dead
+        dead: Iterable[Flow] = ()
+        if isinstance(step, SinkStep):
+            dead = self._to_sink(step, flow, out)
+        elif isinstance(step, SendStep):
+            dead = self._send(step, flow, chunk, out)
         elif isinstance(step, WatermarkStep):
-            flow, timestamps, sides = self._assign(step, flow)
-            flow = self._watermarks(step, flow, timestamps)
+            flow, dead = self._timed(step, flow)
             for behind in step.next:
                 self._run(behind, flow, chunk, out)
         else:
@@ -113,7 +116,7 @@ class ChainRunner:
             self._count(step.uid, entered, len(flow.values) + sum(len(side.values) for side in sides.values()))
             for behind in step.next:
                 self._run(behind, flow, chunk, out)
-        for tag, side in sides.items():
+        for tag, side in (*sides.items(), *((_DEAD, letters) for letters in dead)):
             for behind in step.side.get(tag, ()):
                 self._run(behind, side, chunk, out)
 
@@ -152,61 +155,46 @@ class ChainRunner:
                         picked.append(i)
         except Exception as error:
             at = len(flow.values) - operator.length_hint(rest) - 1
-            raise self._sites[id(step)].error(error, **_known(flow, at)) from error
+            raise self._sites[id(step)].error(error, **known_of(flow, at)) from error
         return without_sides(flow, values, picked)
 
     def _guarded(self, step: TransformStep, flow: Flow) -> tuple[Flow, dict[str, Flow]]:
         """Element by element: what a call that raises has emitted is dropped, and the element becomes a dead letter."""
-        site, results = self._sites[id(step)], results_of(step.kind, self._calls[id(step)])
+        results = results_of(step, self._calls[id(step)])
         RUNNING.operator = step.name
-        context = ChainContext(flow)
+        context, aside = ChainContext(flow), Aside(self._sites[id(step)], flow, True)
         values: list[Any] = []
         picked: list[int] = []
-        letters, dead = [], []
         for i, v in enumerate(flow.values):
             context.index = i
             try:
                 emitted = results(v, context)
             except Exception as error:
-                letters.append(site.letter(error, **_known(flow, i)))
-                dead.append(i)
+                aside.refuse(error, i)
                 continue
             values += emitted
             picked += [i] * len(emitted)
         tagging = step.kind in ("flat_map", "process")
         main, sides = without_sides(flow, values, picked) if tagging else (flow.derive(values, picked), {})
-        if letters:
-            sides[_DEAD] = flow.derive(letters, dead)
+        for dead in aside.letters():
+            sides[_DEAD] = dead
         return main, sides
 
-    def _assign(self, step: WatermarkStep, flow: Flow) -> tuple[Flow, Column, dict[str, Flow]]:
-        """The event time of each element: by the strategy's assigner, else what it had."""
-        before, assign = flow.timestamps(), step.strategy.timestamp_of()
-        if assign is None:
-            return flow, before, {}
-        site, values = self._sites[id(step)], flow.values
-        if not step.guarded:
-            return (
-                flow,
-                assigned_timestamps(assign, values, before, lambda e, at: site.error(e, **_known(flow, at))),
-                {},
-            )
-        stamps, picked, letters, dead = [], [], [], []
-        for at, (value, stamp) in enumerate(zip(values, before.tolist(), strict=True)):
-            try:
-                stamps.append(checked_timestamp(assign(value, stamp)))
-                picked.append(at)
-            except Exception as error:
-                letters.append(site.letter(error, **_known(flow, at)))
-                dead.append(at)
-        if not letters:
-            return flow, column(stamps), {}
-        return flow.derive([values[i] for i in picked], picked), column(stamps), {_DEAD: flow.derive(letters, dead)}
+    def _timed(self, step: WatermarkStep, flow: Flow) -> tuple[Flow, list[Flow]]:
+        """Elements with the timestamps and watermarks of a strategy, and the dead letters of the others."""
+        site, assign = self._sites[id(step)], step.strategy.timestamp_of()
+        unstamped, timestamps = Aside(site, flow, step.guarded), flow.timestamps()
+        if assign is not None:
+            timestamps = assigned_timestamps(assign, flow.values, timestamps, unstamped)
+            flow = unstamped.without(flow)
+        unmarked = Aside(site, flow, step.guarded)
+        marked = self._watermarks(step, flow, timestamps, unmarked)
+        return unmarked.without(marked), [*unstamped.letters(), *unmarked.letters()]
 
-    def _send(self, step: SendStep, flow: Flow, chunk: ChunkName, out: Bundles) -> Flow | None:
+    def _send(self, step: SendStep, flow: Flow, chunk: ChunkName, out: Bundles) -> Iterable[Flow]:
         """Packs elements for the operator that reads them; gives dead letters of those without a place to go."""
-        flow, keys, slots, dead = self._routers[id(step)].route(flow, chunk, self._place)
-        values = flow.values
+        flow, keys, slots, refused = self._routers[id(step)].route(flow, chunk, self._place)
+        values, dead = flow.values, () if refused is None else (refused,)
         if not values:
             return dead
         timestamps = flow.timestamps()
@@ -226,7 +214,7 @@ class ChainRunner:
                 if from_source
                 else pack_tags(some_tags)
             )
-            body = pack_body(some_keys, some, packer)
+            body = self._packed(step, flow, some_keys, some, packer)
             frame = Rows(
                 step.operator,
                 step.input,
@@ -241,19 +229,35 @@ class ChainRunner:
             out.add(step.level, slot, frame, len(body) + 24 * len(some))
         return dead
 
-    def _to_sink(self, step: SinkStep, flow: Flow, out: Bundles) -> None:
+    @staticmethod
+    def _packed(
+        step: SendStep | SinkStep, flow: Flow, keys: list[Any] | None, values: list[Any], packer: ArrowPacker | None
+    ) -> bytes:
+        try:
+            return pack_body(keys, values, packer)
+        except Exception as error:
+            raise unpicklable_element(step.name, flow.values, error) from error
+
+    def _to_sink(self, step: SinkStep, flow: Flow, out: Bundles) -> Iterable[Flow]:
+        """Packs elements for a sink; gives dead letters of those that a function refused."""
+        refused: Iterable[Flow] = ()
+        if step.function is not None:
+            flow, refused = self._call_sink(step, flow)
         tags = pack_tags(flow.tags().on_branch(step.branch)) if step.wants_tags else b""
-        body = pack_body(None, flow.values, self._packers[id(step)])
+        body = b""
+        if step.function is None:
+            body = self._packed(step, flow, None, flow.values, self._packers[id(step)])
         timestamps = flow.timestamps().tobytes() if step.wants_timestamps else b""
         frame = Output(step.sink, self._place.slot, len(flow.values), timestamps, tags, body)
         out.add(SINKS, self._place.slot, frame, len(body))
+        return refused
 
-
-def _known(flow: Flow, at: int) -> dict[str, Any]:
-    """What is known of an element on which a function raised."""
-    origin = flow.origin(at)
-    return {
-        "element": flow.values[at],
-        "origin": origin,
-        "timestamp": NO_TIMESTAMP if origin is None else int(flow.base.timestamps[origin[1]]),
-    }
+    def _call_sink(self, step: SinkStep, flow: Flow) -> tuple[Flow, Iterable[Flow]]:
+        call, aside = step.function, Aside(self._sites[id(step)], flow, True)
+        RUNNING.operator = step.name
+        for i, v in enumerate(flow.values):
+            try:
+                call(v)
+            except Exception as error:
+                aside.refuse(error, i)
+        return aside.without(flow), aside.letters()

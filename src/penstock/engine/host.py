@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from penstock.engine import materials
+from penstock.engine.aside import Aside
 from penstock.engine.calls import split_side_outputs
 from penstock.engine.clocks import WHOLE, BatchClock, SlotClocks
 from penstock.engine.flow import Base, Flow
@@ -25,7 +26,7 @@ from penstock.engine.frames import (
     unpack_rows,
 )
 from penstock.engine.logs import RUNNING, take_lines
-from penstock.engine.marks import ChunkMarks, assigned_timestamps
+from penstock.engine.marks import ChunkMarks, assigned_timestamps, made_generator
 from penstock.engine.materials import Materials, MemoryMaterials
 from penstock.engine.place import NO_CHUNK, ChunkName
 from penstock.engine.program import OperatorProgram, Program
@@ -33,9 +34,10 @@ from penstock.engine.reports import add_flows, count_letters
 from penstock.engine.running import RunningOperator
 from penstock.engine.slot_meta import SlotMeta
 from penstock.engine.steps import WatermarkStep
+from penstock.functions import DEAD_LETTERS
 from penstock.runtime.channels import combine
 from penstock.runtime.keys import key_hash
-from penstock.runtime.records import PHASE_ELEMENT, Column, Records, Tags
+from penstock.runtime.records import PHASE_ELEMENT, Column, Records, Tags, column
 from penstock.runtime.slot import Advance, Emissions
 from penstock.runtime.state.backend import Tables
 from penstock.runtime.state.cell import SlotCell
@@ -278,31 +280,36 @@ class LevelHost:
 
     def _generate(self, running: RunningOperator, records: Records, frames: list[Frame]) -> None:
         """A watermark generator with memory: runs split by split, and speaks for the splits to all slots behind it."""
-        strategy, number = running.program.spec.strategy, running.program.own_stream
+        program, site, dead = running.program, running.loop.site, running.sides.get(DEAD_LETTERS.tag_id)
+        strategy, number, guarded = program.spec.strategy, program.own_stream, program.guarded
         kept = running.backend.handle(ValueStateDescriptor("generator"))
         records.arrange(MIN_WATERMARK, MIN_WATERMARK)
+        whole = Base(records.timestamps, lambda: records.tags)
         waiting = sorted({w for f in frames if isinstance(f, Marks) for w in f.waiting})
         keys = records.keys or []
         for split in sorted(set(keys)):
             at = [i for i, key in enumerate(keys) if key == split]
             running.backend.set_key(split)
             marks = ChunkMarks()
-            generator, marks.mark = kept.value() or (strategy.generator(), MIN_WATERMARK)
-            values = [records.values[i] for i in at]
-            timestamps = records.timestamps[at]
+            came = Flow([records.values[i] for i in at], whole, column(at))
+            unstamped, timestamps = Aside(site, came, guarded), came.timestamps()
             if (assign := strategy.timestamp_of()) is not None:
-                told = partial(running.told, records, at)
-                timestamps = assigned_timestamps(assign, values, timestamps, told)
-            before = marks.generated(generator, values, timestamps)
-            positions = records.tags.position[at]
+                timestamps = assigned_timestamps(assign, came.values, timestamps, unstamped)
+            stamped = unstamped.without(came)
+            unmarked = Aside(site, stamped, guarded)
+            generator, marks.mark = kept.value() or (made_generator(strategy, unmarked), MIN_WATERMARK)
+            before, generator = marks.generated(generator, stamped.values, timestamps, unmarked)
             kept.update((generator, marks.mark))
-            base = Base(timestamps, partial(Tags.of_source, before, 0, positions))
-            start = int(positions[0])
-            running.chain.run(Flow(values, base), ChunkName(split, start), self._out)
+            base = Base(timestamps, partial(Tags.of_source, before, 0, stamped.tags().position))
+            start = int(records.tags.position[at[0]])
+            running.chain.run(unmarked.without(Flow(stamped.values, base)), ChunkName(split, start), self._out)
+            if dead is not None:
+                for letters in (*unstamped.letters(), *unmarked.letters()):
+                    dead.run(letters, NO_CHUNK, self._out)
             self._tell(number, Marks(number, split, start, marks.mark, marks.count, marks.explicit, waiting, False))
         running.backend.unset_key()
 
-    def _mid_stream_watermarks(self, step: WatermarkStep, flow: Flow, timestamps: Column) -> Flow:
+    def _mid_stream_watermarks(self, step: WatermarkStep, flow: Flow, timestamps: Column, aside: Aside) -> Flow:
         """A strategy behind an operator: one generator for all slots; records keep the mark before the batch."""
         if step.strategy.kind == "ingestion":
             timestamps = np.full(len(flow.values), flow.base.now, np.int64)
@@ -310,8 +317,7 @@ class LevelHost:
         if step.strategy.kind in ("bounded", "ingestion"):
             marks.bounded(timestamps, step.strategy.delay)
         elif step.strategy.kind == "custom":
-            assert step.strategy.generator is not None
-            marks.generated(step.strategy.generator(), flow.values, timestamps)
+            marks.generated(made_generator(step.strategy, aside), flow.values, timestamps, aside)
         return Flow(flow.values, Base(timestamps, flow.tags().without_watermarks, flow.base.now))
 
     def _tell_mid_streams(self) -> None:

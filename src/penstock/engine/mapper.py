@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from penstock.connectors.source import Chunk
+from penstock.engine.aside import Aside
 from penstock.engine.chain import ChainRunner
 from penstock.engine.flow import Base, Flow
 from penstock.engine.frames import SINKS, Bundle, Bundles, Counted, Marks
 from penstock.engine.logs import RUNNING, take_lines
-from penstock.engine.marks import ChunkMarks
+from penstock.engine.marks import ChunkMarks, made_generator
 from penstock.engine.place import ChunkName, Place
 from penstock.engine.program import Program, SourceProgram
 from penstock.engine.reports import count_letters
@@ -112,7 +113,7 @@ class Mapper:
             "batch": self.batch,
         }
 
-    def _watermarks(self, step: WatermarkStep, flow: Flow, timestamps: Column) -> Flow:
+    def _watermarks(self, step: WatermarkStep, flow: Flow, timestamps: Column, aside: Aside) -> Flow:
         """Gives a flow the timestamps and watermarks of a strategy."""
         strategy = step.strategy
         marks = self._marks_of(step.stream)
@@ -120,9 +121,9 @@ class Mapper:
         if strategy.kind == "bounded":
             watermarks = marks.bounded(timestamps, strategy.delay)
         elif strategy.kind == "custom":
-            assert strategy.generator is not None
-            generator = self._generators.setdefault((step.stream, self._split), strategy.generator())
-            watermarks = marks.generated(generator, flow.values, timestamps)
+            generator = self._generators.get((step.stream, self._split)) or made_generator(strategy, aside)
+            watermarks, generator = marks.generated(generator, flow.values, timestamps, aside)
+            self._generators[step.stream, self._split] = generator
         else:
             watermarks = marks.follow(len(flow.values), [])
         positions, origin = flow.tags().position, self._origin()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from penstock.engine.aside import Aside
 from penstock.errors import TimeError
 from penstock.runtime.records import Column, column
-from penstock.time import MIN_WATERMARK, WatermarkGenerator, WatermarkOutput
+from penstock.time import MIN_WATERMARK, WatermarkGenerator, WatermarkOutput, WatermarkStrategy
 
 _MOST_EXPLICIT = 1000
 
@@ -56,16 +58,41 @@ class ChunkMarks:
         self.mark = int(after[-1])
         return before
 
-    def generated(self, generator: WatermarkGenerator, values: list[Any], timestamps: Column) -> Column:
-        """The watermark before each record, by a generator of the user's."""
+    def generated(
+        self, generator: WatermarkGenerator, values: list[Any], timestamps: Column, aside: Aside
+    ) -> tuple[Column, WatermarkGenerator]:
+        """The watermark before each record, by a generator of the user's; and the generator to go on with.
+
+        A call that raises changes nothing when its record is put aside: the generator is then the copy from before it.
+        """
         self.count += len(values)
         output = _Collected(self)
         before = np.empty(len(values), np.int64)
         for index, (value, timestamp) in enumerate(zip(values, timestamps.tolist(), strict=True)):
             before[index] = self.mark
-            generator.on_event(value, timestamp, output)
-        generator.on_periodic_emit(output)
-        return before
+            kept = (copy.deepcopy(generator), self.mark, len(self.explicit)) if aside.guarded else None
+            try:
+                generator.on_event(value, timestamp, output)
+            except Exception as error:
+                aside.refuse(error, index)
+                assert kept is not None
+                generator, self.mark, explicit = kept
+                del self.explicit[explicit:]
+                self.count -= 1
+        try:
+            generator.on_periodic_emit(output)
+        except Exception as error:
+            raise aside.failure(error) from error
+        return before, generator
+
+
+def made_generator(strategy: WatermarkStrategy, aside: Aside) -> WatermarkGenerator:
+    """A generator for one split."""
+    assert strategy.generator is not None
+    try:
+        return strategy.generator()
+    except Exception as error:
+        raise aside.failure(error) from error
 
 
 class _Collected(WatermarkOutput):
@@ -85,10 +112,10 @@ class _Collected(WatermarkOutput):
         """Idleness is decided by the batch clock (time.md 2.7)."""
 
 
-def assigned_timestamps(
-    assign: Callable[[Any, int], int], values: list[Any], before: Column, told: Callable[[Exception, int], Exception]
-) -> Column:
-    """The event time of each record by the user's assigner; `told` makes the error of a record's index."""
+def assigned_timestamps(assign: Callable[[Any, int], int], values: list[Any], before: Column, aside: Aside) -> Column:
+    """The event time of each record by the user's assigner; without those that are put aside."""
+    if aside.guarded:
+        return _one_by_one(assign, values, before, aside)
     rest: Iterator[Any] = iter(values)
     stamps: list[int] = []
     try:
@@ -97,12 +124,23 @@ def assigned_timestamps(
     except Exception as error:
         if len(stamps) < len(values):
             at = len(values) - operator.length_hint(rest) - 1
-            raise told(error, at) from error
+            aside.refuse(error, at)
     rest = iter(stamps)
     try:
         return column([checked_timestamp(stamp) for stamp in rest])
     except TimeError as error:
-        raise told(error, len(stamps) - operator.length_hint(rest) - 1) from None
+        aside.refuse(error, len(stamps) - operator.length_hint(rest) - 1)
+        raise
+
+
+def _one_by_one(assign: Callable[[Any, int], int], values: list[Any], before: Column, aside: Aside) -> Column:
+    stamps = []
+    for at, (value, stamp) in enumerate(zip(values, before.tolist(), strict=True)):
+        try:
+            stamps.append(checked_timestamp(assign(value, stamp)))
+        except Exception as error:
+            aside.refuse(error, at)
+    return column(stamps)
 
 
 def checked_timestamp(stamp: Any) -> int:

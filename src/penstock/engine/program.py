@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.engine.steps import (
     CheckStep,
+    Declared,
     ElementType,
     SendStep,
     SinkStep,
@@ -70,6 +71,7 @@ class OperatorProgram:
     spec: Any
     parallelism: int
     guarded: bool = False  # elements on which its function raises become dead letters
+    declared: Declared | None = None  # of a guarded operator: what it emits, checked call by call
     streams: list[int] = field(default_factory=list)  # its channels: streams of marks,
     edges: list[int] = field(default_factory=list)  # and operators
     chain: list[Step] = field(default_factory=list)
@@ -176,6 +178,7 @@ class _Builder:
             node.spec,
             node.parallelism or self._graph.parallelism,
             node.on_error == "dead_letter",
+            _declared_call_by_call(node),
         )
 
     def _generated_stream(self, node: OperatorNode) -> int:
@@ -212,17 +215,17 @@ class _Builder:
             for number, upstream in enumerate(consumer.inputs):
                 if upstream == node.id:
                     steps += self._step(consumer, number, stream, root)
-        if steps and node.checked and tag is None:
+        if steps and node.checked and tag is None and _declared_call_by_call(node) is None:
             assert node.output_type is not None
-            return [CheckStep(node.name, node.line, node.output_type, steps)]
+            return [CheckStep(Declared(node.name, node.line, node.output_type), steps)]
         return steps
 
     def _step(self, node: Node, number: int, stream: int, root: OperatorProgram | None) -> list[Step]:
         if isinstance(node, UnionNode):
             return self._behind(node, stream, root)
         if isinstance(node, TransformNode):
-            guarded = node.on_error == "dead_letter"
-            transform = TransformStep(node.uid, node.name, node.kind, node.function, number, guarded)
+            guarded, declared = node.on_error == "dead_letter", _declared_call_by_call(node)
+            transform = TransformStep(node.uid, node.name, node.kind, node.function, number, guarded, declared)
             transform.next = self._behind(node, stream, root)
             transform.side = {t: self._behind(node, stream, root, t) for t in self._tags(node)}
             return [transform]
@@ -238,8 +241,10 @@ class _Builder:
         if isinstance(node, SinkNode):
             sink = node.sink
             to_sink = SinkStep(
-                node.name, self._sinks[node.id], sink.wants_tags, sink.wants_timestamps, sink.wants_values
+                node.uid, node.name, self._sinks[node.id], sink.wants_tags, sink.wants_timestamps, sink.wants_values
             )
+            to_sink.function = sink.called_in_chain
+            to_sink.side = {t: self._behind(node, stream, root, t) for t in self._tags(node)}
             to_sink.element_type = self._element_type(self._graph.by_id[node.inputs[number]])
             return [to_sink]
         raise PlanError("UNKNOWN_NODE", f"Node '{node.name}' of kind {type(node).__name__} cannot stand in a chain.")
@@ -288,6 +293,7 @@ class _Builder:
             node.kind,
             node.selector,
             node.partitioner,
+            node.key_type,
             target.parallelism,
             node.on_error == "dead_letter",
             element_type=self._element_type(node),
@@ -327,6 +333,14 @@ class _Builder:
                     reader.edges.append(root)
                 if root >= 0:
                     operators[root].relay_levels.add(step.level)
+
+
+def _declared_call_by_call(node: Node) -> Declared | None:
+    """What is checked call by call, so that an element whose call gives something else can be put aside."""
+    if node.on_error != "dead_letter" or not node.checked or isinstance(node, SourceNode):
+        return None
+    assert node.output_type is not None
+    return Declared(node.name, node.line, node.output_type)
 
 
 def _is_way(node: Node) -> bool:

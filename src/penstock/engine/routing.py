@@ -16,6 +16,8 @@ from penstock.runtime.call_site import CallSite
 from penstock.runtime.failure import shortened
 from penstock.runtime.keys import encode_key, key_hash
 from penstock.runtime.records import Column, column
+from penstock.types import TypeInformation
+from penstock.types.information import Misfit
 
 _SPREAD = 0x9E3779B97F4A7C15
 
@@ -37,6 +39,7 @@ class Router:
         self._key = _method(step.selector, "get_key")
         self._partition = _method(step.partitioner, "partition")
         self._slots = _SlotTable(step.parallelism, max_parallelism)
+        self._typed = None if step.key_type is None else _converter(step.key_type)
         self.site = CallSite(step.name, step.uid, self._key if step.partition == "key" else self._partition)
 
     def route(self, flow: Flow, chunk: ChunkName, place: Place) -> Routed:
@@ -68,6 +71,9 @@ class Router:
         try:
             keys = [key(v) for v in rest]  # type: ignore[misc]
             rest = iter(keys)
+            if self._typed is not None:
+                keys = [self._typed(k) for k in rest]
+                rest = iter(keys)
             chosen = np.fromiter(map(self._chooser(), rest), np.int64, n)
         except Exception as error:
             at = n - operator.length_hint(rest) - 1
@@ -83,6 +89,8 @@ class Router:
             known: dict[str, Any] = {}
             try:
                 known["key"] = key(value)  # type: ignore[misc]
+                if self._typed is not None:
+                    known["key"] = self._typed(known["key"])
                 chosen.append(choose(known["key"]))
                 keys.append(known["key"])
                 picked.append(at)
@@ -124,6 +132,22 @@ def _of_key(error: Exception, known: dict[str, Any]) -> Exception:
             "Use a tuple for a list, a frozenset for a set, a frozen dataclass for one that is not.",
         )
     return error
+
+
+def _converter(key_type: TypeInformation) -> Callable[[Any], Any]:
+    """Keys as what key_by declared them to be."""
+
+    def typed(key: Any) -> Any:
+        try:
+            return key_type.convert_part(key)  # None is refused where keys are encoded
+        except Misfit as misfit:
+            raise KeyError_(
+                "KEY_MISFIT",
+                f"The keys are declared as {key_type.name}, and key {shortened(key)} does not fit: {misfit}. "
+                "Change the key selector, or the key_type of key_by.",
+            ) from None
+
+    return typed
 
 
 class _SlotTable(dict[Any, int]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from penstock.engine.chain import ChainRunner, WatermarkHook
 from penstock.engine.logs import RUNNING
@@ -14,11 +15,11 @@ from penstock.engine.steps import needs_origins
 from penstock.errors import PenstockError
 from penstock.functions import DEAD_LETTERS
 from penstock.runtime.batch import BatchLoop
-from penstock.runtime.call_site import Locate
+from penstock.runtime.call_site import CallSite, Locate
+from penstock.runtime.fitting import fitting
 from penstock.runtime.guarded import GuardedBatchLoop, GuardedLoop, JournaledTimers
 from penstock.runtime.keys import KeyTable
 from penstock.runtime.operator import OperatorContext
-from penstock.runtime.records import Records
 from penstock.runtime.slot import SlotLoop
 from penstock.runtime.state.backend import StateBackend, Tables
 from penstock.runtime.store import Store
@@ -60,6 +61,11 @@ class RunningOperator:
         self._forgetful = program.guarded and not job.cached
         traced = program.spec.kind == "materialize" or any(map(needs_origins, (program.chain, *program.side.values())))
         self.loop = LOOPS[program.guarded, job.batch](program.name, self.operator, self.context, traced)
+        if program.spec.kind == "generator":  # stands for a watermark step of the user's
+            uid = program.uid.removesuffix("#generator")
+            self.loop.site = CallSite(program.name, uid, program.spec.strategy.timestamp_of())
+        if (says := program.declared) is not None:
+            self.loop.fit = partial(fitting, says.name, says.line, says.type_info)
         self.loop.site.locate = locate
         try:
             self.operator.open(self.context)
@@ -72,10 +78,6 @@ class RunningOperator:
 
     def _table(self, tables: Tables, domain: str) -> bytes:
         return tables.of(self.program.uid, f"__{domain}_timers__", "timers", "timers").number.to_bytes(2, "big")
-
-    def told(self, records: Records, at: list[int], error: Exception, index: int) -> PenstockError:
-        """The error of a function that raised on one of some records."""
-        return self.loop.site.error(error, element=records.values[at[index]], origin=(records.tags, at[index]))
 
     def late_since_last_batch(self) -> int:
         """Late records that the operator dropped and only counted."""

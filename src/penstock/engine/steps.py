@@ -20,6 +20,7 @@ class TransformStep:
     function: Any
     input: int
     guarded: bool = False  # elements on which the function raises become dead letters
+    declared: Declared | None = None  # of a guarded step: what it emits, checked call by call
     next: list[Step] = field(default_factory=list)
     side: dict[str, list[Step]] = field(default_factory=dict)
 
@@ -37,13 +38,20 @@ class WatermarkStep:
     side: dict[str, list[Step]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The type that an operator was declared to give, and where."""
+
+    name: str
+    line: str
+    type_info: TypeInformation
+
+
 @dataclass(slots=True)
 class CheckStep:
     """Elements as what their operator declared them to be."""
 
-    name: str
-    line: str
-    declared: TypeInformation
+    declared: Declared
     next: list[Step] = field(default_factory=list)
 
 
@@ -68,6 +76,7 @@ class SendStep:
     partition: str
     selector: Any
     partitioner: Any
+    key_type: TypeInformation | None
     parallelism: int
     guarded: bool = False
     tells: bool = True  # of several ways from one partitioning one tells of its dead letters
@@ -78,8 +87,9 @@ class SendStep:
 
 @dataclass(slots=True)
 class SinkStep:
-    """The way to a sink."""
+    """The way to a sink. A `function` is called here with each element, which goes no further."""
 
+    uid: str
     name: str
     sink: int
     wants_tags: bool
@@ -87,6 +97,8 @@ class SinkStep:
     wants_values: bool
     branch: int = 0
     element_type: ElementType | None = None
+    function: Any = None
+    side: dict[str, list[Step]] = field(default_factory=dict)
 
 
 Step = TransformStep | WatermarkStep | CheckStep | SendStep | SinkStep
@@ -98,7 +110,7 @@ def all_steps(steps: list[Step]) -> Iterator[Step]:
         yield step
         if isinstance(step, (TransformStep, WatermarkStep, CheckStep)):
             yield from all_steps(step.next)
-        if not isinstance(step, (SinkStep, CheckStep)):
+        if not isinstance(step, CheckStep):
             for behind in step.side.values():
                 yield from all_steps(behind)
 
@@ -107,7 +119,7 @@ def needs_origins(steps: list[Step]) -> bool:
     """Whether anything in a chain asks where an element came from: its timestamp, or its place in the order."""
     return any(
         isinstance(step, (SendStep, WatermarkStep))
-        or (isinstance(step, SinkStep) and (step.wants_tags or step.wants_timestamps))
+        or (isinstance(step, SinkStep) and (step.wants_tags or step.wants_timestamps or step.function is not None))
         or (isinstance(step, TransformStep) and (step.kind == "process" or step.guarded))
         for step in all_steps(steps)
     )

@@ -11,7 +11,7 @@ from typing import Any
 import cloudpickle
 
 from penstock.engine.program import Program
-from penstock.engine.steps import SendStep, Step, TransformStep, WatermarkStep, all_steps
+from penstock.engine.steps import CheckStep, SendStep, Step, TransformStep, WatermarkStep, all_steps
 from penstock.errors import PlanError
 from penstock.runtime.failure import place_of, shortened
 
@@ -57,6 +57,8 @@ def _things(program: Program) -> Iterator[tuple[str, Any]]:
 
 def _of_steps(steps: list[Step]) -> Iterator[tuple[str, Any]]:
     for step in all_steps(steps):
+        if isinstance(step, CheckStep):
+            continue
         owner = f"operator '{step.name}'"
         if isinstance(step, TransformStep):
             yield owner, step.function

@@ -23,6 +23,7 @@ from penstock.functions.function import (
     Function,
     KeySelector,
     MapFunction,
+    NullByteKeySelector,
     Partitioner,
     ReduceFunction,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "KeyedReadOnlyBroadcastContext",
     "KeyedStateStore",
     "MapFunction",
+    "NullByteKeySelector",
     "OnTimerContext",
     "OutputTag",
     "Partitioner",

@@ -88,6 +88,17 @@ class KeySelector(Function, ABC, Generic[IN, SELECTED]):
     def get_key(self, value: IN) -> SELECTED: ...
 
 
+class NullByteKeySelector(KeySelector[Any, int]):
+    """Gives every element the key 0, so that keyed operators take a whole stream.
+
+    >>> NullByteKeySelector().get_key("anything")
+    0
+    """
+
+    def get_key(self, value: Any) -> int:
+        return 0
+
+
 class Partitioner(Function, ABC, Generic[KEY]):
     """Chooses the subtask of a key."""
 

@@ -50,6 +50,8 @@ def _type_of(node: Node, inputs: list[Node]) -> TypeInformation | None:
     if passes_elements_on(node):
         return _common([i.output_type for i in inputs])
     if isinstance(node, TransformNode):
+        if (derived := getattr(node.function, "output_type_of", None)) is not None:
+            return derived(inputs[0].output_type)  # type: ignore[no-any-return]
         return inferred(node.function, _METHODS[node.kind], many=node.kind != "map")
     if isinstance(node, OperatorNode) and isinstance(node.spec, (ProcessSpec, BroadcastSpec)):
         function, method = getattr(node.spec.function, "adapts", (node.spec.function, "process"))

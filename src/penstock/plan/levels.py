@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.errors import UnsupportedOperation
 from penstock.plan.graph import JobGraph
 from penstock.plan.nodes import (
     ExchangeSpec,
@@ -88,12 +87,6 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
         nodes.append(node)
         widths[node.id] = _width(node, graph, widths)
         if isinstance(node, WatermarkNode) and needs_split_host(node):
-            if node.on_error == "dead_letter":
-                raise UnsupportedOperation(
-                    "DEAD_LETTERS_OF_GENERATOR",
-                    f"'{node.name}' ({node.line}) has a watermark generator of its own that keeps state, and such a one cannot "
-                    "put elements aside. Put on_error on a map before it that checks the timestamps.",
-                )
             fresh += 2
             by_split = PartitionNode(
                 id=fresh - 1,
@@ -110,6 +103,7 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
                 inputs=(by_split.id,),
                 spec=GeneratorSpec(node.strategy),
                 output_type=node.output_type,
+                on_error=node.on_error,
             )
             nodes[-1:] = [by_split, host]
             renamed[node.id] = host.id

@@ -58,6 +58,7 @@ class PartitionNode(Node):
     kind: str
     selector: Any = None
     partitioner: Any = None
+    key_type: TypeInformation | None = None  # what keys are converted to and checked as, where it was declared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

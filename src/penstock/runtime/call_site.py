@@ -17,6 +17,7 @@ Locate = Callable[[Tags, int], dict[str, Any]]  # what is known of the source of
 _ABOUT_VALUES = {"ELEMENT_TYPE", "TIMESTAMP_TYPE"} | {
     "KEY_IS_NONE",
     "KEY_IS_NAN",
+    "KEY_MISFIT",
     "KEY_TYPE",
     "KEY_UNHASHABLE",
 }

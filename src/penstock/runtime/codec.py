@@ -38,7 +38,14 @@ class PickleCodec:
     immutable = False
 
     def encode(self, value: Any) -> bytes:
-        return PICKLED + pickle.dumps(value, 5)
+        try:
+            return PICKLED + pickle.dumps(value, 5)
+        except Exception as error:
+            raise StateError(
+                "STATE_NOT_PICKLABLE",
+                f"A {type(value).__name__} was put into it, which cannot be pickled: {error}. Keep plain values or objects of "
+                "classes that stand at the top of a module; open connections, files and locks belong into the function's open().",
+            ) from error
 
     def decode(self, data: bytes) -> Any:
         if data[0] != 0:

@@ -103,6 +103,8 @@ class GuardedLoop(SlotLoop):
             queue.mark()  # type: ignore[attr-defined]
         try:
             emitted = list(call() or ())
+            if self.fit is not None:
+                emitted = self.fit(emitted)
         except Exception as error:
             letter = self.site.letter(error, **known())
             backend.undo()

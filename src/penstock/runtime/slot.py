@@ -111,6 +111,7 @@ class SlotLoop:
         self._context = context
         self._at_end: dict[Any, int] = {}
         self.site = CallSite(name, context.runtime.uid)
+        self.fit: Callable[[list[Any]], list[Any]] | None = None  # of guarded loops: emissions as what was declared
 
     def run(self, records: Records, advance: Advance) -> Emissions:
         """Processing timers, then elements with event timers in between, then the rest of the event timers."""

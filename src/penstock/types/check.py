@@ -26,7 +26,7 @@ def checked(operator: str, line: str, declared: TypeInformation, values: list[An
         "ELEMENT_TYPE",
         f"'{operator}' ({line}) is declared to give {declared.name}, and element "
         f"{text if len(text) <= 200 else text[:200] + '...'} does not fit: {misfit}. "
-        "Change what it gives, or the declared type; nothing of the batch was committed.",
+        "Change what it gives, or the declared type.",
     )
 
 

@@ -26,6 +26,22 @@ class FieldsTypeInfo(TypeInformation):
     def get_arity(self) -> int:
         return len(self.field_types)
 
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        """A tuple of the fields' internal forms; of a row, with its kind's number before them."""
+        return None if obj is None else self._internal(obj)
+
+    def _internal(self, fields: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(t.to_internal_type(f) for t, f in zip(self.field_types, fields, strict=True))
+
+    def from_internal_type(self, obj: Any) -> Any:
+        """A tuple of the fields; a tuple or a list stays as it is, as in PyFlink."""
+        if obj is None or isinstance(obj, (tuple, list)):
+            return obj
+        return tuple(t.from_internal_type(f) for t, f in zip(self.field_types, obj, strict=True))
+
     def label(self, place: int) -> str:
         """How messages name a field."""
         return f"field {place}"
@@ -161,6 +177,10 @@ class RowTypeInfo(FieldsTypeInfo):
                 )
             fields = [None if f is _ABSENT else f for f in fields]
         return make_row(self._names, self.convert_fields(fields, value), kind)
+
+    def _internal(self, fields: Any) -> tuple[Any, ...]:
+        row = self.convert(fields)
+        return row.get_row_kind().value, *super()._internal(row._values)
 
     def _of_row(self, row: Row) -> list[Any]:
         try:

@@ -70,6 +70,31 @@ class TypeInformation:
             return None
         raise Misfit(f"None is no {self.name}; declare a row or a tuple to have fields that may be None")
 
+    # -- PyFlink's other form of a value: what its Java side reads. Nothing here is in that form; programs may ask for it.
+
+    def need_conversion(self) -> bool:
+        """Whether values have another internal form: dates, times, instants, and what has fields."""
+        return False
+
+    def to_internal_type(self, obj: Any) -> Any:
+        """A value in its internal form.
+
+        >>> import datetime
+        >>> from penstock.types import Types
+        >>> Types.SQL_DATE().to_internal_type(datetime.date(1970, 1, 3))
+        2
+        """
+        return obj
+
+    def from_internal_type(self, obj: Any) -> Any:
+        """A value from its internal form.
+
+        >>> from penstock.types import Types
+        >>> Types.SQL_DATE().from_internal_type(2)
+        datetime.date(1970, 1, 3)
+        """
+        return obj
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.name == other.name
 

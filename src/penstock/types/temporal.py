@@ -11,6 +11,7 @@ from penstock.types.basic import BasicType, BasicTypeInfo
 from penstock.types.information import Misfit, TypeInformation, kinds_of, shown
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 class InstantTypeInfo(BasicTypeInfo):
@@ -33,6 +34,16 @@ class InstantTypeInfo(BasicTypeInfo):
             since = value - _EPOCH
             return Instant(since.days * 86_400 + since.seconds, since.microseconds * 1000)
         raise Misfit(f"{shown(value)}, and INSTANT takes an Instant or a datetime with a time zone")
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        """Microseconds since 1970; what is less than a millisecond is lost, as in PyFlink."""
+        return None if obj is None else obj.to_epoch_milli() * 1000
+
+    def from_internal_type(self, obj: Any) -> Any:
+        return None if obj is None else Instant.of_epoch_milli(obj // 1000)
 
 
 class DateTypeInfo(TypeInformation):
@@ -57,6 +68,16 @@ class DateTypeInfo(TypeInformation):
         if isinstance(value, datetime.date):
             return value
         raise Misfit(f"{shown(value)}, and SQL_DATE takes a date")
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        """Days since 1970."""
+        return None if obj is None else obj.toordinal() - _EPOCH.toordinal()
+
+    def from_internal_type(self, obj: Any) -> Any:
+        return None if obj is None else datetime.date.fromordinal(obj + _EPOCH.toordinal())
 
 
 class TimeTypeInfo(TypeInformation):
@@ -84,6 +105,19 @@ class TimeTypeInfo(TypeInformation):
         day = datetime.datetime.combine(datetime.date(2000, 1, 2), value.replace(tzinfo=None))
         return (day - offset).time()
 
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        """Microseconds since midnight."""
+        if obj is None:
+            return None
+        at = self.convert(obj)
+        return ((at.hour * 60 + at.minute) * 60 + at.second) * 1_000_000 + at.microsecond
+
+    def from_internal_type(self, obj: Any) -> Any:
+        return None if obj is None else (datetime.datetime.min + datetime.timedelta(microseconds=obj)).time()
+
 
 class TimestampTypeInfo(TypeInformation):
     """Dates with times, without a time zone, to the microsecond; a datetime with a time zone becomes UTC's.
@@ -106,6 +140,16 @@ class TimestampTypeInfo(TypeInformation):
         if not isinstance(value, datetime.datetime):
             raise Misfit(f"{shown(value)}, and SQL_TIMESTAMP takes a datetime")
         return value if value.tzinfo is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        """Microseconds since 1970 in UTC. (PyFlink takes a datetime without a time zone for the machine's.)"""
+        return None if obj is None else (self.convert(obj).replace(tzinfo=datetime.UTC) - _EPOCH) // _MICROSECOND
+
+    def from_internal_type(self, obj: Any) -> Any:
+        return None if obj is None else (_EPOCH + obj * _MICROSECOND).replace(tzinfo=None)
 
 
 class SqlTimeTypeInfo:
