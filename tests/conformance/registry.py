@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tests.conformance.case import Case, NotRunnableError
@@ -43,6 +44,8 @@ def key_of(case: Case) -> Any:
     fields = {"f0": 0, "first field": 0, "the first field": 0, "f1": 1, "second field": 1, "the second field": 1}
     if told in fields:
         return _Field(fields[told])
+    if numbered := re.fullmatch(r"(?:the )?field (\d+)", told):
+        return _Field(int(numbered[1]))
     raise NotRunnableError(f'the key "{told}" is not understood')
 
 

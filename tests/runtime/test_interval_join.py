@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import PlanError, TimeError
 from penstock.functions import OutputTag
+from penstock.runtime import interval_join
 from penstock.runtime.interval_join import IntervalJoinOperator
 from penstock.runtime.lateness import pattern_is_late
 from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
@@ -166,6 +167,7 @@ class PlainJoin:
     left=streams(marks=False).flatmap(cut),
     right=streams(marks=False).flatmap(cut),
     keeping=st.sampled_from(["nothing", "cached", "restarting"]),
+    steps=st.sampled_from([8, 2, 1]),  # with few steps, elements are dropped long after they died
 )
 def test_equals_the_plain_way(
     lower: int,
@@ -174,17 +176,20 @@ def test_equals_the_plain_way(
     left: list[list[Event | Mark]],
     right: list[list[Event | Mark]],
     keeping: str,
+    steps: int,
 ) -> None:
     upper = lower + width
-    driver = joining(
-        lower,
-        upper,
-        delay=delay,
-        restarting=keeping == "restarting",
-        cached=keeping == "cached",
-        left_late_tag=LEFT_LATE,
-        right_late_tag=RIGHT_LATE,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interval_join, "_STEPS", steps)
+        driver = joining(
+            lower,
+            upper,
+            delay=delay,
+            restarting=keeping == "restarting",
+            cached=keeping == "cached",
+            left_late_tag=LEFT_LATE,
+            right_late_tag=RIGHT_LATE,
+        )
     plain = PlainJoin(lower, upper)
     marks = [MIN_WATERMARK, MIN_WATERMARK]
     for pieces in zip(left + [[]] * len(right), right + [[]] * len(left), strict=True):

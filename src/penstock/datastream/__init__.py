@@ -14,6 +14,7 @@ from penstock.datastream.data_stream import DataStream
 from penstock.datastream.environment import StreamExecutionEnvironment
 from penstock.datastream.execution_config import ExecutionConfig
 from penstock.datastream.future import CompletableFuture
+from penstock.datastream.interval_join import IntervalJoin, IntervalJoined
 from penstock.datastream.job_client import JobClient
 from penstock.datastream.job_result import JobExecutionResult, JobID
 from penstock.datastream.job_status import JobStatus
@@ -48,6 +49,8 @@ __all__ = [
     "ExternalizedCheckpointRetention",
     "FileSystemCheckpointStorage",
     "HashMapStateBackend",
+    "IntervalJoin",
+    "IntervalJoined",
     "JobClient",
     "JobExecutionResult",
     "JobID",

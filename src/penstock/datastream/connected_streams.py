@@ -11,7 +11,7 @@ from penstock.datastream.data_stream import DataStream, R, T, U
 from penstock.datastream.keyed_functions import co_flat_map, co_map
 from penstock.datastream.keyed_stream import KeyedStream
 from penstock.datastream.on_error import OnError
-from penstock.errors import PlanError
+from penstock.datastream.same_environment import check_same_environment
 from penstock.functions import (
     BroadcastProcessFunction,
     CoFlatMapFunction,
@@ -32,11 +32,7 @@ class ConnectedStreams(Generic[T, U]):
     def __init__(self, stream1: DataStream[T], stream2: DataStream[U]) -> None:
         self.stream1 = stream1
         self.stream2 = stream2
-        if stream1._env is not stream2._env:
-            raise PlanError(
-                "TWO_ENVIRONMENTS",
-                "connect() got a stream of another environment. Streams of one job come from one StreamExecutionEnvironment.",
-            )
+        check_same_environment("connect", stream1, stream2)
 
     def key_by(
         self,

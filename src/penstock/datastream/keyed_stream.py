@@ -8,12 +8,14 @@ from typing import Any, Generic, NoReturn, Self, TypeAlias
 from typing_extensions import TypeVar
 
 from penstock.datastream.checked_function import check_function
-from penstock.datastream.data_stream import DataStream, R, T, not_yet
+from penstock.datastream.data_stream import DataStream, R, T, U, not_yet
 from penstock.datastream.fields import AccumulateType as FieldAccumulateType
 from penstock.datastream.fields import FieldAggregate
+from penstock.datastream.interval_join import IntervalJoin
 from penstock.datastream.keyed_functions import keyed_filter, keyed_flat_map, keyed_map, keyed_reduce
 from penstock.datastream.on_error import OnError
-from penstock.errors import UnsupportedOperation
+from penstock.datastream.same_environment import check_same_environment
+from penstock.errors import PlanError, UnsupportedOperation
 from penstock.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -117,6 +119,17 @@ class KeyedStream(DataStream[T], Generic[T, K]):
     def count_window(self, size: int, slide: int = 0) -> Any:
         """Windows of so many elements."""
         raise not_yet("count_window", "Windows")
+
+    def interval_join(self, other_stream: KeyedStream[U, K]) -> IntervalJoin[T, U, K]:
+        """Pairs of elements of two streams by key, near each other in event time."""
+        if not isinstance(other_stream, KeyedStream):
+            raise PlanError(
+                "JOIN_WITHOUT_KEY",
+                f"interval_join() got a {type(other_stream).__name__}; it joins two streams by their keys. Call key_by on "
+                "it first: left.key_by(...).interval_join(right.key_by(...)).",
+            )
+        check_same_environment("interval_join", self, other_stream)
+        return IntervalJoin(self, other_stream)
 
     def transform(self, name: str, factory: Callable[[], Any]) -> DataStream[Any]:
         """An operator made by a factory: the seam for operators that this class has no method for."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.engine.program import OperatorProgram
 from penstock.errors import PlanError
+from penstock.runtime.interval_join import IntervalJoinOperator
 from penstock.runtime.operator import Emitted, Operator, OperatorContext
 from penstock.runtime.process import BroadcastOperator, ProcessOperator
 from penstock.runtime.timers import Timer
@@ -57,6 +58,22 @@ def _generator(program: OperatorProgram, slot: int) -> Operator:
     return GeneratorOperator()
 
 
+def _interval_join(program: OperatorProgram, slot: int) -> Operator:
+    spec = program.spec
+    left, right = program.input_types
+    return IntervalJoinOperator(
+        spec.function,
+        spec.lower,
+        spec.upper,
+        lower_inclusive=spec.lower_inclusive,
+        upper_inclusive=spec.upper_inclusive,
+        left_late_tag=spec.left_late_tag,
+        right_late_tag=spec.right_late_tag,
+        left_type=left,
+        right_type=right,
+    )
+
+
 def _factory(program: OperatorProgram, slot: int) -> Operator:
     made: Operator = program.spec.factory()
     return made
@@ -67,6 +84,7 @@ FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator]] = {
     "broadcast": _broadcast,
     "exchange": _exchange,
     "materialize": _exchange,
+    "interval_join": _interval_join,
     "factory": _factory,
     "generator": _generator,
 }

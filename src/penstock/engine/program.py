@@ -32,6 +32,7 @@ from penstock.plan.nodes import (
     UnionNode,
     WatermarkNode,
 )
+from penstock.types import TypeInformation
 
 
 @dataclass(slots=True)
@@ -78,6 +79,7 @@ class OperatorProgram:
     side: dict[str, list[Step]] = field(default_factory=dict)
     own_stream: int = -1  # of a watermark generator's host
     relay_levels: set[int] = field(default_factory=set)
+    input_types: list[TypeInformation | None] = field(default_factory=list)  # where they are certain
 
 
 @dataclass(slots=True)
@@ -179,7 +181,12 @@ class _Builder:
             node.parallelism or self._graph.parallelism,
             node.on_error == "dead_letter",
             _declared_call_by_call(node),
+            input_types=[self._certain_type(upstream) for upstream in self._inputs_of(node)],
         )
+
+    def _certain_type(self, node: Node) -> TypeInformation | None:
+        known = self._element_type(node)
+        return known.type_info if known is not None and known.certain else None
 
     def _generated_stream(self, node: OperatorNode) -> int:
         roots = [self._graph.by_id[r] for i in node.inputs for r in self._levels.roots_of(i)]

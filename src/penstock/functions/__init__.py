@@ -28,6 +28,14 @@ from penstock.functions.function import (
     ReduceFunction,
 )
 from penstock.functions.java_function import SinkFunction, SourceFunction
+from penstock.functions.join_function import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinContext,
+    JoinFunction,
+    ProcessJoinFunction,
+    TaggedUnion,
+)
 from penstock.functions.output_tag import OutputTag
 from penstock.functions.process_function import (
     BaseBroadcastProcessFunction,
@@ -49,12 +57,16 @@ __all__ = [
     "BroadcastOnTimerContext",
     "BroadcastProcessFunction",
     "CoFlatMapFunction",
+    "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
     "DeadLetter",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
+    "JoinContext",
+    "JoinFunction",
     "KeySelector",
     "KeyedBroadcastContext",
     "KeyedBroadcastProcessFunction",
@@ -70,11 +82,13 @@ __all__ = [
     "Partitioner",
     "ProcessContext",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ReadOnlyBroadcastContext",
     "ReduceFunction",
     "RuntimeContext",
     "SinkFunction",
     "SourceFunction",
+    "TaggedUnion",
     "TimeDomain",
     "TimerService",
 ]

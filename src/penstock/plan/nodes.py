@@ -128,6 +128,21 @@ class WindowSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalJoinSpec:
+    """Pairs of two keyed streams whose times lie so many milliseconds from each other."""
+
+    function: Any
+    lower: int
+    upper: int
+    lower_inclusive: bool = True
+    upper_inclusive: bool = True
+    left_late_tag: Any = None
+    right_late_tag: Any = None
+    kind: str = "interval_join"
+    keyed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class FactorySpec:
     """An operator made by a picklable factory: for operators that no fluent API has yet, and for tests."""
 

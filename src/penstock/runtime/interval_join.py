@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import PlanError, TimeError
-from penstock.functions import OutputTag
-from penstock.runtime.lateness import cleanup_time, join_is_late
+from penstock.functions import JoinContext, OutputTag
+from penstock.runtime.lateness import join_is_late
 from penstock.runtime.operator import Emitted, OperatorContext
 from penstock.runtime.stamped import Stamped
+from penstock.runtime.state.timeline import Line, TimelineDescriptor
 from penstock.runtime.timers import Timer
-from penstock.state import MapStateDescriptor
 from penstock.time import MAX_WATERMARK, NO_TIMESTAMP
-from penstock.types import TypeInformation, Types, type_information
+from penstock.types import TypeInformation, type_information
+
+_STEPS = 8  # elements are dropped at so many times in a lifetime
 
 
-class JoinContext:
-    """The timestamps of the pair that a join function is given."""
+class PairContext(JoinContext):
+    """The times of the pair that a join function is given, and what it sent to side outputs."""
 
-    __slots__ = ("left", "right")
+    __slots__ = ("left", "right", "sent")
 
     def __init__(self) -> None:
         self.left = 0
         self.right = 0
+        self.sent: list[Any] = []
+
+    def begin(self) -> PairContext:
+        """For the pairs of another element; a call that raised may have left something."""
+        self.sent = []
+        return self
 
     def get_left_timestamp(self) -> int:
         return self.left
@@ -33,67 +40,57 @@ class JoinContext:
         return self.right
 
     def get_timestamp(self) -> int:
-        """The result's timestamp: the later of the two."""
         return max(self.left, self.right)
+
+    def output(self, output_tag: OutputTag[Any], value: Any) -> None:
+        self.sent.append((output_tag, value))
 
 
 class Side:
-    """One stream's elements that may still meet others: lists by timestamp, and its timestamps in order."""
+    """One stream's elements that may still meet others.
+
+    An element lives until the watermark reaches its timestamp + `lifetime`. Nothing that has died is ever met; it is
+    dropped at the next multiple of `step`, so that most elements need no timer of their own.
+    """
 
     def __init__(
         self, name: str, element_type: TypeInformation, reach: tuple[int, int], late_tag: OutputTag | None
     ) -> None:
         self.namespace = (name,)
         self.late_tag = late_tag
-        self.reach = reach  # elements of the other side that meet one of this side lie so far from it
+        self.lower, self.upper = reach  # elements of the other side that meet one of this side lie so far from it
         self.lifetime = max(reach[1], 0)
-        self._type = Types.LIST(element_type)
-        self._buckets: Any = None
-        self._cell: Any = None
-        self._stamps: dict[Any, list[int]] = {}  # by key, of those met in this batch
+        self.step = max(self.lifetime // _STEPS, 1)
+        self._type = element_type
+        self.timeline: Any = None
 
     def open(self, context: OperatorContext) -> None:
-        self._buckets = context.backend.handle(MapStateDescriptor(f"__{self.namespace[0]}__", int, self._type))
-        self._cell = context.cell
+        self.timeline = context.backend.handle(TimelineDescriptor(f"__{self.namespace[0]}__", self._type))
 
-    def begin_batch(self) -> None:
-        self._stamps = {}
-
-    def _known(self) -> list[int]:
-        stamps = self._stamps.get(self._cell.at)
-        if stamps is None:
-            stamps = self._stamps[self._cell.at] = sorted(self._buckets.keys())
-        return stamps
-
-    def add(self, value: Any, timestamp: int) -> bool:
-        """Keeps an element; says whether it is the first of its timestamp."""
-        bucket = self._buckets.get(timestamp)
-        fresh = bucket is None
-        if fresh:
-            bucket = []
-            insort(self._known(), timestamp)
-        bucket.append(value)
-        self._buckets.put(timestamp, bucket)
-        return fresh
-
-    def remove(self, timestamp: int) -> None:
-        self._buckets.remove(timestamp)
-        stamps = self._stamps.get(self._cell.at)
-        if stamps is not None:
-            del stamps[bisect_left(stamps, timestamp)]
-
-    def between(self, lower: int, upper: int) -> list[tuple[int, Any]]:
-        """The elements with timestamps from lower to upper, both included, by time and arrival."""
-        stamps = self._known()
-        found = stamps[bisect_left(stamps, lower) : bisect_right(stamps, upper)]
-        return [(stamp, value) for stamp in found for value in self._buckets.get(stamp)]
+    def meet(self, value: Any, timestamp: int, other: Side, context: OperatorContext) -> tuple[Line, range]:
+        """Keeps an element of this side; gives a line of the other side, and the places in it that it meets."""
+        line = self.timeline.add(timestamp, value)
+        cleanup = timestamp + self.lifetime
+        cleanup += -cleanup % self.step
+        if line.note != cleanup:  # the time of the timer that was set last
+            line.note = cleanup
+            if cleanup < MAX_WATERMARK:
+                context.event_timers.register(cleanup, context.cell.at, self.namespace, context.running_due)
+        lower = timestamp + self.lower
+        if other.lifetime:
+            # With a lifetime of zero an element may come at the very watermark, and live until the next one. Those are
+            # dropped on time, so what is there is alive.
+            lower = max(lower, context.watermark - other.lifetime + 1)
+        line = other.timeline.since(lower)
+        return line, line.between(lower, timestamp + self.upper)
 
 
 class IntervalJoinOperator:
     """Gives the function each pair with left + lower <= right <= left + upper (< where a bound is exclusive).
 
-    The function has `process_element(left, right, ctx)`. A result's timestamp is the later one of its pair. Elements
-    behind the watermark go to a late output, or are counted in `late_records`.
+    The function is `process_element(left, right, ctx)` of a ProcessJoinFunction, or a callable like it. A result's
+    timestamp is the later one of its pair. Elements behind the watermark go to a late output, or are counted in
+    `late_records`.
 
     >>> IntervalJoinOperator(None, -5, 5).late_records
     0
@@ -115,19 +112,15 @@ class IntervalJoinOperator:
         left_type: TypeInformation | type | None = None,
         right_type: TypeInformation | type | None = None,
     ) -> None:
-        if lower > upper:
-            raise PlanError(
-                "JOIN_BOUNDS",
-                f"An interval join has a lower bound of {lower} ms and an upper bound of {upper} ms; the lower one "
-                "must not be greater. Both are relative to the left element: between(lower, upper).",
-            )
+        check_bounds(lower, upper)
         self.late_records = 0
         self._function = function
+        self._call = getattr(function, "process_element", function)
         low = lower if lower_inclusive else lower + 1
         high = upper if upper_inclusive else upper - 1
         self._left = Side("left", type_information(left_type), (low, high), left_late_tag)
         self._right = Side("right", type_information(right_type), (-high, -low), right_late_tag)
-        self._pair = JoinContext()
+        self._pair = PairContext()
 
     def open(self, context: OperatorContext) -> None:
         self._left.open(context)
@@ -140,59 +133,78 @@ class IntervalJoinOperator:
             self._function.close()
 
     def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
-        self._left.begin_batch()
-        self._right.begin_batch()
         return self._left_element, self._right_element
 
     def _left_element(self, value: Any, context: OperatorContext) -> Emitted:
         timestamp = context.timestamps[context.index]
-        if not self._takes(timestamp, context.watermark):
-            return self._late(value, self._left)
+        if timestamp == NO_TIMESTAMP or join_is_late(timestamp, context.watermark):
+            return self._refuse(value, timestamp, self._left)
+        line, met = self._left.meet(value, timestamp, self._right, context)
+        if not met:
+            return None
         emitted: list[Any] = []
-        for stamp, other in self._met(value, timestamp, self._left, self._right, context):
-            emitted += self._join(value, other, timestamp, stamp, timestamp)
-        return emitted or None
+        pair = self._pair.begin()
+        pair.left = timestamp
+        for place in met:
+            pair.right = line.times[place]
+            results = self._call(value, line.values[place], pair)
+            self._gather(emitted, results, pair.right > timestamp)
+        return emitted
 
     def _right_element(self, value: Any, context: OperatorContext) -> Emitted:
         timestamp = context.timestamps[context.index]
-        if not self._takes(timestamp, context.watermark):
-            return self._late(value, self._right)
+        if timestamp == NO_TIMESTAMP or join_is_late(timestamp, context.watermark):
+            return self._refuse(value, timestamp, self._right)
+        line, met = self._right.meet(value, timestamp, self._left, context)
+        if not met:
+            return None
         emitted: list[Any] = []
-        for stamp, other in self._met(value, timestamp, self._right, self._left, context):
-            emitted += self._join(other, value, stamp, timestamp, timestamp)
-        return emitted or None
+        pair = self._pair.begin()
+        pair.right = timestamp
+        for place in met:
+            pair.left = line.times[place]
+            results = self._call(line.values[place], value, pair)
+            self._gather(emitted, results, pair.left > timestamp)
+        return emitted
 
-    def _takes(self, timestamp: int, watermark: int) -> bool:
+    def _gather(self, emitted: list[Any], results: Emitted, stamped: bool) -> None:
+        """Adds what a pair gave. `stamped`: the other element is the later one, so results need its timestamp."""
+        pair = self._pair
+        if stamped:
+            stamp = pair.get_timestamp()
+            emitted += [Stamped(result, stamp) for result in results or ()]
+            emitted += [Stamped(sent, stamp) for sent in pair.sent]
+        else:
+            if results is not None:
+                emitted += results
+            if pair.sent:
+                emitted += pair.sent
+        if pair.sent:
+            pair.sent = []
+
+    def _refuse(self, value: Any, timestamp: int, side: Side) -> Emitted:
         if timestamp == NO_TIMESTAMP:
             raise TimeError(
                 "ELEMENT_WITHOUT_TIMESTAMP",
                 "An element without a timestamp came to an interval join. Call assign_timestamps_and_watermarks with a "
                 "timestamp assigner on both streams before they are joined.",
             )
-        return not join_is_late(timestamp, watermark)
-
-    def _late(self, value: Any, side: Side) -> Emitted:
         if side.late_tag is not None:
             return ((side.late_tag, value),)
         self.late_records += 1
         return None
 
-    def _met(
-        self, value: Any, timestamp: int, mine: Side, other: Side, context: OperatorContext
-    ) -> list[tuple[int, Any]]:
-        if mine.add(value, timestamp):
-            cleanup = cleanup_time(timestamp, mine.lifetime)
-            if cleanup != MAX_WATERMARK:
-                context.event_timers.register(cleanup, context.cell.at, mine.namespace, context.running_due)
-        return other.between(timestamp + mine.reach[0], timestamp + mine.reach[1])
-
-    def _join(self, left: Any, right: Any, left_stamp: int, right_stamp: int, own: int) -> list[Any]:
-        self._pair.left, self._pair.right = left_stamp, right_stamp
-        emitted = list(self._function.process_element(left, right, self._pair) or ())
-        stamp = max(left_stamp, right_stamp)
-        return emitted if stamp == own else [Stamped(value, stamp) for value in emitted]
-
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
         side = self._left if timer.namespace == self._left.namespace else self._right
-        side.remove(timer.time - side.lifetime)
+        side.timeline.drop(timer.time - side.lifetime)
         return None
+
+
+def check_bounds(lower: int, upper: int) -> None:
+    """Refuses bounds that no pair can lie between."""
+    if lower > upper:
+        raise PlanError(
+            "JOIN_BOUNDS",
+            f"An interval join has a lower bound of {lower} ms and an upper bound of {upper} ms; the lower one "
+            "must not be greater. Both are relative to the left element: between(lower, upper).",
+        )

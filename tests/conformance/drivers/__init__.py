@@ -24,7 +24,6 @@ NEEDS = {
     "datastream": "windows",
     "datastream_window_join": "window joins",
     "datastream_cogroup": "window joins",
-    "interval_join_operator": "interval joins",
     "cep_pattern": "the pattern library",
     "cep_pattern_with_timeouts": "the pattern library",
     "sql": "SQL",

@@ -13,6 +13,7 @@ from penstock.runtime.keys import KeyTable, encoded_length, thaw_key
 from penstock.runtime.state.cell import NO_KEY, Cell, KeyCell, NamespaceCell, SlotCell
 from penstock.runtime.state.list import BOUNDS, ListHandle
 from penstock.runtime.state.map import MapHandle
+from penstock.runtime.state.timeline import TimelineHandle
 from penstock.runtime.state.ttl import TtlListHandle, TtlMapHandle, TtlValueHandle
 from penstock.runtime.state.value import AggregatingHandle, ReducingHandle, ValueHandle
 from penstock.runtime.store import Store, after_prefix
@@ -156,6 +157,10 @@ class StateBackend:
             handle = MapHandle(self._store, prefix, cell, codec, cached)
             self._flushed.append(handle)
             return handle if descriptor.ttl is None else TtlMapHandle(handle, descriptor.ttl, self.clock)
+        if descriptor.kind == "timeline":
+            handle = TimelineHandle(self._store, prefix, cell, codec, cached)
+            self._flushed.append(handle)
+            return handle
         handle = ValueHandle(self._store, prefix, cell, codec, cached)
         self._flushed.append(handle)
         if descriptor.ttl is not None:

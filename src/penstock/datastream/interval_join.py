@@ -1,0 +1,129 @@
+"""Joins of two keyed streams by the distance of their elements in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Generic, Self
+
+from typing_extensions import TypeVar
+
+from penstock.datastream.checked_function import check_function
+from penstock.datastream.data_stream import DataStream, R, T, U
+from penstock.datastream.on_error import OnError
+from penstock.errors import PlanError, UnsupportedOperation
+from penstock.functions import JoinContext, OutputTag, ProcessJoinFunction
+from penstock.functions.function import Yields
+from penstock.plan.nodes import IntervalJoinSpec, OperatorNode
+from penstock.runtime.interval_join import check_bounds
+from penstock.time import Duration, millis_of
+
+if TYPE_CHECKING:
+    from penstock.datastream.keyed_stream import KeyedStream
+
+K = TypeVar("K", default=Any)
+
+
+class IntervalJoin(Generic[T, U, K]):
+    """Two keyed streams whose elements are to meet; `between` says how far apart in time."""
+
+    def __init__(self, left: KeyedStream[T, K], right: KeyedStream[U, K]) -> None:
+        self._left = left
+        self._right = right
+
+    def in_event_time(self) -> Self:
+        """By the elements' timestamps: the only way there is."""
+        return self
+
+    def in_processing_time(self) -> Self:
+        """Not supported, as in Flink: elements that arrive at different times have no interval that is theirs."""
+        raise UnsupportedOperation(
+            "JOIN_IN_PROCESSING_TIME",
+            "An interval join in processing time was asked for. It joins by event time only, in Flink too: when elements "
+            "arrive says nothing of their distance. Give both streams timestamps, or join windows of processing time: "
+            "left.join(right).where(...).equal_to(...).window(TumblingProcessingTimeWindows.of(...)).",
+        )
+
+    def between(
+        self, lower_bound: Duration | timedelta | int, upper_bound: Duration | timedelta | int
+    ) -> IntervalJoined[T, U, K]:
+        """Pairs with left + lower <= right <= left + upper; numbers are milliseconds, and may be negative."""
+        lower, upper = _length(lower_bound), _length(upper_bound)
+        check_bounds(lower, upper)
+        return IntervalJoined(self._left, self._right, IntervalJoinSpec(None, lower, upper))
+
+
+class IntervalJoined(Generic[T, U, K]):
+    """An interval join with its bounds; `process` gives it a function."""
+
+    def __init__(self, left: KeyedStream[T, K], right: KeyedStream[U, K], spec: IntervalJoinSpec) -> None:
+        self._left = left
+        self._right = right
+        self._spec = spec
+
+    def _with(self, **fields: Any) -> Self:
+        return type(self)(self._left, self._right, replace(self._spec, **fields))
+
+    def lower_bound_exclusive(self) -> Self:
+        """The lower bound itself does not count."""
+        return self._with(lower_inclusive=False)
+
+    def upper_bound_exclusive(self) -> Self:
+        """The upper bound itself does not count."""
+        return self._with(upper_inclusive=False)
+
+    def side_output_left_late_data(self, output_tag: OutputTag[T]) -> Self:
+        """Left elements behind the watermark go to a side output; without one they are counted and dropped."""
+        return self._with(left_late_tag=_tag("side_output_left_late_data", output_tag))
+
+    def side_output_right_late_data(self, output_tag: OutputTag[U]) -> Self:
+        """Right elements behind the watermark go to a side output; without one they are counted and dropped."""
+        return self._with(right_late_tag=_tag("side_output_right_late_data", output_tag))
+
+    def process(
+        self,
+        func: ProcessJoinFunction[T, U, R] | Callable[[T, U, JoinContext], Yields[R]],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]:
+        """What the function emits for each pair, with the later one of its two timestamps.
+
+        >>> from penstock import StreamExecutionEnvironment
+        >>> env = StreamExecutionEnvironment()
+        >>> views, clicks = (env.from_collection(["a"]).key_by(str) for _ in range(2))
+        >>> views.interval_join(clicks).between(0, 5000).process(lambda v, c, ctx: [v + c]).get_name()
+        'interval_join'
+        """
+        check_function("process", func, ProcessJoinFunction, or_callable=True)
+        node = self._left._add(
+            OperatorNode,
+            "interval_join",
+            self._left._node,
+            self._right._node,
+            spec=replace(self._spec, function=func),
+            output_type=output_type,
+            on_error=on_error,
+        )
+        return DataStream(self._left._env, node)
+
+
+def _length(bound: Any) -> int:
+    if isinstance(bound, bool) or not isinstance(bound, (Duration, timedelta, int)):
+        raise PlanError(
+            "JOIN_BOUNDS",
+            f"between() got {bound!r} as a bound; it takes a Duration, a timedelta or a number of milliseconds, such as "
+            "between(Duration.of_seconds(-5), Duration.of_seconds(5)).",
+        )
+    return millis_of(bound)
+
+
+def _tag(method: str, tag: Any) -> OutputTag[Any]:
+    if not isinstance(tag, OutputTag):
+        raise PlanError(
+            "LATE_OUTPUT_TAG",
+            f"{method}() got {tag!r}; it takes an OutputTag, such as OutputTag('late'), and get_side_output() of the joined "
+            "stream reads it.",
+        )
+    return tag
