@@ -73,6 +73,7 @@ PAGES = (
             "penstock.datastream.data_stream",
             "penstock.datastream.keyed_stream",
             "penstock.datastream.connected_streams",
+            "penstock.datastream.interval_join",
             "penstock.datastream.broadcast_stream",
             "penstock.datastream.sink",
             "penstock.datastream.closeable_iterator",
