@@ -2,6 +2,7 @@
 
 from penstock.config import Configuration
 from penstock.datastream import (
+    AllWindowedStream,
     BroadcastConnectedStream,
     BroadcastStream,
     CheckpointingMode,
@@ -20,10 +21,12 @@ from penstock.datastream import (
     RestartStrategies,
     RuntimeExecutionMode,
     StreamExecutionEnvironment,
+    WindowedStream,
 )
 from penstock.functions import (
     DEAD_LETTERS,
     AggregateFunction,
+    AllWindowFunction,
     BroadcastProcessFunction,
     CoFlatMapFunction,
     CoGroupFunction,
@@ -43,12 +46,15 @@ from penstock.functions import (
     NullByteKeySelector,
     OutputTag,
     Partitioner,
+    ProcessAllWindowFunction,
     ProcessFunction,
     ProcessJoinFunction,
+    ProcessWindowFunction,
     ReduceFunction,
     RuntimeContext,
     TimeDomain,
     TimerService,
+    WindowFunction,
 )
 from penstock.metrics import MetricGroup
 from penstock.row import Row, RowKind
@@ -69,6 +75,8 @@ __all__ = [
     "DEAD_LETTERS",
     "AggregateFunction",
     "AggregatingStateDescriptor",
+    "AllWindowFunction",
+    "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
     "BroadcastStream",
@@ -109,8 +117,10 @@ __all__ = [
     "NullByteKeySelector",
     "OutputTag",
     "Partitioner",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessJoinFunction",
+    "ProcessWindowFunction",
     "ReduceFunction",
     "ReducingStateDescriptor",
     "RestartStrategies",
@@ -129,4 +139,6 @@ __all__ = [
     "ValueStateDescriptor",
     "WatermarkGenerator",
     "WatermarkStrategy",
+    "WindowFunction",
+    "WindowedStream",
 ]

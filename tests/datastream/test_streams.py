@@ -206,18 +206,6 @@ def test_keyed_streams_unite_project_and_end_like_others() -> None:
 
 # -- refusals
 
-NOT_YET: dict[str, Callable[[DataStream[Any]], object]] = {
-    "window_all": lambda s: s.window_all(None),
-    "window": lambda s: s.key_by(lambda n: n).window(None),
-    "count_window": lambda s: s.key_by(lambda n: n).count_window(2),
-}
-
-
-@pytest.mark.parametrize("method", NOT_YET)
-def test_windows_are_not_in_this_version(method: str) -> None:
-    with pytest.raises(UnsupportedOperation, match=rf"\[NOT_IN_THIS_VERSION\] {method}\(\)"):
-        NOT_YET[method](numbers())
-
 
 def test_what_contradicts_spark_is_refused_with_its_reason() -> None:
     with pytest.raises(UnsupportedOperation, match="keeps nothing when it ends"):

@@ -30,8 +30,10 @@ from penstock.datastream.state_backends import (
     PredefinedOptions,
     StateBackend,
 )
+from penstock.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
 __all__ = [
+    "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
     "CheckpointConfig",
@@ -65,4 +67,5 @@ __all__ = [
     "SlotSharingGroup",
     "StateBackend",
     "StreamExecutionEnvironment",
+    "WindowedStream",
 ]

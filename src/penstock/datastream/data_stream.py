@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from penstock.datastream.environment import StreamExecutionEnvironment
     from penstock.datastream.execution_config import ExecutionConfig
     from penstock.datastream.keyed_stream import KeyedStream
+    from penstock.datastream.windowed_stream import AllWindowedStream
+    from penstock.windows import CountWindow, Window, WindowAssigner
+
+    W = TypeVar("W", bound=Window)
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -264,11 +268,21 @@ class DataStream(OperatorSettings, Generic[T]):
             return self._node
         return self._add(PartitionNode, "forward", kind="forward")
 
-    # -- what comes later, or never
+    # -- windows
 
-    def window_all(self, window_assigner: Any) -> Any:
-        """Windows over the whole stream."""
-        raise not_yet("window_all", "Windows")
+    def window_all(self, window_assigner: WindowAssigner[Any, W]) -> AllWindowedStream[T, W]:
+        """The elements of the whole stream in windows; all of them go to one subtask."""
+        from penstock.datastream.windowed_stream import AllWindowedStream
+
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[T, CountWindow]:
+        """Windows of so many elements of the whole stream (Flink's `countWindowAll`); as `KeyedStream.count_window`."""
+        from penstock.datastream.windowed_stream import AllWindowedStream, counting_windows
+
+        return AllWindowedStream(self, counting_windows(size, slide))
+
+    # -- never
 
     def cache(self) -> Any:
         """Not supported: a stream's elements are not kept for another job."""
@@ -315,10 +329,3 @@ class DataStream(OperatorSettings, Generic[T]):
             return found
         with found:
             return list(islice(found, limit))
-
-
-def not_yet(method: str, what: str) -> UnsupportedOperation:
-    return UnsupportedOperation(
-        "NOT_IN_THIS_VERSION",
-        f"{method}(): {what} are not in this version of Penstock. Use a KeyedProcessFunction with timers.",
-    )

@@ -8,13 +8,14 @@ from typing import Any, Generic, NoReturn, Self, TypeAlias
 from typing_extensions import TypeVar
 
 from penstock.datastream.checked_function import check_function
-from penstock.datastream.data_stream import DataStream, R, T, U, not_yet
+from penstock.datastream.data_stream import DataStream, R, T, U
 from penstock.datastream.fields import AccumulateType as FieldAccumulateType
 from penstock.datastream.fields import FieldAggregate
 from penstock.datastream.interval_join import IntervalJoin
 from penstock.datastream.keyed_functions import keyed_filter, keyed_flat_map, keyed_map, keyed_reduce
 from penstock.datastream.on_error import OnError
 from penstock.datastream.same_environment import check_same_environment
+from penstock.datastream.windowed_stream import W, WindowedStream, counting_windows
 from penstock.errors import PlanError, UnsupportedOperation
 from penstock.functions import (
     FilterFunction,
@@ -26,6 +27,7 @@ from penstock.functions import (
     ReduceFunction,
 )
 from penstock.plan.nodes import FactorySpec, Node, OperatorNode, ProcessSpec
+from penstock.windows import CountWindow, WindowAssigner
 
 K = TypeVar("K", default=Any)
 K2 = TypeVar("K2")
@@ -112,13 +114,16 @@ class KeyedStream(DataStream[T], Generic[T, K]):
 
     # -- windows, and operators of other modules
 
-    def window(self, window_assigner: Any) -> Any:
-        """Windows by key."""
-        raise not_yet("window", "Windows")
+    def window(self, window_assigner: WindowAssigner[Any, W]) -> WindowedStream[T, K, W]:
+        """The elements of each key in windows."""
+        return WindowedStream(self, window_assigner)
 
-    def count_window(self, size: int, slide: int = 0) -> Any:
-        """Windows of so many elements."""
-        raise not_yet("count_window", "Windows")
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream[T, K, CountWindow]:
+        """Windows of so many elements of a key; with a slide, one starts with every `slide`-th element.
+
+        A window that is not full when the stream ends has no result.
+        """
+        return WindowedStream(self, counting_windows(size, slide))
 
     def interval_join(self, other_stream: KeyedStream[U, K]) -> IntervalJoin[T, U, K]:
         """Pairs of elements of two streams by key, near each other in event time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 from penstock.engine.program import OperatorProgram
@@ -11,6 +12,7 @@ from penstock.runtime.interval_join import IntervalJoinOperator
 from penstock.runtime.operator import Emitted, Operator, OperatorContext
 from penstock.runtime.process import BroadcastOperator, ProcessOperator
 from penstock.runtime.timers import Timer
+from penstock.runtime.window_build import window_operator
 
 
 class ExchangeOperator:
@@ -79,6 +81,19 @@ def _factory(program: OperatorProgram, slot: int) -> Operator:
     return made
 
 
+def _window(program: OperatorProgram, slot: int) -> Operator:
+    return window_operator(**_settings(program))
+
+
+def _window_in_batch_mode(program: OperatorProgram, slot: int) -> Operator:
+    return window_operator(**_settings(program), batch_mode=True)
+
+
+def _settings(program: OperatorProgram) -> dict[str, Any]:
+    window = program.spec.window
+    return {field.name: getattr(window, field.name) for field in fields(window)}
+
+
 FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator]] = {
     "process": _process,
     "broadcast": _broadcast,
@@ -87,12 +102,14 @@ FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator]] = {
     "interval_join": _interval_join,
     "factory": _factory,
     "generator": _generator,
+    "window": _window,
 }
+IN_BATCH_MODE = FACTORIES | {"window": _window_in_batch_mode}
 
 
-def make_operator(program: OperatorProgram, slot: int) -> Operator:
+def make_operator(program: OperatorProgram, slot: int, batch_mode: bool = False) -> Operator:
     """The running operator of a slot."""
-    factory = FACTORIES.get(program.spec.kind)
+    factory = (IN_BATCH_MODE if batch_mode else FACTORIES).get(program.spec.kind)
     if factory is None:
         raise PlanError(
             "UNKNOWN_OPERATOR", f"Operator '{program.name}' is of kind '{program.spec.kind}', which nothing runs."

@@ -47,7 +47,7 @@ class RunningOperator:
         locate: Locate,
     ) -> None:
         self.program = program
-        self.operator = make_operator(program, slot)
+        self.operator = make_operator(program, slot, job.batch)
         self.keys = KeyTable(job.max_parallelism)
         self.backend = StateBackend(store, tables, program.uid, self.keys, job.cached or program.guarded)
         self.place = Place(job, slot, program.parallelism)

@@ -47,10 +47,18 @@ from penstock.functions.process_function import (
     ProcessFunction,
 )
 from penstock.functions.runtime_context import KeyedStateStore, RuntimeContext
+from penstock.functions.window_function import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowContext,
+    WindowFunction,
+)
 
 __all__ = [
     "DEAD_LETTERS",
     "AggregateFunction",
+    "AllWindowFunction",
     "BaseBroadcastContext",
     "BaseBroadcastProcessFunction",
     "BroadcastContext",
@@ -80,9 +88,11 @@ __all__ = [
     "OnTimerContext",
     "OutputTag",
     "Partitioner",
+    "ProcessAllWindowFunction",
     "ProcessContext",
     "ProcessFunction",
     "ProcessJoinFunction",
+    "ProcessWindowFunction",
     "ReadOnlyBroadcastContext",
     "ReduceFunction",
     "RuntimeContext",
@@ -91,4 +101,6 @@ __all__ = [
     "TaggedUnion",
     "TimeDomain",
     "TimerService",
+    "WindowContext",
+    "WindowFunction",
 ]

@@ -20,7 +20,9 @@ from penstock.plan.nodes import (
     TransformNode,
     UnionNode,
     WatermarkNode,
+    WindowSpec,
 )
+from penstock.plan.windows import WindowDescription
 from penstock.types import TypeInformation, type_information
 
 _METHODS = {
@@ -61,7 +63,15 @@ def _type_of(node: Node, inputs: list[Node]) -> TypeInformation | None:
         return inferred(function, _METHODS[method], many=method != "map") if method in _METHODS else None
     if isinstance(node, OperatorNode) and isinstance(node.spec, IntervalJoinSpec):
         return inferred(node.spec.function, ("process_element",), many=True)
+    if isinstance(node, OperatorNode) and isinstance(node.spec, WindowSpec):
+        return _type_of_windows(node.spec.window, inputs[0])
     return None
+
+
+def _type_of_windows(window: WindowDescription, elements: Node) -> TypeInformation | None:
+    if window.function is not None:
+        return inferred(window.function, ("process", "apply"), many=True)
+    return elements.output_type if window.aggregate is None else inferred(window.aggregate, ("get_result",), many=False)
 
 
 def passes_elements_on(node: Node) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.plan.windows import WindowDescription
 from penstock.time import WatermarkStrategy
 from penstock.types import TypeInformation
 
@@ -120,9 +121,9 @@ class ExchangeSpec:
 
 @dataclass(frozen=True, slots=True)
 class WindowSpec:
-    """A window operator; `window` holds what the fluent API collected."""
+    """A window operator."""
 
-    window: Any
+    window: WindowDescription
     kind: str = "window"
     keyed: bool = True
 

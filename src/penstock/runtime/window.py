@@ -32,6 +32,7 @@ from penstock.windows import (
     Window,
     WindowAssigner,
 )
+from penstock.windows.agreement import check_lateness, check_trigger
 
 CONTINUE = TriggerResult.CONTINUE
 
@@ -85,12 +86,8 @@ class WindowOperator:
         self._check(allowed_lateness)
 
     def _check(self, allowed_lateness: int) -> None:
-        if allowed_lateness < 0:
-            raise PlanError(
-                "ALLOWED_LATENESS",
-                f"An allowed lateness of {allowed_lateness} ms was given; it must not be negative. "
-                "Leave it out if late elements are not to be taken.",
-            )
+        check_lateness(allowed_lateness)
+        check_trigger(self._assigner, self._trigger)
         if self._fold is None and self._function is None:
             raise PlanError(
                 "WINDOW_WITHOUT_FUNCTION",

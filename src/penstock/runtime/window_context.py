@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 from penstock.errors import StateError
+from penstock.functions import KeyedStateStore, WindowContext
 from penstock.runtime.operator import OperatorContext
 from penstock.runtime.window_set import Namespace
 from penstock.state import AggregatingStateDescriptor, StateDescriptor
@@ -87,7 +88,7 @@ class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner
                 state.add(moved)
 
 
-class WindowFunctionContext:
+class WindowFunctionContext(WindowContext[Any]):
     """The context of a process window function: its window, the clocks, state per window and per key."""
 
     def __init__(self, context: OperatorContext, merging: bool) -> None:
@@ -126,14 +127,14 @@ class WindowFunctionContext:
         return self._of_key
 
 
-class KeyedStates:
+class KeyedStates(KeyedStateStore):
     """State by descriptor, of the current key or the current key and window."""
 
     def __init__(self, context: OperatorContext, scope: str) -> None:
         self._backend = context.backend
         self._scope = scope
 
-    def _state(self, descriptor: StateDescriptor) -> Any:
-        return self._backend.handle(descriptor, self._scope)
+    def _state(self, state_descriptor: StateDescriptor) -> Any:
+        return self._backend.handle(state_descriptor, self._scope)
 
     get_state = get_list_state = get_map_state = get_reducing_state = get_aggregating_state = _state

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.functions import AllWindowFunction, ProcessAllWindowFunction
 from penstock.runtime.window_context import WindowFunctionContext
 from penstock.runtime.window_set import Namespace
 from penstock.windows import Window
@@ -20,10 +21,17 @@ def pass_through(key: Any, namespace: Namespace, window: Window, elements: list[
 def evaluation(function: Any, context: WindowFunctionContext) -> Evaluate:
     """A function with `process(key, context, elements)`, with `apply(key, window, elements)`, or None.
 
-    Results are listed at once: a generator that ran later would see the state of another window.
+    Those of windows over the whole stream are not told the key. Results are listed at once: a generator that ran later would
+    see the state of another window.
     """
     if function is None:
         return pass_through
+    if isinstance(function, ProcessAllWindowFunction):
+        return lambda key, namespace, window, elements: list(
+            function.process(context.at(key, namespace, window), elements) or ()
+        )
+    if isinstance(function, AllWindowFunction):
+        return lambda key, namespace, window, elements: list(function.apply(window, elements) or ())
     if hasattr(function, "process"):
         return lambda key, namespace, window, elements: list(
             function.process(key, context.at(key, namespace, window), elements) or ()

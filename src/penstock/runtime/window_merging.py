@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.errors import PlanError, TimeError
+from penstock.errors import TimeError
 from penstock.runtime.lateness import window_is_late
 from penstock.runtime.operator import Emitted, OperatorContext
 from penstock.runtime.timers import Timer
@@ -26,15 +26,6 @@ class MergingWindowOperator(WindowOperator):
 
     merges = True
     _set: WindowSet
-
-    def _check(self, allowed_lateness: int) -> None:
-        super()._check(allowed_lateness)
-        if not self._trigger.can_merge():
-            raise PlanError(
-                "TRIGGER_CANNOT_MERGE",
-                f"{type(self._assigner).__name__} merges windows, and {type(self._trigger).__name__} cannot: its state "
-                "of the merged windows would be lost. Use another trigger, or give it can_merge and on_merge.",
-            )
 
     def open(self, context: OperatorContext) -> None:
         self._set = WindowSet(self._assigner, context.backend)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from penstock.windows.assigner import MergingWindowAssigner, WindowAssigner
 from penstock.windows.count_trigger import CountTrigger
+from penstock.windows.count_windows import CountSlidingWindowAssigner, CountTumblingWindowAssigner
 from penstock.windows.evictor import Evictor, TimestampedValue
 from penstock.windows.global_windows import GlobalWindows, NeverTrigger
 from penstock.windows.purging_trigger import PurgingTrigger
@@ -16,11 +17,14 @@ from penstock.windows.sliding import SlidingEventTimeWindows, SlidingProcessingT
 from penstock.windows.time_triggers import ContinuousEventTimeTrigger, EventTimeTrigger, ProcessingTimeTrigger
 from penstock.windows.trigger import Trigger, TriggerResult
 from penstock.windows.tumbling import TumblingEventTimeWindows, TumblingProcessingTimeWindows
-from penstock.windows.window import GlobalWindow, TimeWindow, Window
+from penstock.windows.window import CountWindow, GlobalWindow, TimeWindow, Window
 
 __all__ = [
     "ContinuousEventTimeTrigger",
+    "CountSlidingWindowAssigner",
     "CountTrigger",
+    "CountTumblingWindowAssigner",
+    "CountWindow",
     "DynamicEventTimeSessionWindows",
     "DynamicProcessingTimeSessionWindows",
     "EventTimeSessionWindows",

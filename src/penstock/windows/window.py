@@ -64,6 +64,20 @@ class TimeWindow(Window):
 
 
 @dataclass(frozen=True, slots=True)
+class CountWindow(Window):
+    """A window of so many elements, by its number.
+
+    >>> CountWindow(0).max_timestamp() == MAX_WATERMARK
+    True
+    """
+
+    id: int
+
+    def max_timestamp(self) -> int:
+        return MAX_WATERMARK
+
+
+@dataclass(frozen=True, slots=True)
 class GlobalWindow(Window):
     """The one window of `GlobalWindows`: it never ends.
 

@@ -1,0 +1,359 @@
+"""Windows over a stream, before it is said what to make of them. Nothing here runs: the last call adds one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, overload
+
+from typing_extensions import TypeVar
+
+from penstock.datastream.checked_function import check_function
+from penstock.datastream.data_stream import DataStream, R, T
+from penstock.datastream.on_error import OnError
+from penstock.errors import PlanError
+from penstock.functions import (
+    AggregateFunction,
+    AllWindowFunction,
+    OutputTag,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    ReduceFunction,
+    WindowFunction,
+)
+from penstock.plan.nodes import OperatorNode, WindowSpec
+from penstock.plan.windows import WindowDescription
+from penstock.time import Duration, millis_of
+from penstock.types import TypeInformation, Types, type_information
+from penstock.windows import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    CountWindow,
+    Evictor,
+    Trigger,
+    Window,
+    WindowAssigner,
+)
+from penstock.windows.agreement import check_lateness, check_trigger
+
+if TYPE_CHECKING:
+    from penstock.datastream.environment import StreamExecutionEnvironment
+
+K = TypeVar("K", default=Any)
+W = TypeVar("W", bound=Window, default=Any)
+R2 = TypeVar("R2")
+
+Reduce: TypeAlias = Callable[[T, T], T] | ReduceFunction[T]
+OfKey: TypeAlias = WindowFunction[T, R, K, W] | ProcessWindowFunction[T, R, K, W]
+OfAll: TypeAlias = AllWindowFunction[T, R, W] | ProcessAllWindowFunction[T, R, W]
+
+
+class Windows(Generic[T, W]):
+    """Windows and what was set on them; each setting gives the same windows back."""
+
+    _kind: ClassVar[str]  # in descriptions
+    _applied: ClassVar[type]  # the functions that windows of this kind take
+    _processed: ClassVar[type]
+    _parallelism: ClassVar[int | None] = None
+
+    def __init__(self, stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
+        _check("window", window_assigner, WindowAssigner, "TumblingEventTimeWindows.of(Duration.of_seconds(10))")
+        self._stream = stream
+        self._assigner = window_assigner
+        self._trigger: Trigger[Any, Any] | None = None
+        self._evictor: Evictor | None = None
+        self._lateness = 0
+        self._late_tag: OutputTag[Any] | None = None
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        return self._stream.get_execution_environment()
+
+    def get_input_type(self) -> TypeInformation:
+        """The type of the elements that go into the windows."""
+        return self._stream.get_type()
+
+    # -- settings
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> Self:
+        """Who decides when a window fires, instead of the assigner's own trigger."""
+        _check("trigger", trigger, Trigger, "CountTrigger.of(10)")
+        check_trigger(self._assigner, trigger)
+        self._trigger = trigger
+        return self
+
+    def evictor(self, evictor: Evictor) -> Self:
+        """Who takes elements out of a window when it fires. All elements are kept until then, also by reduce and aggregate."""
+        _check("evictor", evictor, Evictor, "CountEvictor.of(10)")
+        self._evictor = evictor
+        return self
+
+    def allowed_lateness(self, time_ms: int | Duration | timedelta) -> Self:
+        """How long event-time windows take elements, and fire again for them, after the watermark has passed their end."""
+        lateness = millis_of(time_ms)
+        check_lateness(lateness)
+        self._lateness = lateness
+        return self
+
+    def side_output_late_data(self, output_tag: OutputTag[T]) -> Self:
+        """Elements that come too late for all their windows go to a side output instead of being dropped."""
+        _check("side_output_late_data", output_tag, OutputTag, 'OutputTag("late")')
+        self._late_tag = output_tag
+        return self
+
+    # -- the operator
+
+    def _operator(
+        self, on_error: OnError, output_type: Any, value_type: Any = None, **functions: Any
+    ) -> DataStream[Any]:
+        trigger = self._trigger
+        if trigger is None:
+            trigger = self._assigner.get_default_trigger(self.get_execution_environment())
+            check_trigger(self._assigner, trigger)
+        description = WindowDescription(
+            assigner=self._assigner,
+            trigger=trigger,
+            evictor=self._evictor,
+            allowed_lateness=self._lateness,
+            late_tag=self._late_tag,
+            value_type=None if value_type is None else type_information(value_type),
+            **functions,
+        )
+        named = [
+            f.__name__ if hasattr(f, "__name__") else type(f).__name__ for f in functions.values() if f is not None
+        ]
+        node = self._stream._add(
+            OperatorNode,
+            type(self._assigner).__name__,
+            spec=WindowSpec(description),
+            output_type=output_type,
+            on_error=on_error,
+            parallelism=self._parallelism,
+            description=f"{self._kind}({self._assigner!r}, {type(trigger).__name__}, {', '.join(named)})",
+        )
+        return DataStream(self._stream._env, node)
+
+    def _reduced(self, reduce: Any, function: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
+        check_function("reduce", reduce, ReduceFunction, or_callable=True)
+        self._check_window_function("reduce", function)
+        return self._operator(on_error, output_type, reduce=reduce, function=function)
+
+    def _aggregated(
+        self, aggregate: Any, function: Any, accumulator_type: Any, output_type: Any, on_error: OnError
+    ) -> DataStream[Any]:
+        check_function("aggregate", aggregate, AggregateFunction)
+        self._check_window_function("aggregate", function)
+        if isinstance(accumulator_type, list):
+            accumulator_type = Types.ROW(accumulator_type)
+        return self._operator(on_error, output_type, accumulator_type, aggregate=aggregate, function=function)
+
+    def _check_window_function(self, method: str, function: Any) -> None:
+        if function is not None:
+            check_function(method, function, self._applied, self._processed)
+
+
+class WindowedStream(Windows[T, W], Generic[T, K, W]):
+    """Windows by key."""
+
+    _kind = "Window"
+    _applied = WindowFunction
+    _processed = ProcessWindowFunction
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Reduce[T],
+        window_function: None = None,
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[T]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Reduce[T],
+        window_function: OfKey[T, R, K, W],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]: ...
+
+    def reduce(
+        self,
+        reduce_function: Reduce[T],
+        window_function: OfKey[T, Any, K, W] | None = None,
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[Any]:
+        """The elements of each window reduced to one; with a window function, what that makes of the one.
+
+        Only the reduced element is kept, unless there is an evictor.
+        """
+        return self._reduced(reduce_function, window_function, output_type, on_error)
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, R],
+        window_function: None = None,
+        accumulator_type: Any = None,
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, R],
+        window_function: OfKey[R, R2, K, W],
+        accumulator_type: Any = None,
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R2]: ...
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, R],
+        window_function: OfKey[R, Any, K, W] | None = None,
+        accumulator_type: Any = None,
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[Any]:
+        """The aggregate of each window's elements; with a window function, what that makes of it.
+
+        Only the accumulator is kept, unless there is an evictor.
+        """
+        return self._aggregated(aggregate_function, window_function, accumulator_type, output_type, on_error)
+
+    def apply(
+        self, window_function: WindowFunction[T, R, K, W], output_type: Any = None, *, on_error: OnError = "fail"
+    ) -> DataStream[R]:
+        """What a function makes of all elements of each window."""
+        check_function("apply", window_function, WindowFunction)
+        return self._operator(on_error, output_type, function=window_function)
+
+    def process(
+        self,
+        process_window_function: ProcessWindowFunction[T, R, K, W],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]:
+        """What a function makes of all elements of each window; its context has clocks and state."""
+        check_function("process", process_window_function, ProcessWindowFunction)
+        return self._operator(on_error, output_type, function=process_window_function)
+
+
+class AllWindowedStream(Windows[T, W]):
+    """Windows over the whole stream: its elements meet in one subtask."""
+
+    _kind = "AllWindow"
+    _applied = AllWindowFunction
+    _processed = ProcessAllWindowFunction
+    _parallelism = 1
+
+    def __init__(self, stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
+        super().__init__(stream.key_by(_of_all), window_assigner)
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Reduce[T],
+        window_function: None = None,
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[T]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Reduce[T],
+        window_function: OfAll[T, R, W],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]: ...
+
+    def reduce(
+        self,
+        reduce_function: Reduce[T],
+        window_function: OfAll[T, Any, W] | None = None,
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[Any]:
+        """The elements of each window reduced to one; with a window function, what that makes of the one."""
+        return self._reduced(reduce_function, window_function, output_type, on_error)
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, R],
+        window_function: None = None,
+        accumulator_type: Any = None,
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, R],
+        window_function: OfAll[R, R2, W],
+        accumulator_type: Any = None,
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R2]: ...
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, R],
+        window_function: OfAll[R, Any, W] | None = None,
+        accumulator_type: Any = None,
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[Any]:
+        """The aggregate of each window's elements; with a window function, what that makes of it."""
+        return self._aggregated(aggregate_function, window_function, accumulator_type, output_type, on_error)
+
+    def apply(
+        self, window_function: AllWindowFunction[T, R, W], output_type: Any = None, *, on_error: OnError = "fail"
+    ) -> DataStream[R]:
+        """What a function makes of all elements of each window."""
+        check_function("apply", window_function, AllWindowFunction)
+        return self._operator(on_error, output_type, function=window_function)
+
+    def process(
+        self,
+        process_window_function: ProcessAllWindowFunction[T, R, W],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]:
+        """What a function makes of all elements of each window; its context has clocks and state."""
+        check_function("process", process_window_function, ProcessAllWindowFunction)
+        return self._operator(on_error, output_type, function=process_window_function)
+
+
+def counting_windows(size: int, slide: int) -> WindowAssigner[Any, CountWindow]:
+    """The assigner of `count_window`."""
+    return CountSlidingWindowAssigner(size, slide) if slide else CountTumblingWindowAssigner(size)
+
+
+def _of_all(element: Any) -> int:
+    """The one key of a stream without keys."""
+    return 0
+
+
+def _check(method: str, found: Any, kind: type, example: str) -> None:
+    if not isinstance(found, kind):
+        what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+        raise PlanError("WINDOW_SETTING", f"{method}() got {what}; it takes a {kind.__name__}, such as {example}.")

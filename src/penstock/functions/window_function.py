@@ -1,0 +1,75 @@
+"""Functions over the elements of a window, with its key or without, with a context or without."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Generic, TypeAlias
+
+from typing_extensions import TypeVar
+
+from penstock.functions.function import IN, KEY, OUT, Function, Yields
+from penstock.functions.runtime_context import KeyedStateStore
+
+W = TypeVar("W", contravariant=True, default=Any)  # the kind of window
+WINDOW = TypeVar("WINDOW", covariant=True, default=Any)
+
+
+class WindowContext(ABC, Generic[WINDOW]):
+    """What a process window function may ask for beside its elements."""
+
+    @abstractmethod
+    def window(self) -> WINDOW:
+        """The window that fires, or is dropped."""
+
+    @abstractmethod
+    def current_processing_time(self) -> int: ...
+
+    @abstractmethod
+    def current_watermark(self) -> int: ...
+
+    @abstractmethod
+    def window_state(self) -> KeyedStateStore:
+        """State of the key and window; not for windows that merge. What it holds is dropped in `clear`."""
+
+    @abstractmethod
+    def global_state(self) -> KeyedStateStore:
+        """State of the key, shared by all its windows."""
+
+
+class WindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
+    """Makes results of a key's window and its elements."""
+
+    @abstractmethod
+    def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Yields[OUT]: ...
+
+
+class AllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
+    """Makes results of a window over the whole stream and its elements."""
+
+    @abstractmethod
+    def apply(self, window: W, inputs: Iterable[IN]) -> Yields[OUT]: ...
+
+
+class ProcessWindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
+    """Makes results of a key's window and its elements; its context knows the window, clocks and state."""
+
+    Context: TypeAlias = WindowContext
+
+    @abstractmethod
+    def process(self, key: KEY, context: Context[W], elements: Iterable[IN]) -> Yields[OUT]: ...
+
+    def clear(self, context: Context[W]) -> None:
+        """Called when a window is dropped: the place to clear its state."""
+
+
+class ProcessAllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
+    """Makes results of a window over the whole stream; its context knows the window, clocks and state."""
+
+    Context: TypeAlias = WindowContext
+
+    @abstractmethod
+    def process(self, context: Context[W], elements: Iterable[IN]) -> Yields[OUT]: ...
+
+    def clear(self, context: Context[W]) -> None:
+        """Called when a window is dropped: the place to clear its state."""
