@@ -15,6 +15,7 @@ from penstock.errors import PlanError
 from penstock.functions import (
     AggregateFunction,
     AllWindowFunction,
+    NullByteKeySelector,
     OutputTag,
     ProcessAllWindowFunction,
     ProcessWindowFunction,
@@ -257,7 +258,7 @@ class AllWindowedStream(Windows[T, W]):
     _parallelism = 1
 
     def __init__(self, stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
-        super().__init__(stream.key_by(_of_all), window_assigner)
+        super().__init__(stream.key_by(NullByteKeySelector()), window_assigner)
 
     @overload
     def reduce(
@@ -346,11 +347,6 @@ class AllWindowedStream(Windows[T, W]):
 def counting_windows(size: int, slide: int) -> WindowAssigner[Any, CountWindow]:
     """The assigner of `count_window`."""
     return CountSlidingWindowAssigner(size, slide) if slide else CountTumblingWindowAssigner(size)
-
-
-def _of_all(element: Any) -> int:
-    """The one key of a stream without keys."""
-    return 0
 
 
 def _check(method: str, found: Any, kind: type, example: str) -> None:
