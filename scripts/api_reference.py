@@ -261,11 +261,16 @@ def _members(value: type, known: list[type]) -> Iterator[tuple[str, Any]]:
             continue
         for name, member in vars(owner).items():
             inner = name in INNER or name in INNER_OF.get(value.__name__, ())
-            if name[0] == "_" or name in told or name in fields or inner:
+            if name[0] == "_" or name in told or name in fields or inner or _only_overrides(name, member, known):
                 continue
             if inspect.isfunction(member) or isinstance(member, (staticmethod, classmethod, property)):
                 told.add(name)
                 yield name, member
+
+
+def _only_overrides(name: str, member: Any, known: list[type]) -> bool:
+    """Whether a member keeps a promise that the entry of another class makes: it has nothing to say of its own."""
+    return not getattr(member, "__func__", member).__doc__ and any(name in vars(base) for base in known)
 
 
 def _member(name: str, member: Any) -> str:

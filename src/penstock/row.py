@@ -74,12 +74,15 @@ class Row:
     # -- kind and names
 
     def get_row_kind(self) -> RowKind:
+        """The kind of change that the row stands for."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
+        """Sets the kind of change."""
         self._row_kind = row_kind
 
     def set_field_names(self, field_names: list[str]) -> None:
+        """Gives the fields names, in their order."""
         self._fields = field_names
 
     def get_fields_by_names(self, names: list[str]) -> list[Any]:

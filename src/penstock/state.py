@@ -35,9 +35,11 @@ class StateDescriptor:
         self.ttl: StateTtlConfig | None = None
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
+        """Lets entries expire."""
         self.ttl = ttl_config if ttl_config.is_enabled() else None
 
     def get_name(self) -> str:
+        """The state's name in checkpoints."""
         return self.name
 
 
@@ -88,6 +90,7 @@ class ReducingStateDescriptor(StateDescriptor, Generic[T]):
         self.reduce_function = reduce_function
 
     def get_reduce_function(self) -> Any:
+        """The function that makes one element of two."""
         return self.reduce_function
 
 
@@ -101,6 +104,7 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, OUT]):
         self.agg_function = agg_function
 
     def get_agg_function(self) -> Any:
+        """The function that adds elements up."""
         return self.agg_function
 
 
@@ -108,21 +112,28 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, OUT]):
 class State(Protocol):
     """Anything that can be cleared for the current key."""
 
-    def clear(self) -> None: ...
+    def clear(self) -> None:
+        """Removes the state of the current key."""
 
 
 class ValueState(State, Protocol[T]):
     """One value of the current key."""
 
-    def value(self) -> T | None: ...
-    def update(self, value: T) -> None: ...
+    def value(self) -> T | None:
+        """The current key's value; None when it has none."""
+
+    def update(self, value: T) -> None:
+        """Sets the current key's value; None removes it."""
 
 
 class AppendingState(State, Protocol[IN, OUT]):
     """Something of the current key that elements are added to."""
 
-    def get(self) -> OUT | None: ...
-    def add(self, value: IN) -> None: ...
+    def get(self) -> OUT | None:
+        """What was added so far; None when nothing was."""
+
+    def add(self, value: IN) -> None:
+        """Adds one element."""
 
 
 class MergingState(AppendingState[IN, OUT], Protocol[IN, OUT]):
@@ -132,9 +143,15 @@ class MergingState(AppendingState[IN, OUT], Protocol[IN, OUT]):
 class ListState(MergingState[T, Iterator[T]], Protocol[T]):
     """A list of the current key."""
 
-    def get(self) -> Iterator[T]: ...
-    def add_all(self, values: list[T]) -> None: ...
-    def update(self, values: list[T]) -> None: ...
+    def get(self) -> Iterator[T]:
+        """The elements in the order in which they were added."""
+
+    def add_all(self, values: list[T]) -> None:
+        """Adds several elements."""
+
+    def update(self, values: list[T]) -> None:
+        """Puts these elements in the place of all others."""
+
     def __iter__(self) -> Iterator[T]: ...
 
 
@@ -149,12 +166,24 @@ class AggregatingState(MergingState[IN, OUT], Protocol[IN, OUT]):
 class ReadOnlyMapState(Protocol[K, READ]):
     """A map that may be read."""
 
-    def get(self, key: K) -> READ | None: ...
-    def contains(self, key: K) -> bool: ...
-    def items(self) -> Iterable[tuple[K, READ]]: ...
-    def keys(self) -> Iterable[K]: ...
-    def values(self) -> Iterable[READ]: ...
-    def is_empty(self) -> bool: ...
+    def get(self, key: K) -> READ | None:
+        """The value of a map key; None when there is none."""
+
+    def contains(self, key: K) -> bool:
+        """Whether the map has this key."""
+
+    def items(self) -> Iterable[tuple[K, READ]]:
+        """All keys with their values."""
+
+    def keys(self) -> Iterable[K]:
+        """All keys."""
+
+    def values(self) -> Iterable[READ]:
+        """All values."""
+
+    def is_empty(self) -> bool:
+        """Whether the map has no entry."""
+
     def __contains__(self, key: K) -> bool: ...
     def __getitem__(self, key: K) -> READ | None: ...
     def __iter__(self) -> Iterator[K]: ...
@@ -163,9 +192,15 @@ class ReadOnlyMapState(Protocol[K, READ]):
 class MapState(ReadOnlyMapState[K, V], State, Protocol[K, V]):
     """A map of the current key."""
 
-    def put(self, key: K, value: V) -> None: ...
-    def put_all(self, dict_value: dict[K, V]) -> None: ...
-    def remove(self, key: K) -> None: ...
+    def put(self, key: K, value: V) -> None:
+        """Sets the value of a map key."""
+
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Sets several values."""
+
+    def remove(self, key: K) -> None:
+        """Removes a map key; nothing happens when it is not there."""
+
     def __setitem__(self, key: K, value: V) -> None: ...
     def __delitem__(self, key: K) -> None: ...
 
@@ -181,4 +216,5 @@ class BroadcastState(MapState[K, V], Protocol[K, V]):
 class OperatorStateStore(Protocol):
     """Where state of a whole operator is found: broadcast state is the only one that there is."""
 
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]: ...
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
+        """The broadcast state of a descriptor."""

@@ -35,28 +35,35 @@ class Duration:
 
     @classmethod
     def of_millis(cls, millis: int) -> Duration:
+        """So many milliseconds."""
         return cls(millis)
 
     @classmethod
     def of_seconds(cls, seconds: int) -> Duration:
+        """So many seconds."""
         return cls(seconds * 1000)
 
     @classmethod
     def of_minutes(cls, minutes: int) -> Duration:
+        """So many minutes."""
         return cls(minutes * 60_000)
 
     @classmethod
     def of_hours(cls, hours: int) -> Duration:
+        """So many hours."""
         return cls(hours * 3_600_000)
 
     @classmethod
     def of_days(cls, days: int) -> Duration:
+        """So many days of 24 hours."""
         return cls(days * 86_400_000)
 
     def to_millis(self) -> int:
+        """The length in milliseconds."""
         return self.millis
 
     def to_milliseconds(self) -> int:
+        """The length in milliseconds, by the name that Flink's Time has for it."""
         return self.millis
 
 
@@ -75,10 +82,12 @@ class Instant:
 
     @staticmethod
     def of_epoch_milli(epoch_milli: int) -> Instant:
+        """The point so many milliseconds after the beginning of 1970."""
         seconds, millis = divmod(epoch_milli, 1000)
         return Instant(seconds, millis * 1_000_000)
 
     def to_epoch_milli(self) -> int:
+        """Milliseconds since the beginning of 1970, rounded down."""
         return self.seconds * 1000 + self.nanos // 1_000_000
 
     def __repr__(self) -> str:
@@ -94,22 +103,27 @@ class Time(Duration):
 
     @classmethod
     def milliseconds(cls, milliseconds: int) -> Time:
+        """So many milliseconds."""
         return cls(milliseconds)
 
     @classmethod
     def seconds(cls, seconds: int) -> Time:
+        """So many seconds."""
         return cls(seconds * 1000)
 
     @classmethod
     def minutes(cls, minutes: int) -> Time:
+        """So many minutes."""
         return cls(minutes * 60_000)
 
     @classmethod
     def hours(cls, hours: int) -> Time:
+        """So many hours."""
         return cls(hours * 3_600_000)
 
     @classmethod
     def days(cls, days: int) -> Time:
+        """So many days of 24 hours."""
         return cls(days * 86_400_000)
 
     def __str__(self) -> str:
@@ -133,20 +147,26 @@ class TimestampAssigner(ABC):
     """Gives an element its event time, in milliseconds."""
 
     @abstractmethod
-    def extract_timestamp(self, value: Any, record_timestamp: int) -> int: ...
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        """The element's event time; `record_timestamp` is the one that it had."""
 
 
 class WatermarkOutput(ABC):
     """Where a generator emits its watermarks."""
 
     @abstractmethod
-    def emit_watermark(self, watermark: int) -> None: ...
+    def emit_watermark(self, watermark: int) -> None:
+        """Says that no record with this time or an earlier one is expected any more; a lower one than before is
+        ignored.
+        """
 
     @abstractmethod
-    def mark_idle(self) -> None: ...
+    def mark_idle(self) -> None:
+        """Accepted, and changes nothing: `with_idleness` decides."""
 
     @abstractmethod
-    def mark_active(self) -> None: ...
+    def mark_active(self) -> None:
+        """Accepted, and changes nothing: `with_idleness` decides."""
 
 
 class WatermarkGenerator(ABC):
@@ -159,10 +179,12 @@ class WatermarkGenerator(ABC):
     per_batch = False
 
     @abstractmethod
-    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None: ...
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        """Called with each record; may emit a watermark."""
 
     @abstractmethod
-    def on_periodic_emit(self, output: WatermarkOutput) -> None: ...
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Called at the end of each chunk of a split; may emit a watermark."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class TtlCleanup:
         self.looked_at = found.get_cleanup_size() if found is not None else _LOOKED_AT if filtered else 0
 
     def is_cleanup_in_background(self) -> bool:
+        """Whether expired entries are removed without being asked for."""
         return self._in_background
 
     def in_full_snapshot(self) -> bool:
@@ -76,12 +77,14 @@ class TtlCleanup:
         return TtlCleanup.Strategies.FULL_STATE_SCAN_SNAPSHOT in self._strategies
 
     def get_incremental_cleanup_strategy(self) -> IncrementalCleanupStrategy | None:
+        """How many entries are looked at with each batch; None: cleanup in the background is off."""
         chosen = self._strategies.get(TtlCleanup.Strategies.INCREMENTAL_CLEANUP)
         if isinstance(chosen, TtlCleanup.IncrementalCleanupStrategy):
             return chosen
         return TtlCleanup.IncrementalCleanupStrategy(_LOOKED_AT, False) if self._in_background else None
 
     def get_rocksdb_compact_filter_cleanup_strategy(self) -> RocksdbCompactFilterCleanupStrategy | None:
+        """What was set for RocksDB, else the default; None: cleanup in the background is off."""
         chosen = self._strategies.get(TtlCleanup.Strategies.ROCKSDB_COMPACTION_FILTER)
         if isinstance(chosen, TtlCleanup.RocksdbCompactFilterCleanupStrategy):
             return chosen
@@ -100,35 +103,44 @@ class StateTtlConfigBuilder:
         self._strategies: dict[TtlCleanup.Strategies, TtlCleanup.CleanupStrategy] = {}
 
     def set_update_type(self, update_type: StateTtlConfig.UpdateType) -> StateTtlConfigBuilder:
+        """What makes an entry live on."""
         self._update_type = update_type
         return self
 
     def update_ttl_on_create_and_write(self) -> StateTtlConfigBuilder:
+        """An entry lives on when it is written."""
         return self.set_update_type(StateTtlConfig.UpdateType.OnCreateAndWrite)
 
     def update_ttl_on_read_and_write(self) -> StateTtlConfigBuilder:
+        """An entry lives on when it is read or written."""
         return self.set_update_type(StateTtlConfig.UpdateType.OnReadAndWrite)
 
     def set_state_visibility(self, state_visibility: StateTtlConfig.StateVisibility) -> StateTtlConfigBuilder:
+        """Whether expired entries that are still there can be seen."""
         self._visibility = state_visibility
         return self
 
     def return_expired_if_not_cleaned_up(self) -> StateTtlConfigBuilder:
+        """Expired entries can be seen until they are removed."""
         return self.set_state_visibility(StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp)
 
     def never_return_expired(self) -> StateTtlConfigBuilder:
+        """Expired entries cannot be seen."""
         return self.set_state_visibility(StateTtlConfig.StateVisibility.NeverReturnExpired)
 
     def set_ttl_time_characteristic(
         self, ttl_time_characteristic: StateTtlConfig.TtlTimeCharacteristic
     ) -> StateTtlConfigBuilder:
+        """The clock that lives are measured by."""
         self._characteristic = ttl_time_characteristic
         return self
 
     def use_processing_time(self) -> StateTtlConfigBuilder:
+        """Lives are measured by processing time."""
         return self.set_ttl_time_characteristic(StateTtlConfig.TtlTimeCharacteristic.ProcessingTime)
 
     def cleanup_full_snapshot(self) -> StateTtlConfigBuilder:
+        """Accepted: expired entries are removed some at a time, with every batch."""
         return self._with(TtlCleanup.Strategies.FULL_STATE_SCAN_SNAPSHOT, TtlCleanup.EMPTY_STRATEGY)
 
     def cleanup_incrementally(
@@ -141,6 +153,7 @@ class StateTtlConfigBuilder:
     def cleanup_in_rocksdb_compact_filter(
         self, query_time_after_num_entries: int = 1000, periodic_compaction_time: Duration | None = None
     ) -> StateTtlConfigBuilder:
+        """Accepted: expired entries are removed some at a time, with every batch."""
         strategy = TtlCleanup.RocksdbCompactFilterCleanupStrategy(
             query_time_after_num_entries, periodic_compaction_time
         )
@@ -152,6 +165,7 @@ class StateTtlConfigBuilder:
         return self
 
     def set_ttl(self, ttl: Duration | timedelta | int) -> StateTtlConfigBuilder:
+        """How long entries live."""
         self._ttl = _positive(ttl)
         return self
 
@@ -160,6 +174,7 @@ class StateTtlConfigBuilder:
         return self
 
     def build(self) -> StateTtlConfig:
+        """The configuration."""
         cleanup = TtlCleanup(self._strategies, self._in_background)
         return StateTtlConfig(self._update_type, self._visibility, self._characteristic, self._ttl, cleanup)
 
@@ -209,24 +224,31 @@ class StateTtlConfig:
 
     @staticmethod
     def new_builder(ttl: Duration | timedelta | int) -> StateTtlConfigBuilder:
+        """A builder for entries that live so long."""
         return StateTtlConfigBuilder(ttl)
 
     def get_update_type(self) -> UpdateType:
+        """What makes an entry live on."""
         return self.update_type
 
     def get_state_visibility(self) -> StateVisibility:
+        """Whether expired entries that are still there can be seen."""
         return self.visibility
 
     def get_ttl(self) -> Time:
+        """How long entries live."""
         return Time.milliseconds(self.ttl)
 
     def get_ttl_time_characteristic(self) -> TtlTimeCharacteristic:
+        """The clock that lives are measured by."""
         return self._characteristic
 
     def is_enabled(self) -> bool:
+        """Whether entries expire at all."""
         return self.update_type is not StateTtlConfig.UpdateType.Disabled
 
     def get_cleanup_strategies(self) -> TtlCleanup:
+        """How expired entries are removed."""
         return self.cleanup
 
     def __repr__(self) -> str:

@@ -89,6 +89,21 @@ def test_a_very_narrow_terminal_has_the_line_only() -> None:
     assert not any("operator" in line for line in shown(30))
 
 
+def test_operators_of_one_name_are_told_apart() -> None:
+    sinks = [OperatorFigures("sink-1", "print", "sink"), OperatorFigures("sink-2", "print", "sink")]
+    progress = Progress(batches=1, operators=[OperatorFigures("s", "numbers", "source"), *sinks])
+    assert [line.split("  ")[0] for line in shown(100, progress)[2:]][-3:] == [
+        "numbers",
+        "print (sink-1)",
+        "print (sink-2)",
+    ]
+    console = Console(file=io.StringIO(), width=100)
+    TerminalWatcher(console).sum_up(entry(status="finished"), progress)
+    told = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "  numbers: 0 out" in told
+    assert "  print (sink-2): 0 in" in told
+
+
 def test_the_summary_says_how_it_ended() -> None:
     job = entry(started=0.0, ended=10.0, status="finished")
     assert summary_line(job, tally().progress) == (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import re
 import subprocess
 import sys
@@ -54,6 +55,23 @@ def test_every_public_name_is_told(make_reference: ModuleType) -> None:
     for module in (penstock, penstock.connectors, penstock.testing):
         untold = [name for name in module.__all__ if not re.search(rf"\b{name}\b", text)]
         assert not untold, module.__name__
+
+
+def test_every_public_member_makes_a_promise(make_reference: ModuleType) -> None:
+    """A method that only does what its base class promises may leave it at that."""
+    api = make_reference.api_reference
+    silent = []
+    for name, (_, value) in api.public_names().items():
+        if not inspect.isclass(value):
+            silent += [] if value.__doc__ else [name]
+            continue
+        known = [base for base in value.__mro__[1:] if api._is_told(base)]
+        silent += [
+            f"{name}.{member}"
+            for member, found in api._members(value, known)
+            if not getattr(found, "__func__", found).__doc__
+        ]
+    assert not silent
 
 
 def test_no_page_changes_from_run_to_run(make_reference: ModuleType) -> None:

@@ -60,6 +60,21 @@ def test_metrics_are_added_up_over_batches(keyed: bool) -> None:
     assert metrics.accumulators()["look.shop.region.north.seen"] == 3
 
 
+def test_operators_of_one_name_are_told_apart() -> None:
+    env = ps.StreamExecutionEnvironment()
+    stream: Any = env.from_source(PushSource())
+    harness = Harness(env)
+    first = stream.map(Measured()).name("look").uid("first")
+    harness.collect(first.filter(lambda n: n > 1).map(Measured()).name("look").uid("second"))
+    harness.push_all([1, 5])
+    found = harness.metrics.accumulators()
+    assert found["look (first).shop.region.north.seen"] == 2
+    assert found["look (second).shop.region.north.seen"] == 1
+    assert "look.shop.region.north.seen" not in found
+    assert harness.metrics.get("second", "shop.region.north.seen") == 1
+    assert harness.metrics.get("look", "shop.region.north.seen") == 3
+
+
 @pytest.mark.parametrize("keyed", [False, True])
 def test_a_batch_that_failed_does_not_count(keyed: bool) -> None:
     harness, out = measured(keyed)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from penstock import Row, RowKind
 from penstock.engine.arrow import arrow_packer
-from penstock.engine.arrow_columns import column_of
+from penstock.engine.arrow_types import column_of
 from penstock.engine.body import _ARROW, _LEAST_ARROW, pack_body, unpack_body
 from penstock.types import TypeInformation, Types
 from tests.types.some_types import TYPED

@@ -58,9 +58,10 @@ def operators(progress: Progress, width: int, seconds: float | None = None) -> T
     table.add_column("operator", no_wrap=True, overflow="ellipsis", max_width=max(12, width // 3))
     for heading, _, _ in columns:
         table.add_column(heading, justify="right", no_wrap=True)
+    called = progress.labels()
     for operator in progress.operators:
         shown = operator if seconds is None else _averaged(operator, seconds)
-        table.add_row(operator.name, *(text(shown) for _, _, text in columns))
+        table.add_row(called[operator.uid], *(text(shown) for _, _, text in columns))
     return table
 
 
@@ -89,9 +90,9 @@ def summary_line(entry: JobEntry, progress: Progress) -> str:
     )
 
 
-def operator_line(operator: OperatorFigures) -> str:
+def operator_line(operator: OperatorFigures, called: str) -> str:
     """One operator, where there is no table."""
     parts = [] if operator.kind == SOURCE else [f"{operator.records_in:,} in"]
     parts += [] if operator.kind == SINK else [f"{operator.records_out:,} out"]
     parts += [f"{operator.late:,} late"] if operator.late else []
-    return f"{operator.name}: {', '.join(parts)}"
+    return f"{called}: {', '.join(parts)}"

@@ -147,8 +147,9 @@ class TerminalWatcher(Watcher):
         if self.moves:
             self.console.print(operators(progress, self.console.width, max(job.seconds, 0.001)), style="dim")
         else:
+            called = progress.labels()
             for operator in progress.operators:
-                self.say(f"penstock:   {operator_line(operator)}")
+                self.say(f"penstock:   {operator_line(operator, called[operator.uid])}")
 
     def say(self, text: str) -> None:
         self.console.print(text, style="dim", soft_wrap=True)

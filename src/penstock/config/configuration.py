@@ -37,6 +37,7 @@ class Configuration:
 
     @classmethod
     def from_dict(cls, map: Mapping[str, str]) -> Configuration:
+        """A configuration with these values, each checked by its option."""
         return cls(map)
 
     # -- by option, for Penstock itself
@@ -58,6 +59,7 @@ class Configuration:
         return self
 
     def get(self, option: Option) -> Any:
+        """The value of an option; its default where nothing was set."""
         return self._values.get(option.key, option.default)
 
     def is_set(self, option: Option) -> bool:
@@ -65,6 +67,7 @@ class Configuration:
         return option.key in self._values
 
     def unset(self, option: Option) -> None:
+        """Forgets what was set."""
         self._values.pop(option.key, None)
 
     def add_to(self, option: Option, *more: str) -> None:
@@ -77,23 +80,29 @@ class Configuration:
         return {k: v for k, v in self._others.items() if k.startswith("spark.")}
 
     def copy(self) -> Configuration:
+        """The same values in a configuration of its own."""
         return Configuration(self)
 
     # -- by key, as PyFlink has it
 
     def set_string(self, key: str, value: str) -> Configuration:
+        """Sets a value."""
         return self.set(key, value)
 
     def set_integer(self, key: str, value: int) -> Configuration:
+        """Sets a whole number."""
         return self.set(key, value)
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
+        """Sets true or false."""
         return self.set(key, value)
 
     def set_float(self, key: str, value: float) -> Configuration:
+        """Sets a number."""
         return self.set(key, value)
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
+        """Sets bytes."""
         raise UnsupportedOperation("OPTION_BYTES", f"Option '{key}' was given bytes; no option is made of bytes.")
 
     def get_string(self, key: str, default_value: str | None = None) -> str | None:
@@ -102,18 +111,22 @@ class Configuration:
         return default_value if text is None else text
 
     def get_integer(self, key: str, default_value: int | None = None) -> int | None:
+        """The value of a key as a whole number; the given default where nothing was set."""
         text = self._text(key)
         return default_value if text is None else self._converted(key, text, int)
 
     def get_boolean(self, key: str, default_value: bool | None = None) -> bool | None:
+        """The value of a key as true or false; the given default where nothing was set."""
         text = self._text(key)
         return default_value if text is None else self._converted(key, text, read_flag)
 
     def get_float(self, key: str, default_value: float | None = None) -> float | None:
+        """The value of a key as a number; the given default where nothing was set."""
         text = self._text(key)
         return default_value if text is None else self._converted(key, text, float)
 
     def get_bytearray(self, key: str, default_value: bytearray | None = None) -> bytearray | None:
+        """The value of a key as bytes; the given default where nothing was set."""
         text = self._text(key)
         return default_value if text is None else bytearray(text, "utf-8")
 
@@ -136,9 +149,11 @@ class Configuration:
             ) from error
 
     def key_set(self) -> AbstractSet[str]:
+        """The keys that were set."""
         return {*self._values, *self._others}
 
     def contains_key(self, key: str) -> bool:
+        """Whether a key was set."""
         return self._text(key) is not None
 
     def remove_config(self, key: str) -> bool:
@@ -149,9 +164,11 @@ class Configuration:
         return self._others.pop(key, None) is not None
 
     def to_dict(self) -> dict[str, str]:
+        """All that was set, as text."""
         return {key: text for key in sorted(self.key_set()) if (text := self._text(key)) is not None}
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
+        """Puts all that was set into a dict."""
         target_dict.update(self.to_dict())
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:

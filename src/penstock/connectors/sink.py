@@ -23,6 +23,7 @@ class SinkWriter:
     failed_on: tuple[Any, ...] = ()  # the element on which `write` raised, if the writer knows it
 
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
+        """Writes some elements; timestamps and tags are there if the sink wants them."""
         raise NotImplementedError
 
     def prepare(self) -> Any:
@@ -42,6 +43,7 @@ class Sink:
     called_in_chain: Any = None  # a function that takes the elements where they are, so that it can refuse some
 
     def writer(self, task: WriteTask) -> SinkWriter:
+        """What writes the elements of one task."""
         raise NotImplementedError
 
     def commit(self, batch: int, prepared: list[Any]) -> list[Any] | None:

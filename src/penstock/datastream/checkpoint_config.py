@@ -56,6 +56,7 @@ class CheckpointConfig:
         return self._set(CHECKPOINT_INTERVAL, checkpoint_interval)
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
+        """What was set; jobs run exactly once in any case."""
         return CheckpointingMode[self._configuration.get(CHECKPOINTING_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
@@ -63,6 +64,7 @@ class CheckpointConfig:
         return self._set(CHECKPOINTING_MODE, checkpointing_mode)
 
     def get_checkpoint_timeout(self) -> int:
+        """What was set, in milliseconds; it changes nothing."""
         return self._get(CHECKPOINT_TIMEOUT)
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
@@ -70,6 +72,7 @@ class CheckpointConfig:
         return self._set(CHECKPOINT_TIMEOUT, checkpoint_timeout)
 
     def get_min_pause_between_checkpoints(self) -> int:
+        """What was set, in milliseconds; it changes nothing."""
         return self._get(CHECKPOINT_PAUSE)
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
@@ -77,6 +80,7 @@ class CheckpointConfig:
         return self._set(CHECKPOINT_PAUSE, min_pause_between_checkpoints)
 
     def get_max_concurrent_checkpoints(self) -> int:
+        """What was set; it changes nothing."""
         return self._get(CHECKPOINTS_AT_ONCE)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
@@ -84,6 +88,7 @@ class CheckpointConfig:
         return self._set(CHECKPOINTS_AT_ONCE, max_concurrent_checkpoints)
 
     def is_fail_on_checkpointing_errors(self) -> bool:
+        """Whether no failed checkpoint is tolerated, by what was set."""
         return self.get_tolerable_checkpoint_failure_number() == 0
 
     def set_fail_on_checkpointing_errors(self, fail_on_checkpointing_errors: bool) -> CheckpointConfig:
@@ -91,6 +96,7 @@ class CheckpointConfig:
         return self.set_tolerable_checkpoint_failure_number(0 if fail_on_checkpointing_errors else 2**31 - 1)
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
+        """What was set; it changes nothing."""
         return self._get(CHECKPOINT_FAILURES)
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> CheckpointConfig:
@@ -104,6 +110,7 @@ class CheckpointConfig:
         return self._set(CHECKPOINT_RETENTION, retention_mode)
 
     def is_externalized_checkpoints_enabled(self) -> bool:
+        """Whether it was set that the checkpoint stays in some case when the job ends."""
         return self.get_externalized_checkpoint_retention() not in (
             None,
             ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS,
@@ -115,6 +122,7 @@ class CheckpointConfig:
         return None if name is None else ExternalizedCheckpointRetention[name]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
+        """What was set; it changes nothing."""
         return bool(self._configuration.get(UNALIGNED))
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
@@ -122,6 +130,7 @@ class CheckpointConfig:
         return self._set(UNALIGNED, enabled)
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
+        """Kept, and changes nothing: there are no barriers."""
         return self.enable_unaligned_checkpoints(False)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
@@ -129,6 +138,7 @@ class CheckpointConfig:
         return self._set(ALIGNMENT_TIMEOUT, alignment_timeout)
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
+        """What was set; it changes nothing."""
         return Duration.of_millis(self._get(ALIGNMENT_TIMEOUT))
 
     set_alignment_timeout = set_aligned_checkpoint_timeout
@@ -139,6 +149,7 @@ class CheckpointConfig:
         return self._set(UNALIGNED_FORCED, force_unaligned_checkpoints)
 
     def is_force_unaligned_checkpoints(self) -> bool:
+        """What was set; it changes nothing."""
         return bool(self._configuration.get(UNALIGNED_FORCED))
 
     # -- of PyFlink before version 2
@@ -149,6 +160,7 @@ class CheckpointConfig:
         return self
 
     def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
+        """The folder that the job's checkpoint is made in."""
         return self.set_checkpoint_storage(FileSystemCheckpointStorage(checkpoint_path))
 
     def get_checkpoint_storage(self) -> CheckpointStorage | None:

@@ -26,6 +26,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         self._max_state_size = self.DEFAULT_MAX_STATE_SIZE if max_state_size is None else max_state_size
 
     def get_checkpoint_path(self) -> str | None:
+        """The folder of the checkpoints; None: none was set."""
         return self._path
 
     def get_max_state_size(self) -> int:
@@ -33,6 +34,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         return self._max_state_size
 
     def get_savepoint_path(self) -> str | None:
+        """The folder of the savepoints; None: none was set."""
         return None
 
     def write_to(self, configuration: Configuration) -> None:
@@ -62,9 +64,11 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         self._buffer = 4 * 1024 if write_buffer_size < 0 else write_buffer_size
 
     def get_checkpoint_path(self) -> str:
+        """The folder of the checkpoints."""
         return self._path
 
     def get_savepoint_path(self) -> str | None:
+        """The folder of the savepoints; None: none was set."""
         return None
 
     def get_min_file_size_threshold(self) -> int:

@@ -62,12 +62,15 @@ class DataStream(OperatorSettings, Generic[T]):
     # -- settings
 
     def get_name(self) -> str:
+        """The name of the operator that the stream comes from."""
         return self._node.name
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment that the stream belongs to."""
         return self._env
 
     def get_execution_config(self) -> ExecutionConfig:
+        """The settings of the environment that the stream belongs to."""
         return self._env.get_config()
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:

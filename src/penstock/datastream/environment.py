@@ -47,6 +47,7 @@ class StreamExecutionEnvironment(JobSettings):
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
+        """An environment to build a job in; it takes the options of the command line and of `PENSTOCK_OPTIONS`."""
         return StreamExecutionEnvironment(configuration)
 
     # -- sources
@@ -59,9 +60,13 @@ class StreamExecutionEnvironment(JobSettings):
         return self.from_source(CollectionSource(values), None, "collection", type_info)
 
     def from_sequence(self, start: int, end: int) -> DataStream[int]:
+        """The whole numbers from start to end, both included."""
         return self.from_source(NumberSequenceSource(start, end), None, "sequence")
 
     def from_generator(self, generator: Any, count: int | None = None, rate: float | None = None) -> DataStream[Any]:
+        """What a function gives for 0, 1, 2, ...: so many elements, or without an end; at most `rate` of them a
+        second.
+        """
         return self.from_source(DataGeneratorSource(generator, count, rate), None, "generator")
 
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
@@ -79,6 +84,7 @@ class StreamExecutionEnvironment(JobSettings):
         source_name: str = "source",
         type_info: Any = None,
     ) -> DataStream[Any]:
+        """The elements of a source, with its own timestamps or those of a strategy."""
         node = SourceNode(
             id=self.next_id(),
             name=source_name,
@@ -93,6 +99,7 @@ class StreamExecutionEnvironment(JobSettings):
     def add_source(
         self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None
     ) -> DataStream[Any]:
+        """Not supported: a SourceFunction is a Java class."""
         raise UnsupportedOperation(
             "SOURCE_FUNCTION",
             f"Source '{source_name}' is a SourceFunction: a Java class of Flink's that pushes records, which cannot be read twice. "
@@ -100,6 +107,7 @@ class StreamExecutionEnvironment(JobSettings):
         )
 
     def create_input(self, input_format: Any, type_info: Any = None) -> DataStream[Any]:
+        """Not supported: an InputFormat is a Java class."""
         raise UnsupportedOperation(
             "INPUT_FORMAT",
             "create_input takes an InputFormat, a Java class of Flink's that Spark cannot run. Use from_source with a file source.",

@@ -61,6 +61,7 @@ class ExecutionConfig:
         return self
 
     def get_max_parallelism(self) -> int:
+        """The number of key groups."""
         return int(self._configuration.get(MAX_PARALLELISM))
 
     def set_max_parallelism(self, max_parallelism: int) -> ExecutionConfig:
@@ -68,6 +69,7 @@ class ExecutionConfig:
         return self._set(MAX_PARALLELISM, max_parallelism)
 
     def get_global_job_parameters(self) -> dict[str, str]:
+        """What was set for all functions to read, as text."""
         return dict(self._configuration.get(PARAMETERS))
 
     def set_global_job_parameters(self, global_job_parameters_dict: Mapping[str, Any]) -> ExecutionConfig:
@@ -75,6 +77,7 @@ class ExecutionConfig:
         return self._set(PARAMETERS, global_job_parameters_dict)
 
     def enable_auto_generated_uids(self) -> ExecutionConfig:
+        """Operators without a uid get one made from their name and number."""
         return self._set(AUTO_UIDS, True)
 
     def disable_auto_generated_uids(self) -> ExecutionConfig:
@@ -82,9 +85,11 @@ class ExecutionConfig:
         return self._set(AUTO_UIDS, False)
 
     def has_auto_generated_uids_enabled(self) -> bool:
+        """Whether operators without a uid get one."""
         return self._flag(AUTO_UIDS)
 
     def get_task_cancellation_timeout(self) -> int:
+        """How long a cancelled job may take to end, in milliseconds."""
         return int(self._configuration.get(CANCEL_TIMEOUT))
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
@@ -94,6 +99,7 @@ class ExecutionConfig:
     # -- what is kept
 
     def get_task_cancellation_interval(self) -> int:
+        """What was set; it changes nothing."""
         return int(self._configuration.get(CANCEL_INTERVAL))
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
@@ -105,6 +111,7 @@ class ExecutionConfig:
         return self._set(WATERMARK_INTERVAL, interval)
 
     def get_auto_watermark_interval(self) -> int:
+        """What was set; watermarks are made after every record."""
         return int(self._configuration.get(WATERMARK_INTERVAL))
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
@@ -112,6 +119,7 @@ class ExecutionConfig:
         return self._set(LATENCY_INTERVAL, max(interval, 0))
 
     def get_latency_tracking_interval(self) -> int:
+        """What was set; it changes nothing."""
         return int(self._configuration.get(LATENCY_INTERVAL))
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
@@ -119,9 +127,11 @@ class ExecutionConfig:
         return self._set(CLOSURE_CLEANER, "RECURSIVE")
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
+        """Kept, and changes nothing."""
         return self._set(CLOSURE_CLEANER, "NONE")
 
     def is_closure_cleaner_enabled(self) -> bool:
+        """What was set; it changes nothing."""
         return bool(self._configuration.get(CLOSURE_CLEANER) != "NONE")
 
     def enable_object_reuse(self) -> ExecutionConfig:
@@ -129,12 +139,15 @@ class ExecutionConfig:
         return self._set(OBJECT_REUSE, True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
+        """Kept, and changes nothing."""
         return self._set(OBJECT_REUSE, False)
 
     def is_object_reuse_enabled(self) -> bool:
+        """What was set; it changes nothing."""
         return self._flag(OBJECT_REUSE)
 
     def is_use_snapshot_compression(self) -> bool:
+        """What was set; it changes nothing."""
         return self._flag(SNAPSHOT_COMPRESSION)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
@@ -148,9 +161,11 @@ class ExecutionConfig:
         return self._set(FORCE_KRYO, True)
 
     def disable_force_kryo(self) -> ExecutionConfig:
+        """Kept, and changes nothing."""
         return self._set(FORCE_KRYO, False)
 
     def is_force_kryo_enabled(self) -> bool:
+        """What was set; it changes nothing."""
         return self._flag(FORCE_KRYO)
 
     def enable_force_avro(self) -> ExecutionConfig:
@@ -158,9 +173,11 @@ class ExecutionConfig:
         return self._set(FORCE_AVRO, True)
 
     def disable_force_avro(self) -> ExecutionConfig:
+        """Kept, and changes nothing."""
         return self._set(FORCE_AVRO, False)
 
     def is_force_avro_enabled(self) -> bool:
+        """What was set; it changes nothing."""
         return self._flag(FORCE_AVRO)
 
     def enable_generic_types(self) -> ExecutionConfig:
@@ -168,9 +185,11 @@ class ExecutionConfig:
         return self._set(GENERIC_TYPES, True)
 
     def disable_generic_types(self) -> ExecutionConfig:
+        """Kept, and changes nothing."""
         return self._set(GENERIC_TYPES, False)
 
     def has_generic_types_disabled(self) -> bool:
+        """What was set; it changes nothing."""
         return not self._flag(GENERIC_TYPES)
 
     def get_default_kryo_serializer_classes(self) -> dict[str, str]:

@@ -62,9 +62,11 @@ class CompletableFuture(Generic[T]):
         return self._future.cancel()
 
     def cancelled(self) -> bool:
+        """Whether it was cancelled."""
         return self._future.cancelled()
 
     def done(self) -> bool:
+        """Whether there is a result or an error."""
         return self._future.done()
 
     def result(self) -> T:

@@ -35,9 +35,11 @@ class JobClient:
         self._job = job
 
     def get_job_id(self) -> JobID:
+        """The job's id."""
         return JobID(self._job.job_id)
 
     def get_job_status(self) -> CompletableFuture[JobStatus]:
+        """A future of the job's status."""
         return CompletableFuture.completed(self._job.status())
 
     def cancel(self) -> CompletableFuture[None]:
@@ -53,11 +55,13 @@ class JobClient:
         return CompletableFuture.following(self._job.finished)
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+        """Not supported: every committed batch is a checkpoint that a job can be resumed from."""
         raise _no_savepoints("trigger_savepoint")
 
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture[str]:
+        """Not supported: stop the job, and resume it from its checkpoint."""
         raise _no_savepoints("stop_with_savepoint")
 
 

@@ -39,6 +39,7 @@ class JobExecutionResult:
         self._accumulators = accumulators or {}
 
     def get_job_id(self) -> JobID:
+        """The job's id."""
         return self.job_id
 
     def get_net_runtime(self) -> int:
@@ -50,6 +51,7 @@ class JobExecutionResult:
         return self._accumulators.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:
+        """All that was counted and measured, as `operator.metric`."""
         return dict(self._accumulators)
 
     def __str__(self) -> str:

@@ -39,6 +39,7 @@ class RestartStrategyConfiguration:
         self._options = {name: option for name, (option, _) in settings.items()}
 
     def get_description(self) -> str:
+        """The strategy in words."""
         return self._description
 
     def write_to(self, configuration: Configuration) -> None:
@@ -149,10 +150,12 @@ class RestartStrategies:
 
     @staticmethod
     def no_restart() -> RestartStrategies.NoRestartStrategyConfiguration:
+        """A job that fails has failed."""
         return RestartStrategies.NoRestartStrategyConfiguration()
 
     @staticmethod
     def fall_back_restart() -> RestartStrategies.FallbackRestartStrategyConfiguration:
+        """The strategy of the configuration."""
         return RestartStrategies.FallbackRestartStrategyConfiguration()
 
     @staticmethod

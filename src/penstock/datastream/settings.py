@@ -43,9 +43,11 @@ class JobSettings:
         self.configuration = configuration.copy() if configuration is not None else Configuration()
 
     def get_config(self) -> ExecutionConfig:
+        """The settings of this environment that have methods of their own."""
         return ExecutionConfig(self.configuration)
 
     def get_checkpoint_config(self) -> CheckpointConfig:
+        """The settings of checkpoints."""
         return CheckpointConfig(self.configuration)
 
     def configure(self, configuration: Configuration) -> None:
@@ -60,12 +62,14 @@ class JobSettings:
     # -- parallelism
 
     def set_parallelism(self, parallelism: int) -> Self:
+        """How many subtasks operators have, unless they say otherwise."""
         if parallelism < 1:
             raise ConfigError("PARALLELISM", f"A parallelism of {parallelism} was set; it must be at least 1.")
         self.configuration.set(PARALLELISM.key, parallelism)
         return self
 
     def get_parallelism(self) -> int:
+        """How many subtasks operators have."""
         return self.chosen_parallelism() or engine_of(self.configuration).default_parallelism(self.configuration)
 
     def chosen_parallelism(self) -> int | None:
@@ -74,15 +78,18 @@ class JobSettings:
         return chosen or self._local_parallelism
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """The number of key groups: the most subtasks that the job can ever have."""
         if not 1 <= max_parallelism <= 32768:
             raise ConfigError("MAX_PARALLELISM", f"max_parallelism is {max_parallelism}; it must be from 1 to 32768.")
         self.get_config().set_max_parallelism(max_parallelism)
         return self
 
     def get_max_parallelism(self) -> int:
+        """The number of key groups."""
         return self.get_config().get_max_parallelism()
 
     def get_default_local_parallelism(self) -> int:
+        """What was set; else the number of this machine's cores."""
         return self._local_parallelism or os.cpu_count() or 1
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
@@ -118,6 +125,7 @@ class JobSettings:
         return self
 
     def get_buffer_timeout(self) -> int:
+        """What was set, in milliseconds; it changes nothing."""
         enabled = self.configuration.get(BUFFER_TIMEOUT_ENABLED)
         return int(self.configuration.get(BUFFER_TIMEOUT)) if enabled else -1
 
@@ -127,9 +135,11 @@ class JobSettings:
         return self
 
     def is_chaining_enabled(self) -> bool:
+        """What was set; it changes nothing."""
         return bool(self.configuration.get(CHAINING))
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """What was set; it changes nothing."""
         return bool(self.configuration.get(CHAINING_MIXED))
 
     # -- checkpoints, state and restarts
@@ -151,14 +161,17 @@ class JobSettings:
         return self.get_checkpoint_config().get_checkpoint_interval()
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
+        """What was set; jobs run exactly once in any case."""
         return self.get_checkpoint_config().get_checkpointing_mode()
 
     get_checkpointing_consistency_mode = get_checkpointing_mode
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
+        """What was set; it changes nothing."""
         return self.get_checkpoint_config().is_unaligned_checkpoints_enabled()
 
     def is_force_unaligned_checkpoints(self) -> bool:
+        """What was set; it changes nothing."""
         return self.get_checkpoint_config().is_force_unaligned_checkpoints()
 
     def enable_changelog_state_backend(self, enabled: bool) -> Self:
@@ -177,6 +190,7 @@ class JobSettings:
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
+        """The folder that was set; None: none was."""
         return self.configuration.get(SAVEPOINT_DIR) or None
 
     def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> Self:
@@ -211,7 +225,9 @@ class JobSettings:
         self.configuration.set(PYTHON_REQUIREMENTS.key, "#".join(parts))
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Ships an archive and unpacks it in the functions' working folder."""
+        """Ships an archive and unpacks it on each executor, under the name of `target_dir`, else of the archive; a function
+        finds it with `SparkFiles.get(name)` of pyspark.
+        """
         named = _existing(archive_path) if target_dir is None else f"{_existing(archive_path)}#{target_dir}"
         self.configuration.add_to(PYTHON_ARCHIVES, named)
 
@@ -233,6 +249,7 @@ class JobSettings:
         self.configuration.add_to(CLASSPATHS, *classpaths)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Not supported: functions written in Python cannot read Flink's file cache."""
         raise UnsupportedOperation(
             "CACHED_FILE",
             f"Cached file '{name}' was registered; functions written in Python have no way to read Flink's file cache. "

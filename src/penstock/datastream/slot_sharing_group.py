@@ -21,21 +21,27 @@ class MemorySize:
 
     @staticmethod
     def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
+        """So many times 1024 * 1024 bytes."""
         return MemorySize(mebi_bytes << 20)
 
     def get_bytes(self) -> int:
+        """The size in bytes."""
         return self._bytes
 
     def get_kibi_bytes(self) -> int:
+        """The size in KiB, rounded down."""
         return self._bytes >> 10
 
     def get_mebi_bytes(self) -> int:
+        """The size in MiB, rounded down."""
         return self._bytes >> 20
 
     def get_gibi_bytes(self) -> int:
+        """The size in GiB, rounded down."""
         return self._bytes >> 30
 
     def get_tebi_bytes(self) -> int:
+        """The size in TiB, rounded down."""
         return self._bytes >> 40
 
     def __eq__(self, other: object) -> bool:
@@ -69,28 +75,36 @@ class SlotSharingGroup:
     external_resources: tuple[tuple[str, float], ...] = ()
 
     def get_name(self) -> str:
+        """The group's name."""
         return self.name
 
     def get_managed_memory(self) -> MemorySize | None:
+        """What was asked for; it changes nothing."""
         return self.managed_memory
 
     def get_task_heap_memory(self) -> MemorySize | None:
+        """What was asked for; it changes nothing."""
         return self.task_heap_memory
 
     def get_task_off_heap_memory(self) -> MemorySize | None:
+        """What was asked for; it changes nothing."""
         return self.task_off_heap_memory
 
     def get_cpu_cores(self) -> float | None:
+        """What was asked for; it changes nothing."""
         return self.cpu_cores
 
     def get_external_resources(self) -> dict[str, float]:
+        """What was asked for; it changes nothing."""
         return dict(self.external_resources)
 
     def asks_for_resources(self) -> bool:
+        """Whether anything was asked for."""
         return self != SlotSharingGroup(self.name)
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:
+        """A builder for a group of this name."""
         return SlotSharingGroup.Builder(name)
 
     @dataclass

@@ -65,6 +65,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._paths = [LOCAL_DIR.read(p) for p in paths]
 
     def get_db_storage_paths(self) -> list[str]:
+        """The folders that were set."""
         return list(self._paths)
 
     def is_incremental_checkpoints_enabled(self) -> bool:
@@ -76,9 +77,11 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._options = options
 
     def get_predefined_options(self) -> PredefinedOptions:
+        """What was set; it changes nothing."""
         return self._options
 
     def set_options(self, options_factory_class_name: str) -> None:
+        """Kept, and changes nothing."""
         raise UnsupportedOperation(
             "ROCKSDB_FACTORY",
             f"The options factory {options_factory_class_name} is a Java class that sets up RocksDB, and the working copy is "
@@ -90,6 +93,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return None
 
     def get_number_of_transfer_threads(self) -> int:
+        """What was set; it changes nothing."""
         return self._threads
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:

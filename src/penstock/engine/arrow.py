@@ -13,7 +13,9 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from penstock.engine.arrow_columns import Column, FieldsColumn, NotColumns, RowColumn, column_of
+from penstock.engine.arrow_columns import Column, NotColumns
+from penstock.engine.arrow_fields import FieldsColumn, RowColumn
+from penstock.engine.arrow_types import column_of
 from penstock.types import TupleTypeInfo, TypeInformation, Types
 from penstock.types.python import ClassTypeInfo
 

@@ -25,80 +25,97 @@ class TimerService(ABC):
     """Clock and timers of the current key."""
 
     @abstractmethod
-    def current_processing_time(self) -> int: ...
+    def current_processing_time(self) -> int:
+        """The time of the running batch."""
 
     @abstractmethod
-    def current_watermark(self) -> int: ...
+    def current_watermark(self) -> int:
+        """How far event time has come."""
 
     @abstractmethod
-    def register_processing_time_timer(self, timestamp: int) -> None: ...
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        """Calls `on_timer` for the current key in the first batch at or after this time."""
 
     @abstractmethod
-    def register_event_time_timer(self, timestamp: int) -> None: ...
+    def register_event_time_timer(self, timestamp: int) -> None:
+        """Calls `on_timer` for the current key when the watermark reaches this time."""
 
     @abstractmethod
-    def delete_processing_time_timer(self, timestamp: int) -> None: ...
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        """Removes the timer; nothing happens when there is none."""
 
     @abstractmethod
-    def delete_event_time_timer(self, timestamp: int) -> None: ...
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        """Removes the timer; nothing happens when there is none."""
 
 
 class ProcessContext(ABC):
     """The context of one element."""
 
     @abstractmethod
-    def timestamp(self) -> int | None: ...
+    def timestamp(self) -> int | None:
+        """The element's event time; None when it has none."""
 
     @abstractmethod
-    def timer_service(self) -> TimerService: ...
+    def timer_service(self) -> TimerService:
+        """Clocks; and timers, where the stream is keyed."""
 
 
 class KeyedContext(ProcessContext):
     """The context of one element with a key. `random` and `uuid` repeat exactly when a batch is run again."""
 
     @abstractmethod
-    def get_current_key(self) -> Any: ...
+    def get_current_key(self) -> Any:
+        """The key of the element or timer."""
 
     @property
     @abstractmethod
-    def random(self) -> random.Random: ...
+    def random(self) -> random.Random:
+        """A random generator that gives the same numbers when the batch runs again."""
 
     @abstractmethod
-    def uuid(self) -> uuid.UUID: ...
+    def uuid(self) -> uuid.UUID:
+        """A random id that is the same when the batch runs again."""
 
 
 class OnTimerContext(KeyedContext):
     """The context of a firing timer."""
 
     @abstractmethod
-    def time_domain(self) -> int: ...
+    def time_domain(self) -> int:
+        """Whether the timer is one of event time or of processing time."""
 
 
 class BaseBroadcastContext(ABC):
     """What both sides of a broadcast process function may ask for."""
 
     @abstractmethod
-    def timestamp(self) -> int | None: ...
+    def timestamp(self) -> int | None:
+        """The element's event time; None when it has none."""
 
     @abstractmethod
-    def current_processing_time(self) -> int: ...
+    def current_processing_time(self) -> int:
+        """The time of the running batch."""
 
     @abstractmethod
-    def current_watermark(self) -> int: ...
+    def current_watermark(self) -> int:
+        """How far event time has come."""
 
 
 class BroadcastContext(BaseBroadcastContext):
     """The context of an element of the broadcast side."""
 
     @abstractmethod
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]: ...
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
+        """The broadcast state of a descriptor, to be read and changed."""
 
 
 class ReadOnlyBroadcastContext(BaseBroadcastContext):
     """The context of an element of the other side."""
 
     @abstractmethod
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]: ...
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]:
+        """The broadcast state of a descriptor, to be read."""
 
 
 class KeyedBroadcastContext(BroadcastContext):
@@ -113,14 +130,17 @@ class KeyedReadOnlyBroadcastContext(ReadOnlyBroadcastContext):
     """The context of an element of a keyed stream beside a broadcast one."""
 
     @abstractmethod
-    def get_current_key(self) -> Any: ...
+    def get_current_key(self) -> Any:
+        """The key of the element or timer."""
 
     @abstractmethod
-    def timer_service(self) -> TimerService: ...
+    def timer_service(self) -> TimerService:
+        """Clocks and timers."""
 
 
 class BroadcastOnTimerContext(KeyedReadOnlyBroadcastContext):
     """The context of a firing timer beside a broadcast stream."""
 
     @abstractmethod
-    def time_domain(self) -> int: ...
+    def time_domain(self) -> int:
+        """Whether the timer is one of event time or of processing time."""

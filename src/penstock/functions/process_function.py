@@ -15,7 +15,8 @@ class ProcessFunction(Function, ABC, Generic[IN, OUT]):
     Context: TypeAlias = context.ProcessContext
 
     @abstractmethod
-    def process_element(self, value: IN, ctx: Context) -> Yields[OUT]: ...
+    def process_element(self, value: IN, ctx: Context) -> Yields[OUT]:
+        """Called with each element; yields what it emits."""
 
 
 class KeyedProcessFunction(Function, ABC, Generic[KEY, IN, OUT]):
@@ -25,7 +26,8 @@ class KeyedProcessFunction(Function, ABC, Generic[KEY, IN, OUT]):
     OnTimerContext: TypeAlias = context.OnTimerContext
 
     @abstractmethod
-    def process_element(self, value: IN, ctx: Context) -> Yields[OUT]: ...
+    def process_element(self, value: IN, ctx: Context) -> Yields[OUT]:
+        """Called with each element; yields what it emits. State and timers are those of its key."""
 
     def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Yields[OUT]:
         """Called when a timer of the key fires."""
@@ -38,10 +40,12 @@ class CoProcessFunction(Function, ABC, Generic[IN1, IN2, OUT]):
     Context: TypeAlias = context.ProcessContext
 
     @abstractmethod
-    def process_element1(self, value: IN1, ctx: Context) -> Yields[OUT]: ...
+    def process_element1(self, value: IN1, ctx: Context) -> Yields[OUT]:
+        """Called with each element of the first stream; yields what it emits."""
 
     @abstractmethod
-    def process_element2(self, value: IN2, ctx: Context) -> Yields[OUT]: ...
+    def process_element2(self, value: IN2, ctx: Context) -> Yields[OUT]:
+        """Called with each element of the second stream; yields what it emits."""
 
 
 class KeyedCoProcessFunction(Function, ABC, Generic[KEY, IN1, IN2, OUT]):
@@ -51,10 +55,14 @@ class KeyedCoProcessFunction(Function, ABC, Generic[KEY, IN1, IN2, OUT]):
     OnTimerContext: TypeAlias = context.OnTimerContext
 
     @abstractmethod
-    def process_element1(self, value: IN1, ctx: Context) -> Yields[OUT]: ...
+    def process_element1(self, value: IN1, ctx: Context) -> Yields[OUT]:
+        """Called with each element of the first stream; yields what it emits. State and timers are those of its key."""
 
     @abstractmethod
-    def process_element2(self, value: IN2, ctx: Context) -> Yields[OUT]: ...
+    def process_element2(self, value: IN2, ctx: Context) -> Yields[OUT]:
+        """Called with each element of the second stream; yields what it emits. State and timers are those of its
+        key.
+        """
 
     def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Yields[OUT]:
         """Called when a timer of the key fires."""
@@ -76,10 +84,12 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
     ReadOnlyContext: TypeAlias = context.ReadOnlyBroadcastContext
 
     @abstractmethod
-    def process_element(self, value: IN1, ctx: ReadOnlyContext) -> Yields[OUT]: ...
+    def process_element(self, value: IN1, ctx: ReadOnlyContext) -> Yields[OUT]:
+        """Called with each element of the stream; yields what it emits. Broadcast state can be read."""
 
     @abstractmethod
-    def process_broadcast_element(self, value: IN2, ctx: Context) -> Yields[OUT]: ...
+    def process_broadcast_element(self, value: IN2, ctx: Context) -> Yields[OUT]:
+        """Called with each broadcast element in every subtask; changes broadcast state the same everywhere."""
 
 
 class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
@@ -90,10 +100,14 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
     OnTimerContext: TypeAlias = context.BroadcastOnTimerContext
 
     @abstractmethod
-    def process_element(self, value: IN1, ctx: ReadOnlyContext) -> Yields[OUT]: ...
+    def process_element(self, value: IN1, ctx: ReadOnlyContext) -> Yields[OUT]:
+        """Called with each element of the keyed stream; yields what it emits. It has keyed state and timers, and
+        reads broadcast state.
+        """
 
     @abstractmethod
-    def process_broadcast_element(self, value: IN2, ctx: Context) -> Yields[OUT]: ...
+    def process_broadcast_element(self, value: IN2, ctx: Context) -> Yields[OUT]:
+        """Called with each broadcast element in every subtask; changes broadcast state the same everywhere."""
 
     def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Yields[OUT]:
         """Called when a timer of the key fires."""

@@ -28,19 +28,24 @@ class KeyedStateStore(ABC):
     """Where a function gets the handles of its keyed state; the type in the descriptor is the type of the state."""
 
     @abstractmethod
-    def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]: ...
+    def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
+        """The value state of a descriptor."""
 
     @abstractmethod
-    def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]: ...
+    def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
+        """The list state of a descriptor."""
 
     @abstractmethod
-    def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]: ...
+    def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]:
+        """The map state of a descriptor."""
 
     @abstractmethod
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]: ...
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]:
+        """The reducing state of a descriptor."""
 
     @abstractmethod
-    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor[K, V]) -> AggregatingState[K, V]: ...
+    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor[K, V]) -> AggregatingState[K, V]:
+        """The aggregating state of a descriptor."""
 
 
 class RuntimeContext(KeyedStateStore):
@@ -55,10 +60,12 @@ class RuntimeContext(KeyedStateStore):
         """The operator's name, which subtask of how many this is, and the attempt: `count (2/4)#0`."""
 
     @abstractmethod
-    def get_number_of_parallel_subtasks(self) -> int: ...
+    def get_number_of_parallel_subtasks(self) -> int:
+        """How many subtasks the operator has."""
 
     @abstractmethod
-    def get_max_number_of_parallel_subtasks(self) -> int: ...
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        """The number of key groups: no operator can have more subtasks."""
 
     @abstractmethod
     def get_index_of_this_subtask(self) -> int:

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from penstock.metrics.labels import labels
+
 SOURCE, STEP, OPERATOR, SINK = "source", "step", "operator", "sink"
 
 
@@ -48,6 +50,10 @@ class Progress(msgspec.Struct):
     read_rate: float = 0.0
     recent: list[BatchFigures] = []
     metrics: dict[str, Any] = {}  # of the program's functions, as operator.metric
+
+    def labels(self) -> dict[str, str]:
+        """What operators are called, by uid: operators of one name are told apart."""
+        return labels({o.uid: o.name for o in self.operators})
 
     @property
     def batch_millis(self) -> int | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
+from penstock.metrics.labels import labels
 from penstock.metrics.values import (
     CounterValue,
     DistributionValue,
@@ -52,15 +53,18 @@ class JobMetrics(msgspec.Struct):
         ]
         return _plain(found) if found else None
 
-    def accumulators(self) -> dict[str, Any]:
-        """All metrics over all subtasks, as `operator.metric`; operators of one name are one."""
-        metrics = {
-            (self.operators[uid], metric)
-            for uid, subtasks in self.subtasks.items()
-            for values in subtasks.values()
-            for metric in values
-        }
-        return {f"{operator}.{metric}": self.get(operator, metric) for operator, metric in sorted(metrics)}
+    def accumulators(self, called: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """All metrics over all subtasks, as `operator.metric`; operators of one name are told apart by their uids.
+
+        `called` has what the operators of the whole job are called, by uid.
+        """
+        called = {**labels(self.operators), **(called or {})}
+        found: dict[str, list[MetricValue]] = {}
+        for uid, subtasks in self.subtasks.items():
+            for number in sorted(subtasks):
+                for metric, value in subtasks[number].items():
+                    found.setdefault(f"{called[uid]}.{metric}", []).append(value)
+        return {name: _plain(found[name]) for name in sorted(found)}
 
 
 def _plain(values: list[MetricValue]) -> Any:

@@ -26,6 +26,7 @@ from penstock.engine.reports import warn_of_unread
 from penstock.engine.rescale import SlotState
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.run import Run
+from penstock.metrics.labels import labels
 from penstock.plan.graph import JobGraph
 from penstock.spark.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.failure import in_our_words
@@ -266,17 +267,15 @@ class SparkJob:
 
     def _counted(self) -> dict[str, Any]:
         program, totals = self.program, self.folder.reports.totals()
-        names = {o.uid: o.name for o in program.operators}
+        called = labels({uid: name for _, uid, name in program.parts()})
         counts = [
-            *((program.sources[int(n)].name, "numRecordsOut", count) for n, count in totals["read"].items()),
-            *((names.get(uid, uid), "numRecordsIn", count) for uid, count in totals["records"].items()),
-            *((names.get(uid, uid), "numLateRecordsDropped", count) for uid, count in totals["late"].items()),
-            *((program.sink_names[int(n)], "numRecordsIn", count) for n, count in totals["outputs"].items()),
+            *((program.sources[int(n)].uid, "numRecordsOut", count) for n, count in totals["read"].items()),
+            *((uid, "numRecordsIn", count) for uid, count in totals["records"].items()),
+            *((uid, "numLateRecordsDropped", count) for uid, count in totals["late"].items()),
+            *((program.sink_uids[int(n)], "numRecordsIn", count) for n, count in totals["outputs"].items()),
         ]
-        found: dict[str, Any] = {}
-        for operator, metric, count in counts:  # operators of one name are one
-            found[f"{operator}.{metric}"] = found.get(f"{operator}.{metric}", 0) + count
-        return {**found, **self.folder.metrics().accumulators()}
+        found = {f"{called.get(uid, uid)}.{metric}": count for uid, metric, count in counts}
+        return {**found, **self.folder.metrics().accumulators(called)}
 
     def result(self) -> JobExecutionResult:
         """How the job ended; its run folder is gone then."""

@@ -24,6 +24,7 @@ from penstock.jobs.progress import OperatorFigures
 from penstock.jobs.registry import registry_of
 from penstock.jobs.requests import Action
 from penstock.jobs.run import Run
+from penstock.metrics.labels import labels
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.reports import Report, ReportReader
 
@@ -80,7 +81,8 @@ class WatchedJob:
         return {} if last is None else {last["batchId"]: last["batchDuration"]}
 
     def metrics(self) -> dict[str, Any]:
-        return self._job.folder.metrics().accumulators()
+        called = labels({uid: name for _, uid, name in self._job.program.parts()})
+        return self._job.folder.metrics().accumulators(called)
 
     def is_planned(self) -> bool:
         return bool(self._query.status["isDataAvailable"])

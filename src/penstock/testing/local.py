@@ -213,6 +213,7 @@ class LocalJob:
                 self._open(level, slot, state)
 
     def close(self) -> None:
+        """Closes all functions."""
         for mapper in self._mappers.values():
             mapper.close()
         for host in self._hosts.values():

@@ -28,26 +28,32 @@ class Types:
 
     @staticmethod
     def STRING() -> TypeInformation:
+        """Text."""
         return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
     def BYTE() -> TypeInformation:
+        """Whole numbers of 8 bits."""
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
     def BOOLEAN() -> TypeInformation:
+        """True and false."""
         return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
     def SHORT() -> TypeInformation:
+        """Whole numbers of 16 bits."""
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
     def INT() -> TypeInformation:
+        """Whole numbers of 32 bits."""
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
     def LONG() -> TypeInformation:
+        """Whole numbers of 64 bits."""
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
@@ -57,10 +63,12 @@ class Types:
 
     @staticmethod
     def DOUBLE() -> TypeInformation:
+        """Floating-point numbers of 64 bits: Python's own."""
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
     def CHAR() -> TypeInformation:
+        """Text of one character."""
         return BasicTypeInfo(BasicType.CHAR)
 
     @staticmethod
@@ -75,18 +83,22 @@ class Types:
 
     @staticmethod
     def INSTANT() -> TypeInformation:
+        """Points on the time line."""
         return InstantTypeInfo()
 
     @staticmethod
     def SQL_DATE() -> TypeInformation:
+        """Dates."""
         return DateTypeInfo()
 
     @staticmethod
     def SQL_TIME() -> TypeInformation:
+        """Times of day."""
         return TimeTypeInfo()
 
     @staticmethod
     def SQL_TIMESTAMP() -> TypeInformation:
+        """Dates with times, without a time zone."""
         return TimestampTypeInfo()
 
     @staticmethod
@@ -106,10 +118,12 @@ class Types:
 
     @staticmethod
     def ROW_NAMED(field_names: list[str], field_types: list[TypeInformation]) -> RowTypeInfo:
+        """Rows of fields with names."""
         return RowTypeInfo(field_types, field_names)
 
     @staticmethod
     def TUPLE(field_types: list[TypeInformation]) -> TupleTypeInfo:
+        """Tuples of so many fields."""
         return TupleTypeInfo(field_types)
 
     @staticmethod
@@ -126,14 +140,17 @@ class Types:
 
     @staticmethod
     def OBJECT_ARRAY(element_type: TypeInformation) -> TypeInformation:
+        """Lists of values of one type; elements may be None."""
         return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
     def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> TypeInformation:
+        """Dicts."""
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
     def LIST(element_type_info: TypeInformation) -> TypeInformation:
+        """Lists of values of one type."""
         return ListTypeInfo(element_type_info)
 
     @staticmethod

@@ -49,6 +49,7 @@ class TypeInformation:
         raise NotImplementedError
 
     def convert_part(self, value: Any) -> Any:
+        """The same for a part of a value, which may be None."""
         return None if value is None else self.convert(value)
 
     def convert_all(self, values: list[Any]) -> list[Any]:
@@ -64,6 +65,7 @@ class TypeInformation:
         return [convert(v) for v in values]
 
     def convert_element(self, value: Any) -> Any:
+        """The same for a whole element: None only where the type takes it."""
         if value is not None:
             return self.convert(value)
         if self.nullable:

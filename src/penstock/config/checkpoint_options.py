@@ -1,0 +1,111 @@
+"""Options of checkpoints: where they are, and what Flink lets be set of them."""
+
+from __future__ import annotations
+
+from penstock.config.kinds import DURATION, FLAG, FOLDER, choice, whole
+from penstock.config.registry import define
+
+_KEPT = "Kept and given back; it changes nothing:"
+
+CHECKPOINT_DIR = define(
+    "execution.checkpointing.dir",
+    FOLDER,
+    "",
+    "Folder for checkpoints; each job makes one of its own in it. Not set: in the system's temporary folder.",
+    "state.checkpoints.dir",
+    "state.backend.fs.checkpointdir",
+)
+RESUME = define(
+    "execution.resume",
+    FOLDER,
+    "",
+    "Checkpoint folder to continue; not set: start with empty state.",
+    "execution.state-recovery.path",
+    "execution.savepoint.path",
+)
+CHECKPOINT_INTERVAL = define(
+    "execution.checkpointing.interval",
+    DURATION,
+    None,
+    "Asked-for checkpoint interval. Every batch is a checkpoint, so it delays nothing; but a job that sets it is restarted "
+    "when it fails, as in Flink.",
+)
+CHECKPOINTING_MODE = define(
+    "execution.checkpointing.mode",
+    choice("EXACTLY_ONCE", "AT_LEAST_ONCE"),
+    "EXACTLY_ONCE",
+    "Kept and given back: jobs run exactly once in either mode.",
+)
+CHECKPOINT_RETENTION = define(
+    "execution.checkpointing.externalized-checkpoint-retention",
+    choice("DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS"),
+    None,
+    "What becomes of the checkpoint folder: not set or RETAIN_ON_CANCELLATION: it stays; DELETE_ON_CANCELLATION: it is removed "
+    "when the job is cancelled; NO_EXTERNALIZED_CHECKPOINTS: it is removed when the job ends.",
+)
+SAVEPOINT_DIR = define(
+    "execution.checkpointing.savepoint-dir",
+    FOLDER,
+    "",
+    "Kept and given back; savepoints come with a later version.",
+    "state.savepoints.dir",
+)
+CHECKPOINT_TIMEOUT = define(
+    "execution.checkpointing.timeout", DURATION, 600_000, f"{_KEPT} a batch takes as long as it takes."
+)
+CHECKPOINT_PAUSE = define(
+    "execution.checkpointing.min-pause", DURATION, 0, f"{_KEPT} a checkpoint takes no time of its own."
+)
+CHECKPOINTS_AT_ONCE = define(
+    "execution.checkpointing.max-concurrent-checkpoints", whole(1), 1, f"{_KEPT} there is one at a time."
+)
+CHECKPOINT_FAILURES = define(
+    "execution.checkpointing.tolerable-failed-checkpoints",
+    whole(0),
+    0,
+    f"{_KEPT} a batch whose checkpoint fails has failed.",
+)
+UNALIGNED = define(
+    "execution.checkpointing.unaligned.enabled",
+    FLAG,
+    False,
+    f"{_KEPT} there are no barriers to align.",
+    "execution.checkpointing.unaligned",
+)
+UNALIGNED_FORCED = define(
+    "execution.checkpointing.unaligned.forced", FLAG, False, f"{_KEPT} there are no barriers to align."
+)
+ALIGNMENT_TIMEOUT = define(
+    "execution.checkpointing.aligned-checkpoint-timeout",
+    DURATION,
+    0,
+    f"{_KEPT} there are no barriers to align.",
+    "execution.checkpointing.alignment-timeout",
+)
+INCREMENTAL = define(
+    "execution.checkpointing.incremental",
+    FLAG,
+    True,
+    f"{_KEPT} a checkpoint always holds the changes of its batch.",
+    "state.backend.incremental",
+)
+CHECKPOINT_STORAGE = define(
+    "execution.checkpointing.storage",
+    choice("filesystem", "jobmanager"),
+    "filesystem",
+    "filesystem; jobmanager means a checkpoint in the temporary folder, unless a folder is set.",
+    "state.checkpoint-storage",
+)
+SNAPSHOT_COMPRESSION = define(
+    "execution.checkpointing.snapshot-compression",
+    FLAG,
+    False,
+    f"{_KEPT} Spark compresses its checkpoints by its own rules.",
+)
+CHANGELOG = define(
+    "state.changelog.enabled",
+    FLAG,
+    None,
+    f"{_KEPT} state is always kept as a log of changes.",
+    "state.backend.changelog.enabled",
+)
