@@ -74,12 +74,16 @@ class Steps(ps.WatermarkGenerator):
     def __init__(self) -> None:
         self.highest = 0
 
-    def on_event(self, event: str, event_timestamp: int, output: ps.WatermarkOutput) -> None:
+    def on_event(self, event: str, event_timestamp: int, output: Any) -> None:
         self.highest = max(self.highest, int(event))
         output.emit_watermark(self.highest)
 
-    def on_periodic_emit(self, output: ps.WatermarkOutput) -> None:
+    def on_periodic_emit(self, output: Any) -> None:
         pass
+
+
+def whole_number(text: str) -> Any:
+    return None if text == "6" else int(text)
 
 
 def refuse_two(number: int) -> None:
@@ -92,7 +96,7 @@ def test_generators_types_keys_and_sinks_put_elements_aside(spark: SparkSession,
     texts = env.from_source(ScriptedSource([Step({"s": ["1", "x", "2"]}), Step({"s": ["3", "y", "4.5", "6"]})]))
     strategy = ps.WatermarkStrategy.for_generator(Steps)
     timed = texts.assign_timestamps_and_watermarks(strategy, on_error="dead_letter").name("clock").uid("clock")
-    whole = timed.map(lambda t: None if t == "6" else int(t), ps.Types.INT(), on_error="dead_letter").uid("whole")
+    whole = timed.map(whole_number, ps.Types.INT(), on_error="dead_letter").uid("whole")
     keyed = whole.key_by(lambda n: n if n < 3 else str(n), ps.Types.INT(), on_error="dead_letter")
     sums = keyed.sum(0, on_error="dead_letter")
     sink = sums.add_sink(refuse_two, on_error="dead_letter").name("mail").uid("mail")

@@ -20,31 +20,38 @@ class JoinFunction(Function, ABC, Generic[IN1, IN2, OUT]):
     """One result for each pair of elements."""
 
     @abstractmethod
-    def join(self, first: IN1, second: IN2) -> OUT: ...
+    def join(self, first: IN1, second: IN2) -> OUT:
+        """What a pair becomes."""
 
 
 class FlatJoinFunction(Function, ABC, Generic[IN1, IN2, OUT]):
     """Any number of results for each pair of elements."""
 
     @abstractmethod
-    def join(self, first: IN1, second: IN2) -> Iterable[OUT] | None: ...
+    def join(self, first: IN1, second: IN2) -> Iterable[OUT] | None:
+        """What a pair becomes: any number of elements, or None."""
 
 
 class CoGroupFunction(Function, ABC, Generic[IN1, IN2, OUT]):
     """Any number of results for all elements of a key and window; one of the two groups may be empty."""
 
     @abstractmethod
-    def co_group(self, first: Iterable[IN1], second: Iterable[IN2]) -> Iterable[OUT] | None: ...
+    def co_group(self, first: Iterable[IN1], second: Iterable[IN2]) -> Iterable[OUT] | None:
+        """What the elements of one key and window become: all of the first stream and all of the second, either of
+        which may be none.
+        """
 
 
 class JoinContext(ABC):
     """The times of the pair that a ProcessJoinFunction is given."""
 
     @abstractmethod
-    def get_left_timestamp(self) -> int: ...
+    def get_left_timestamp(self) -> int:
+        """The event time of the element of the first stream."""
 
     @abstractmethod
-    def get_right_timestamp(self) -> int: ...
+    def get_right_timestamp(self) -> int:
+        """The event time of the element of the second stream."""
 
     @abstractmethod
     def get_timestamp(self) -> int:
@@ -61,7 +68,8 @@ class ProcessJoinFunction(Function, ABC, Generic[IN1, IN2, OUT]):
     Context: TypeAlias = JoinContext
 
     @abstractmethod
-    def process_element(self, left: IN1, right: IN2, ctx: Context) -> Yields[OUT]: ...
+    def process_element(self, left: IN1, right: IN2, ctx: Context) -> Yields[OUT]:
+        """Called with each pair; yields what it emits."""
 
 
 class TaggedUnion(Generic[ONE, TWO]):
@@ -79,16 +87,20 @@ class TaggedUnion(Generic[ONE, TWO]):
 
     @staticmethod
     def one(one: X) -> TaggedUnion[X, Any]:
+        """An element of the first stream."""
         return TaggedUnion(0, one)
 
     @staticmethod
     def two(two: X) -> TaggedUnion[Any, X]:
+        """An element of the second stream."""
         return TaggedUnion(1, two)
 
     def is_one(self) -> bool:
+        """Whether it is of the first stream."""
         return self.number == 0
 
     def is_two(self) -> bool:
+        """Whether it is of the second stream."""
         return self.number == 1
 
     def get_one(self) -> ONE | None:
