@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency clean
+.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ bench-state: setup java ## large state: up to 10 million keys
 
 bench-latency: setup java ## latency at 1,000 events/s
 	$(BIN)/python bench/latency.py $(ARGS)
+
+bench-async: setup java ## 200,000 lookups of 50 ms beside their ideal time
+	$(BIN)/python bench/async_io.py $(ARGS)
 
 clean: ## remove .venv, caches and build output
 	rm -rf $(VENV) $(NEXT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -72,6 +72,8 @@ PAGES = (
         (
             "penstock.datastream.data_stream",
             "penstock.datastream.keyed_stream",
+            "penstock.datastream.async_data_stream",
+            "penstock.datastream.enrichment",
             "penstock.datastream.connected_streams",
             "penstock.datastream.interval_join",
             "penstock.datastream.broadcast_stream",

@@ -3,6 +3,7 @@
 from penstock.config import Configuration
 from penstock.datastream import (
     AllWindowedStream,
+    AsyncDataStream,
     BroadcastConnectedStream,
     BroadcastStream,
     CheckpointingMode,
@@ -22,11 +23,16 @@ from penstock.datastream import (
     RuntimeExecutionMode,
     StreamExecutionEnvironment,
     WindowedStream,
+    cached_enrichment,
 )
 from penstock.functions import (
     DEAD_LETTERS,
     AggregateFunction,
     AllWindowFunction,
+    AsyncFunction,
+    AsyncLookup,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
     BroadcastProcessFunction,
     CoFlatMapFunction,
     CoGroupFunction,
@@ -77,6 +83,11 @@ __all__ = [
     "AggregatingStateDescriptor",
     "AllWindowFunction",
     "AllWindowedStream",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncLookup",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
     "BroadcastStream",
@@ -141,4 +152,5 @@ __all__ = [
     "WatermarkStrategy",
     "WindowFunction",
     "WindowedStream",
+    "cached_enrichment",
 ]

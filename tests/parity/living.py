@@ -107,6 +107,12 @@ LIVING: dict[str, Callable[[], Any]] = {
     "RestartStrategies.FailureRateRestartStrategyConfiguration": lambda: find("RestartStrategies").failure_rate_restart(
         3, 10, 10
     ),
+    "AsyncRetryPredicate": _of_class("RetryPredicate", None, None),
+    "AsyncRetryStrategy": samples.retrying,
+    "RetryPredicate": _of_class("RetryPredicate", None, None),
+    "NoRetryStrategy": _of_class("NoRetryStrategy"),
+    "FixedDelayRetryStrategy": samples.retrying,
+    "ExponentialBackoffDelayRetryStrategy": lambda: ps.AsyncRetryStrategy.exponential_backoff(1, 1, 1, 2.0, None, None),
     "TypeInformation": lambda: ps.Types.INT(),
     "Row": lambda: find("Row")(n=1, m=2),
     "Instant": lambda: find("Instant").of_epoch_milli(5),

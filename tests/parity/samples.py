@@ -110,3 +110,12 @@ class Count(ps.AggregateFunction):
 
     def merge(self, acc_a: Any, acc_b: Any) -> Any:
         return acc_a + acc_b
+
+
+class Ask(ps.AsyncFunction):
+    async def async_invoke(self, value: Any) -> Iterable[Any]:
+        return [value]
+
+
+def retrying() -> ps.AsyncRetryStrategy:
+    return ps.AsyncRetryStrategy.fixed_delay(1, 1, None, None)

@@ -46,6 +46,19 @@ class ByUser(ps.KeySelector[Order, str]):
         return value.user
 
 
+class Score(ps.AsyncFunction[Order, float]):
+    async def async_invoke(self, value: Order) -> list[float]:
+        return [value.amount / 2]
+
+
+async def limit_of(user: str) -> int:
+    return len(user)
+
+
+def is_allowed(order: Order, limit: int) -> bool:
+    return order.amount < limit
+
+
 LATE = ps.OutputTag("late", Order)
 
 
@@ -155,6 +168,22 @@ def two_streams(env: ps.StreamExecutionEnvironment) -> None:
     beside = orders.key_by(ByUser()).connect(rules)
     assert_type(beside, BroadcastConnectedStream[Order, str])
     assert_type(beside.process(Ruled()), ps.DataStream[bool])
+
+
+def services(env: ps.StreamExecutionEnvironment) -> None:
+    orders = env.from_collection([Order("ann", 5)])
+    assert_type(ps.AsyncDataStream.unordered_wait(orders, Score(), ps.Time.seconds(1)), ps.DataStream[float])
+    assert_type(
+        ps.AsyncDataStream.ordered_wait_with_retry(
+            orders, Score(), 1000, ps.AsyncRetryStrategy.fixed_delay(3, 10, lambda scores: not scores, None)
+        ),
+        ps.DataStream[float],
+    )
+    ps.AsyncDataStream.ordered_wait(orders.map(str), Score(), 1000)  # type: ignore[misc]
+    limits = ps.cached_enrichment(orders, ByUser(), limit_of, ttl=1000, timeout=1000)
+    assert_type(limits, ps.DataStream[tuple[Order, int]])
+    allowed = ps.cached_enrichment(orders, lambda order: order.user, limit_of, 1000, 1000, output=is_allowed)
+    assert_type(allowed, ps.DataStream[bool])
 
 
 def results(env: ps.StreamExecutionEnvironment) -> None:

@@ -1,5 +1,7 @@
 """The DataStream API: it only builds plans."""
 
+from penstock.datastream import async_retry_predicates, async_retry_strategies
+from penstock.datastream.async_data_stream import AsyncDataStream
 from penstock.datastream.broadcast_stream import BroadcastStream
 from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.datastream.checkpoint_storage import (
@@ -11,6 +13,7 @@ from penstock.datastream.checkpoint_storage import (
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
 from penstock.datastream.data_stream import DataStream
+from penstock.datastream.enrichment import cached_enrichment
 from penstock.datastream.environment import StreamExecutionEnvironment
 from penstock.datastream.execution_config import ExecutionConfig
 from penstock.datastream.future import CompletableFuture
@@ -34,6 +37,7 @@ from penstock.datastream.windowed_stream import AllWindowedStream, WindowedStrea
 
 __all__ = [
     "AllWindowedStream",
+    "AsyncDataStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
     "CheckpointConfig",
@@ -68,4 +72,7 @@ __all__ = [
     "StateBackend",
     "StreamExecutionEnvironment",
     "WindowedStream",
+    "async_retry_predicates",
+    "async_retry_strategies",
+    "cached_enrichment",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock.engine.arrow import ArrowPacker, arrow_packer
 from penstock.engine.aside import Aside, known_of
+from penstock.engine.async_step import AsyncStep
 from penstock.engine.body import pack_body, unpicklable_element
 from penstock.engine.calls import callable_of, results_of, without_sides
 from penstock.engine.chain_context import ChainContext
@@ -48,6 +49,9 @@ class ChainRunner:
         for step in all_steps(self._steps):
             if isinstance(step, TransformStep):
                 self._sites[id(step)] = site = CallSite(step.name, step.uid, step.function)
+                if step.kind == "async":
+                    self._calls[id(step)] = AsyncStep(step, site, self._place.runtime(step.uid, step.name))
+                    continue
                 if isinstance(step.function, Function):
                     try:
                         step.function.open(self._place.runtime(step.uid, step.name))
@@ -71,7 +75,7 @@ class ChainRunner:
         for step in all_steps(self._steps):
             if isinstance(step, TransformStep) and isinstance(step.function, Function):
                 try:
-                    step.function.close()
+                    (self._calls[id(step)] if step.kind == "async" else step.function).close()
                 except Exception as error:
                     raise self._sites[id(step)].error(error) from error
 
@@ -112,7 +116,11 @@ class ChainRunner:
                 self._run(behind, flow, chunk, out)
         else:
             entered = len(flow.values)
-            flow, sides = self._guarded(step, flow) if step.guarded else self._transform(step, flow)
+            if step.kind == "async":
+                RUNNING.operator = step.name
+                flow, sides = self._calls[id(step)].run(flow)
+            else:
+                flow, sides = self._guarded(step, flow) if step.guarded else self._transform(step, flow)
             self._count(step.uid, entered, len(flow.values) + sum(len(side.values) for side in sides.values()))
             for behind in step.next:
                 self._run(behind, flow, chunk, out)

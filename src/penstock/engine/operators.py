@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.engine.program import OperatorProgram
 from penstock.errors import PlanError
+from penstock.runtime.cached_lookup import CachedLookupOperator
 from penstock.runtime.interval_join import IntervalJoinOperator
 from penstock.runtime.operator import Emitted, Operator, OperatorContext
 from penstock.runtime.process import BroadcastOperator, ProcessOperator
@@ -50,6 +51,12 @@ def _process(program: OperatorProgram, slot: int) -> Operator:
 def _broadcast(program: OperatorProgram, slot: int) -> Operator:
     # Key group 0 lives in slot 0: that slot keeps what the broadcast side emits.
     return BroadcastOperator(program.spec.function, program.spec.keyed, program.spec.states, keeps_output=slot == 0)
+
+
+def _cached_lookup(program: OperatorProgram, slot: int) -> Operator:
+    spec = program.spec
+    fail_fast = not program.guarded
+    return CachedLookupOperator(spec.function, spec.settings, spec.ttl, spec.output, spec.keeps_none, fail_fast)
 
 
 def _exchange(program: OperatorProgram, slot: int) -> Operator:
@@ -97,6 +104,7 @@ def _settings(program: OperatorProgram) -> dict[str, Any]:
 FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator]] = {
     "process": _process,
     "broadcast": _broadcast,
+    "cached_lookup": _cached_lookup,
     "exchange": _exchange,
     "materialize": _exchange,
     "interval_join": _interval_join,

@@ -233,6 +233,7 @@ class _Builder:
         if isinstance(node, TransformNode):
             guarded, declared = node.on_error == "dead_letter", _declared_call_by_call(node)
             transform = TransformStep(node.uid, node.name, node.kind, node.function, number, guarded, declared)
+            transform.settings = node.settings
             transform.next = self._behind(node, stream, root)
             transform.side = {t: self._behind(node, stream, root, t) for t in self._tags(node)}
             return [transform]

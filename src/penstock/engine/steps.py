@@ -21,6 +21,7 @@ class TransformStep:
     input: int
     guarded: bool = False  # elements on which the function raises become dead letters
     declared: Declared | None = None  # of a guarded step: what it emits, checked call by call
+    settings: Any = None  # of asynchronous calls
     next: list[Step] = field(default_factory=list)
     side: dict[str, list[Step]] = field(default_factory=dict)
 

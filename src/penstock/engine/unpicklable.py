@@ -47,7 +47,7 @@ def _things(program: Program) -> Iterator[tuple[str, Any]]:
         owner = f"operator '{operator.name}'"
         yield from (
             (owner, thing)
-            for name in ("function", "factory", "strategy")
+            for name in ("function", "factory", "strategy", "output")
             if (thing := getattr(operator.spec, name, None))
         )
         for steps in (operator.chain, *operator.side.values()):

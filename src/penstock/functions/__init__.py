@@ -1,5 +1,7 @@
 """Contracts that users write against."""
 
+from penstock.functions.async_function import AsyncFunction, AsyncLookup
+from penstock.functions.async_retry import AsyncRetryPredicate, AsyncRetryStrategy
 from penstock.functions.context import (
     BaseBroadcastContext,
     BroadcastContext,
@@ -59,6 +61,10 @@ __all__ = [
     "DEAD_LETTERS",
     "AggregateFunction",
     "AllWindowFunction",
+    "AsyncFunction",
+    "AsyncLookup",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BaseBroadcastContext",
     "BaseBroadcastProcessFunction",
     "BroadcastContext",

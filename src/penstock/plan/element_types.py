@@ -9,6 +9,7 @@ from typing import Any
 from penstock.plan.inference import inferred
 from penstock.plan.nodes import (
     BroadcastSpec,
+    CachedLookupSpec,
     ExchangeSpec,
     IntervalJoinSpec,
     MaterializeSpec,
@@ -28,6 +29,7 @@ from penstock.types import TypeInformation, type_information
 _METHODS = {
     "map": ("map", "map1", "map2"),
     "flat_map": ("flat_map", "flat_map1", "flat_map2"),
+    "async": ("async_invoke",),
     "process": (
         "process_element",
         "process_element1",
@@ -56,6 +58,8 @@ def _type_of(node: Node, inputs: list[Node]) -> TypeInformation | None:
         if (derived := getattr(node.function, "output_type_of", None)) is not None:
             return derived(inputs[0].output_type)  # type: ignore[no-any-return]
         return inferred(node.function, _METHODS[node.kind], many=node.kind != "map")
+    if isinstance(node, OperatorNode) and isinstance(node.spec, CachedLookupSpec):
+        return inferred(node.spec.output, (), many=False)
     if isinstance(node, OperatorNode) and isinstance(node.spec, (ProcessSpec, BroadcastSpec)):
         function, method = getattr(node.spec.function, "adapts", (node.spec.function, "process"))
         if method in ("filter", "reduce"):

@@ -43,10 +43,11 @@ class WatermarkNode(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformNode(Node):
-    """A stateless function: kind is "map", "flat_map", "filter" or "process"; two inputs call the co-functions."""
+    """A stateless function: kind is "map", "flat_map", "filter", "process" or "async"; two inputs call the co-functions."""
 
     kind: str
     function: Any
+    settings: Any = None  # of asynchronous calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +151,19 @@ class FactorySpec:
     factory: Any
     keyed: bool = True
     kind: str = "factory"
+
+
+@dataclass(frozen=True, slots=True)
+class CachedLookupSpec:
+    """An asynchronous lookup by key whose answers are kept in state."""
+
+    function: Any
+    settings: Any
+    ttl: int  # milliseconds
+    output: Any  # of an element and its answer
+    keeps_none: bool
+    kind: str = "cached_lookup"
+    keyed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

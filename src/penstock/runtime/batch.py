@@ -54,6 +54,8 @@ class BatchLoop(SlotLoop):
         records.take(self._order(records))
         context.timestamps = records.timestamps.tolist()
         try:
+            if self._prepare is not None:
+                self._prepare_for(records)
             for start, stop in self._stretches(records):
                 self._run_key(records, start, stop, out)
         finally:

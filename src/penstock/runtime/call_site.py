@@ -14,7 +14,7 @@ from penstock.time import NO_TIMESTAMP
 Locate = Callable[[Tags, int], dict[str, Any]]  # what is known of the source of an element: fields of FailedCall
 
 # Errors of ours that are about a value. The others are mistakes of the program, and fail it whatever the element.
-_ABOUT_VALUES = {"ELEMENT_TYPE", "TIMESTAMP_TYPE"} | {
+_ABOUT_VALUES = {"ASYNC_RESULT", "ELEMENT_TYPE", "TIMESTAMP_TYPE"} | {
     "KEY_IS_NONE",
     "KEY_IS_NAN",
     "KEY_MISFIT",

@@ -55,6 +55,10 @@ _ABSENT = object()
 class GuardedLoop(SlotLoop):
     """The slot loop of streaming mode, call by call."""
 
+    def _prepare_for(self, records: Records) -> None:
+        super()._prepare_for(records)
+        self._context.backend.flush()  # so that a call that fails does not undo it
+
     def _elements(self, records: Records, marks: list[int], out: Emissions) -> None:
         context, cell = self._context, self._context.cell
         effective = records.effective.tolist()

@@ -12,6 +12,7 @@ import numpy as np
 from penstock.errors import TimeError
 from penstock.runtime.call_site import CallSite
 from penstock.runtime.codec import is_immutable
+from penstock.runtime.failed_at import FailedAt
 from penstock.runtime.keys import KeyTable
 from penstock.runtime.operator import Operator, OperatorContext
 from penstock.runtime.records import (
@@ -110,6 +111,7 @@ class SlotLoop:
         self._operator = operator
         self._context = context
         self._at_end: dict[Any, int] = {}
+        self._prepare: Callable[[Records], None] | None = getattr(operator, "prepare", None)
         self.site = CallSite(name, context.runtime.uid)
         self.fit: Callable[[list[Any]], list[Any]] | None = None  # of guarded loops: emissions as what was declared
 
@@ -125,11 +127,24 @@ class SlotLoop:
         records.arrange(advance.before, advance.end)
         context.timestamps = records.timestamps.tolist()
         try:
+            if self._prepare is not None:
+                self._prepare_for(records)
             self._elements(records, marks, out)
             self._advance(advance.end, marks, out)
         finally:
             context.backend.unset_key()
         return out.unwrap() if getattr(self._operator, "stamps_results", False) else out
+
+    def _prepare_for(self, records: Records) -> None:
+        """Lets the operator look at a whole batch before its elements come one by one."""
+        assert self._prepare is not None
+        try:
+            self._prepare(records)
+        except FailedAt as error:
+            known = self._known(records, error.index) if error.index >= 0 else {}
+            raise self.site.error(error.cause, **known) from error.cause
+        except Exception as error:
+            raise self.site.error(error) from error
 
     def _elements(self, records: Records, marks: list[int], out: Emissions) -> None:
         if not records.values:

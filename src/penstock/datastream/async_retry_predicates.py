@@ -1,0 +1,9 @@
+"""Retry predicates, at PyFlink's place."""
+
+from penstock.functions.async_retry import (
+    empty_result_predicate,
+    exception_type_predicate,
+    has_exception_predicate,
+)
+
+__all__ = ["empty_result_predicate", "exception_type_predicate", "has_exception_predicate"]

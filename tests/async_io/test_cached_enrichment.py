@@ -1,0 +1,277 @@
+"""cached_enrichment in the harness: what is asked, what is kept, what fails."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import penstock as ps
+from penstock.errors import PlanError, UserFunctionError
+from penstock.runtime.event_loop import EventLoop
+from penstock.testing import Collected, Harness, PushSource
+
+NAME = "cached_enrichment"
+OPENED: list[Harness] = []
+
+
+@pytest.fixture(autouse=True)
+def the_loop_ends_with_the_last_harness() -> Iterator[None]:
+    yield
+    while OPENED:
+        OPENED.pop().close()
+    assert EventLoop._shared is None
+
+
+class Numbered(ps.AsyncLookup[str, tuple[str, int]]):
+    """Answers with how often the key was asked before, so that a test sees which answer it got."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    async def lookup(self, key: str) -> tuple[str, int]:
+        await asyncio.sleep(0.001)
+        self.asked[key] += 1
+        return key.upper(), self.asked[key]
+
+
+async def picky(key: str) -> str | None:
+    await asyncio.sleep(0)
+    if key == "bad":
+        raise ConnectionError("no answer")
+    if key == "slow":
+        await asyncio.sleep(60)
+    return None if key == "unknown" else key.upper()
+
+
+def enriched(lookup: Any, saved: bytes | None = None, **options: Any) -> tuple[Harness, Collected, Collected | None]:
+    of_harness = {k: options.pop(k) for k in ("parallelism", "batch_mode") if k in options}
+    settings = {"ttl": ps.Time.seconds(10), "timeout": ps.Time.seconds(5)} | options
+    env = ps.StreamExecutionEnvironment()
+    stream = ps.cached_enrichment(env.from_source(PushSource()), first, lookup, **settings)
+    harness = Harness(env, **of_harness)
+    OPENED.append(harness)
+    out = harness.collect(stream)
+    dead = harness.collect(stream.get_side_output(ps.DEAD_LETTERS)) if "on_error" in options else None
+    return (harness if saved is None else harness.restore(saved)), out, dead
+
+
+def first(element: tuple[str, int]) -> str:
+    return element[0]
+
+
+def counts(harness: Harness) -> tuple[Any, Any]:
+    return harness.metrics.get(NAME, "async.calls"), harness.metrics.get(NAME, "async.calls_saved")
+
+
+def test_a_key_is_asked_once_in_a_batch_and_not_again_while_its_answer_is_fresh() -> None:
+    harness, out, _ = enriched(Numbered())
+    harness.push_all([("a", 1), ("b", 2), ("a", 3)])
+    assert out == [(("a", 1), ("A", 1)), (("b", 2), ("B", 1)), (("a", 3), ("A", 1))]
+    assert counts(harness) == (2, 1)
+    harness.advance_time(9_999)
+    harness.push_all([("a", 4), ("c", 5)])
+    assert out[3:] == [(("a", 4), ("A", 1)), (("c", 5), ("C", 1))]
+    assert counts(harness) == (3, 2)
+
+
+def test_an_answer_that_is_too_old_is_asked_for_again() -> None:
+    harness, out, _ = enriched(Numbered())
+    harness.push(("a", 1))
+    harness.advance_time(10_000)
+    harness.push(("a", 2))
+    assert [answer for _, answer in out] == [("A", 1), ("A", 2)]
+
+
+def test_reading_does_not_prolong_the_life_of_an_answer() -> None:
+    harness, out, _ = enriched(Numbered())
+    for number in range(4):
+        harness.push(("a", number))
+        harness.advance_time(4_000)
+    assert [answer for _, answer in out] == [("A", 1), ("A", 1), ("A", 1), ("A", 2)]
+
+
+def test_answers_survive_a_restart_and_another_parallelism() -> None:
+    keys = [f"k{n}" for n in range(40)]
+    harness, _, _ = enriched(Numbered(), parallelism=2)
+    harness.push_all([(key, 0) for key in keys])
+    harness, out, _ = enriched(Numbered(), harness.snapshot(), parallelism=3)
+    harness.push_all([(key, 1) for key in [*keys, "new"]])
+    assert dict(out) == {(key, 1): (key.upper(), 1) for key in [*keys, "new"]}
+    assert counts(harness) == (1, 40)
+
+
+def test_keys_of_a_batch_wait_together() -> None:
+    async def slowly(key: str) -> str:
+        await asyncio.sleep(0.1)
+        return key
+
+    harness, out, _ = enriched(slowly)
+    began = time.perf_counter()
+    harness.push_all([(f"k{n % 100}", n) for n in range(300)])
+    assert len(out) == 300
+    assert time.perf_counter() - began < 2
+
+
+def test_output_joins_element_and_answer_and_its_annotation_is_the_type() -> None:
+    def joined(element: tuple[str, int], answer: str | None) -> str:
+        return f"{element[1]}:{answer}"
+
+    env = ps.StreamExecutionEnvironment()
+    stream = ps.cached_enrichment(env.from_source(PushSource()), first, picky, 1000, 1000, output=joined)
+    assert str(stream.get_type()) == "PythonTypeInfo<str>"
+    harness = Harness(env)
+    OPENED.append(harness)
+    out = harness.collect(stream)
+    harness.push_all([("a", 1), ("unknown", 2)])
+    assert out == ["1:A", "2:None"]
+
+
+@pytest.mark.parametrize(("cached", "calls"), [(True, 1), (False, 3)])
+def test_none_is_kept_or_not(cached: bool, calls: int) -> None:
+    harness, out, _ = enriched(picky, cache_none=cached)
+    for number in range(3):
+        harness.push_all([("unknown", number), ("unknown", number)])
+    assert [answer for _, answer in out] == [None] * 6
+    assert counts(harness) == (calls, 6 - calls)
+
+
+def test_an_error_fails_the_job_and_names_key_and_element() -> None:
+    harness, out, _ = enriched(picky)
+    with pytest.raises(UserFunctionError, match="no answer") as caught:
+        harness.push_all([("a", 1), ("bad", 2), ("b", 3)])
+    failed = caught.value.failed
+    assert failed is not None
+    assert (failed.name, failed.key, failed.element, failed.function) == (NAME, "'bad'", "('bad', 2)", "picky")
+    harness.push(("a", 1))
+    assert out == [(("a", 1), "A")]
+    assert counts(harness) == (1, 0)  # nothing of the failed batch was kept or counted
+
+
+def test_elements_of_keys_without_an_answer_become_dead_letters_and_the_others_are_kept() -> None:
+    harness, out, dead = enriched(picky, timeout=ps.Time.milliseconds(50), on_error="dead_letter")
+    harness.push_all([("bad", 1), ("a", 2), ("slow", 3), ("bad", 4), ("b", 5)])
+    assert dead is not None
+    assert [(d.element, d.key, d.error) for d in dead] == [
+        (("bad", 1), "bad", "ConnectionError"),
+        (("slow", 3), "slow", "TimeoutError"),
+        (("bad", 4), "bad", "ConnectionError"),
+    ]
+    assert out == [(("a", 2), "A"), (("b", 5), "B")]
+    assert counts(harness) == (4, 1)
+    harness.push_all([("a", 6), ("b", 7), ("bad", 8)])  # an error is not kept
+    assert counts(harness) == (5, 3)
+
+
+def test_an_output_function_that_raises_leaves_the_answers() -> None:
+    def broken(element: tuple[str, int], answer: str | None) -> str:
+        if element[1] == 0:
+            raise ValueError("zero")
+        return str(answer)
+
+    harness, out, dead = enriched(picky, output=broken, on_error="dead_letter")
+    harness.push_all([("b", 0), ("a", 1)])
+    harness.push_all([("b", 2), ("a", 3)])
+    assert dead is not None
+    assert [d.element for d in dead] == [("b", 0)]
+    assert out == ["A", "B", "A"]
+    assert counts(harness) == (2, 2)
+
+
+def test_further_attempts() -> None:
+    class Flaky(ps.AsyncLookup[str, int]):
+        def __init__(self) -> None:
+            self.asked: Counter[str] = Counter()
+
+        async def lookup(self, key: str) -> int:
+            self.asked[key] += 1
+            if self.asked[key] < 3:
+                raise ConnectionError
+            return self.asked[key]
+
+    harness, out, _ = enriched(Flaky(), retry=ps.AsyncRetryStrategy.fixed_delay(5, 2, None, lambda error: True))
+    harness.push_all([("a", 1), ("b", 2)])
+    assert [answer for _, answer in out] == [3, 3]
+    assert harness.metrics.get(NAME, "async.retries") == 4
+
+
+def test_in_batch_mode_every_key_is_asked_once() -> None:
+    harness, out, _ = enriched(Numbered(), batch_mode=True, parallelism=2)
+    harness.push_all([("a", 1), ("b", 2)])
+    harness.push_all([("a", 3)])
+    harness.end()
+    assert sorted(out) == [(("a", 1), ("A", 1)), (("a", 3), ("A", 1)), (("b", 2), ("B", 1))]
+    assert counts(harness) == (2, 1)
+
+
+def test_answers_that_can_be_changed_are_not_shared_between_elements() -> None:
+    async def empty(key: str) -> dict[str, int]:
+        return {}
+
+    def filled(pair: tuple[tuple[str, int], dict[str, int]]) -> dict[str, int]:
+        (key, number), answer = pair
+        answer[key] = answer.get(key, 0) + number
+        return answer
+
+    env = ps.StreamExecutionEnvironment()
+    stream = ps.cached_enrichment(env.from_source(PushSource()), first, empty, 1000, 1000).map(filled)
+    harness = Harness(env)
+    OPENED.append(harness)
+    out = harness.collect(stream)
+    harness.push_all([("a", 1), ("a", 2)])
+    harness.push_all([("a", 3)])
+    assert out == [{"a": 1}, {"a": 2}, {"a": 3}]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from("abcd"), max_size=8), max_size=6),
+    st.lists(st.integers(0, 12_000), min_size=6, max_size=6),
+    st.integers(1, 3),
+)
+def test_the_answers_are_those_of_a_simple_cache(batches: list[list[str]], pauses: list[int], parallelism: int) -> None:
+    harness, out, _ = enriched(Numbered(), parallelism=parallelism)
+    cache: dict[str, tuple[int, int]] = {}  # when it was asked, how often
+    expected, calls, saved = [], 0, 0
+    for keys, pause in zip(batches, pauses, strict=False):
+        harness.advance_time(pause)
+        harness.push_all([(key, 0) for key in keys])
+        for key in keys:
+            if key not in cache or cache[key][0] + 10_000 <= harness.time:
+                cache[key] = harness.time, cache.get(key, (0, 0))[1] + 1
+                calls += 1
+            else:
+                saved += 1
+            expected.append((key, cache[key][1]))
+    assert Counter((element[0], answer[1]) for element, answer in out) == Counter(expected)
+    assert (counts(harness)[0] or 0, counts(harness)[1] or 0) == (calls, saved)
+    OPENED.pop().close()
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"ttl": 0}, "CACHE_TTL"),
+        ({"ttl": ps.Time.seconds(-1)}, "CACHE_TTL"),
+        ({"timeout": 0}, "ASYNC_TIMEOUT"),
+        ({"capacity": 0}, "ASYNC_CAPACITY"),
+        ({"retry": 3}, "RETRY_STRATEGY"),
+        ({"output": 3}, "FUNCTION_TYPE"),
+        ({"async_lookup": len}, "NOT_A_COROUTINE_FUNCTION"),
+        ({"async_lookup": Numbered}, "FUNCTION_TYPE"),
+        ({"key_selector": 3}, "FUNCTION_TYPE"),
+    ],
+)
+def test_mistakes(options: dict[str, Any], code: str) -> None:
+    env = ps.StreamExecutionEnvironment()
+    given: dict[str, Any] = {"key_selector": first, "async_lookup": picky, "ttl": 1000, "timeout": 1000} | options
+    call: Callable[..., Any] = ps.cached_enrichment
+    with pytest.raises(PlanError) as caught:
+        call(env.from_source(PushSource()), **given)
+    assert caught.value.code == code
