@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
     from penstock.datastream.environment import StreamExecutionEnvironment
     from penstock.datastream.execution_config import ExecutionConfig
+    from penstock.datastream.joined_streams import CoGroupedStreams, JoinedStreams
     from penstock.datastream.keyed_stream import KeyedStream
     from penstock.datastream.windowed_stream import AllWindowedStream
     from penstock.windows import CountWindow, Window, WindowAssigner
@@ -260,6 +261,18 @@ class DataStream(OperatorSettings, Generic[T]):
         if isinstance(ds, BroadcastStream):
             return BroadcastConnectedStream(self, ds)
         return ConnectedStreams(self, ds)
+
+    def join(self, other_stream: DataStream[U]) -> JoinedStreams[T, U]:
+        """Pairs of elements of two streams, by key and window."""
+        from penstock.datastream.joined_streams import JoinedStreams
+
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream[U]) -> CoGroupedStreams[T, U]:
+        """All elements of two streams, by key and window."""
+        from penstock.datastream.joined_streams import CoGroupedStreams
+
+        return CoGroupedStreams(self, other_stream)
 
     def materialize(self) -> DataStream[T]:
         """Stores the elements with the batch: a stage that Spark runs again reads the same ones (see docs/explanation)."""

@@ -10,6 +10,7 @@ from penstock.plan.inference import inferred
 from penstock.plan.nodes import (
     BroadcastSpec,
     CachedLookupSpec,
+    CoGroupSpec,
     ExchangeSpec,
     IntervalJoinSpec,
     MaterializeSpec,
@@ -65,6 +66,8 @@ def _type_of(node: Node, inputs: list[Node]) -> TypeInformation | None:
         if method in ("filter", "reduce"):
             return inputs[0].output_type
         return inferred(function, _METHODS[method], many=method != "map") if method in _METHODS else None
+    if isinstance(node, OperatorNode) and isinstance(node.spec, CoGroupSpec):
+        return inferred(node.spec.function, ("co_group", "join"), many=node.spec.of != "join")
     if isinstance(node, OperatorNode) and isinstance(node.spec, IntervalJoinSpec):
         return inferred(node.spec.function, ("process_element",), many=True)
     if isinstance(node, OperatorNode) and isinstance(node.spec, WindowSpec):

@@ -145,6 +145,20 @@ class IntervalJoinSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class CoGroupSpec:
+    """Windows over two keyed streams; `of` says what the function is given: "co_group", "join" or "flat_join"."""
+
+    function: Any
+    of: str
+    assigner: Any
+    trigger: Any = None  # None: the assigner's own
+    evictor: Any = None
+    allowed_lateness: int = 0  # milliseconds
+    kind: str = "co_group"
+    keyed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class FactorySpec:
     """An operator made by a picklable factory: for operators that no fluent API has yet, and for tests."""
 

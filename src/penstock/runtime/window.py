@@ -16,7 +16,7 @@ from penstock.runtime.lateness import element_is_late, window_is_late
 from penstock.runtime.operator import Emitted, OperatorContext
 from penstock.runtime.stamped import Stamped
 from penstock.runtime.timers import Timer
-from penstock.runtime.window_contents import At, Fold, Timed, contents_of
+from penstock.runtime.window_contents import At, Contents, Fold, Timed, contents_of
 from penstock.runtime.window_context import PaneContext, WindowFunctionContext
 from penstock.runtime.window_function import Evaluate, clearing, evaluation, pass_through
 from penstock.runtime.window_known import KnownWindow, KnownWindows
@@ -65,6 +65,7 @@ class WindowOperator:
         allowed_lateness: int = 0,
         late_tag: OutputTag | None = None,
         combined: bool = False,
+        contents: Contents | None = None,  # how panes are kept, where neither function nor evictor says it
     ) -> None:
         self.late_records = 0
         self._assigner = assigner
@@ -75,7 +76,8 @@ class WindowOperator:
         self._event_time = assigner.is_event_time()
         self._lateness = allowed_lateness if self._event_time else 0
         self._fold = Fold.of(reduce, aggregate)
-        self._contents = contents_of(self._fold, type_information(value_type), evictor is not None, combined)
+        kept = type_information(value_type)
+        self._contents = contents or contents_of(self._fold, kept, evictor is not None, combined)
         self._functions = [f for f in (reduce, aggregate, function) if f is not None]
         self._function = function
         self._evaluate: Evaluate = pass_through

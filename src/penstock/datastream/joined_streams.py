@@ -1,0 +1,208 @@
+"""Joins of two streams by key and window."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Generic, Self, overload
+
+from typing_extensions import TypeVar
+
+from penstock.datastream.checked_function import check_function
+from penstock.datastream.data_stream import DataStream, R, T, U
+from penstock.datastream.on_error import OnError
+from penstock.datastream.same_environment import check_same_environment
+from penstock.errors import PlanError
+from penstock.functions import CoGroupFunction, FlatJoinFunction, JoinFunction, KeySelector
+from penstock.plan.nodes import CoGroupSpec, OperatorNode
+from penstock.time import Duration, millis_of
+from penstock.types import type_information
+from penstock.windows import Evictor, Trigger, WindowAssigner
+
+if TYPE_CHECKING:
+    from penstock.datastream.keyed_stream import KeyedStream
+
+K = TypeVar("K", default=Any)
+WINDOWED = TypeVar("WINDOWED", covariant=True, default=Any)
+
+
+class JoinedStreams(Generic[T, U]):
+    """Two streams to be joined: `where` and `equal_to` give their keys, `window` their windows, `apply` the function.
+
+    >>> from penstock import StreamExecutionEnvironment
+    >>> from penstock.windows import TumblingEventTimeWindows
+    >>> env = StreamExecutionEnvironment()
+    >>> views, clicks = env.from_collection(["a"]), env.from_collection(["a"])
+    >>> windows = views.join(clicks).where(str).equal_to(str).window(TumblingEventTimeWindows.of(1000))
+    >>> windows.apply(lambda view, click: view + click).get_name()
+    'join'
+    """
+
+    def __init__(self, stream1: DataStream[T], stream2: DataStream[U]) -> None:
+        check_streams("join", stream1, stream2)
+        self._stream1 = stream1
+        self._stream2 = stream2
+
+    def where(
+        self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: Any = None, *, on_error: OnError = "fail"
+    ) -> Where[U, K, JoinedWindows[T, U, K]]:
+        """The key of the first stream's elements."""
+        first = self._stream1.key_by(key_selector, key_type, on_error=on_error)
+        return Where(JoinedWindows, first, self._stream2, key_type)
+
+
+class CoGroupedStreams(Generic[T, U]):
+    """Two streams to be grouped: `where` and `equal_to` give their keys, `window` their windows, `apply` the function."""
+
+    def __init__(self, stream1: DataStream[T], stream2: DataStream[U]) -> None:
+        check_streams("co_group", stream1, stream2)
+        self._stream1 = stream1
+        self._stream2 = stream2
+
+    def where(
+        self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: Any = None, *, on_error: OnError = "fail"
+    ) -> Where[U, K, CoGroupedWindows[T, U, K]]:
+        """The key of the first stream's elements."""
+        first = self._stream1.key_by(key_selector, key_type, on_error=on_error)
+        return Where(CoGroupedWindows, first, self._stream2, key_type)
+
+
+class Where(Generic[U, K, WINDOWED]):
+    """Two streams of which the first has its key."""
+
+    def __init__(
+        self, windowed: Callable[..., WINDOWED], first: KeyedStream[Any, K], second: DataStream[U], key_type: Any
+    ) -> None:
+        self._windowed = windowed
+        self._first = first
+        self._second = second
+        self._key_type = key_type
+
+    def equal_to(
+        self, key_selector: Callable[[U], K] | KeySelector[U, K], key_type: Any = None, *, on_error: OnError = "fail"
+    ) -> EqualTo[WINDOWED]:
+        """The key of the second stream's elements: of the same type as the first one's."""
+        _check_key_types(self._key_type, key_type)
+        second = self._second.key_by(key_selector, key_type, on_error=on_error)
+        return EqualTo(self._windowed, self._first, second)
+
+
+class EqualTo(Generic[WINDOWED]):
+    """Two streams with their keys."""
+
+    def __init__(
+        self, windowed: Callable[..., WINDOWED], first: KeyedStream[Any, Any], second: KeyedStream[Any, Any]
+    ) -> None:
+        self._windowed = windowed
+        self._first = first
+        self._second = second
+
+    def window(self, assigner: WindowAssigner[Any, Any]) -> WINDOWED:
+        """The windows in which elements of both streams meet."""
+        _check_kind("window", assigner, WindowAssigner)
+        return self._windowed(self._first, self._second, CoGroupSpec(None, "", assigner))
+
+
+class _Windows(ABC, Generic[T, U, K]):
+    """Windows over two keyed streams. Their trigger and evictor see elements as `TaggedUnion`.
+
+    The keyed streams are `stream1` and `stream2`, whose side output DEAD_LETTERS has what their key selectors put aside.
+    """
+
+    def __init__(self, stream1: KeyedStream[T, K], stream2: KeyedStream[U, K], spec: CoGroupSpec) -> None:
+        self.stream1 = stream1
+        self.stream2 = stream2
+        self._spec = spec
+
+    def _with(self, **fields: Any) -> Self:
+        return type(self)(self.stream1, self.stream2, replace(self._spec, **fields))
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> Self:
+        """What decides when windows give their results, instead of the assigner's own trigger."""
+        _check_kind("trigger", trigger, Trigger)
+        check_trigger(self._spec.assigner, trigger)
+        return self._with(trigger=trigger)
+
+    def evictor(self, evictor: Evictor) -> Self:
+        """What takes elements out of windows before or after the function is called."""
+        _check_kind("evictor", evictor, Evictor)
+        return self._with(evictor=evictor)
+
+    def allowed_lateness(self, lateness: Duration | timedelta | int) -> Self:
+        """How long after its end a window still takes elements, each of which gives results anew."""
+        millis = millis_of(lateness)
+        check_lateness(millis)
+        return self._with(allowed_lateness=millis)
+
+    def _applied(self, function: Any, of: str, output_type: Any, on_error: OnError) -> DataStream[Any]:
+        name = "co_group" if of == "co_group" else "join"
+        spec = replace(self._spec, function=function, of=of)
+        fields = {"spec": spec, "output_type": output_type, "on_error": on_error}
+        node = self.stream1._add(OperatorNode, name, self.stream1._node, self.stream2._node, **fields)
+        return DataStream(self.stream1._env, node)
+
+
+class JoinedWindows(_Windows[T, U, K]):
+    """Windows of two streams whose elements are joined pair by pair."""
+
+    @overload
+    def apply(
+        self, function: FlatJoinFunction[T, U, R], output_type: Any = None, *, on_error: OnError = "fail"
+    ) -> DataStream[R]: ...
+
+    @overload
+    def apply(
+        self,
+        function: Callable[[T, U], R] | JoinFunction[T, U, R],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]: ...
+
+    def apply(self, function: Any, output_type: Any = None, *, on_error: OnError = "fail") -> DataStream[Any]:
+        """What the function gives for each pair of elements of a key and window, with the window's last timestamp."""
+        check_function("apply", function, JoinFunction, FlatJoinFunction, or_callable=True)
+        of = "flat_join" if isinstance(function, FlatJoinFunction) else "join"
+        return self._applied(function, of, output_type, on_error)
+
+
+class CoGroupedWindows(_Windows[T, U, K]):
+    """Windows of two streams whose elements are given to a function as two groups."""
+
+    def apply(
+        self,
+        function: Callable[[list[T], list[U]], Iterable[R] | None] | CoGroupFunction[T, U, R],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]:
+        """What the function gives for all elements of a key and window, with the window's last timestamp."""
+        check_function("apply", function, CoGroupFunction, or_callable=True)
+        return self._applied(function, "co_group", output_type, on_error)
+
+
+def check_streams(method: str, first: DataStream[Any], second: Any) -> None:
+    """Refuses to join what is no stream, or one of another job."""
+    if not isinstance(second, DataStream):
+        raise PlanError("JOINED_STREAM", f"{method}() got a {type(second).__name__}; it takes the other stream.")
+    check_same_environment(method, first, second)
+
+
+def _check_key_types(first: Any, second: Any) -> None:
+    if first is None or second is None:
+        return
+    one, two = (type_information(t) for t in (first, second))
+    if one != two:
+        raise PlanError(
+            "JOIN_KEY_TYPES",
+            f"where() declares keys of type {one.name}, and equal_to() of type {two.name}; such keys are never equal. "
+            "Convert them in one of the key selectors.",
+        )
+
+
+def _check_kind(method: str, found: Any, kind: type) -> None:
+    if not isinstance(found, kind):
+        what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+        raise PlanError("WINDOW_PART", f"{method}() got {what}; it takes a {kind.__name__}.")
