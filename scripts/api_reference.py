@@ -75,6 +75,7 @@ PAGES = (
             "penstock.datastream.async_data_stream",
             "penstock.datastream.enrichment",
             "penstock.datastream.connected_streams",
+            "penstock.datastream.joined_streams",
             "penstock.datastream.interval_join",
             "penstock.datastream.broadcast_stream",
             "penstock.datastream.sink",

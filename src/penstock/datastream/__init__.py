@@ -21,6 +21,7 @@ from penstock.datastream.interval_join import IntervalJoin, IntervalJoined
 from penstock.datastream.job_client import JobClient
 from penstock.datastream.job_result import JobExecutionResult, JobID
 from penstock.datastream.job_status import JobStatus
+from penstock.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from penstock.datastream.keyed_stream import KeyedStream
 from penstock.datastream.modes import CheckpointingMode, ExternalizedCheckpointRetention, RuntimeExecutionMode
 from penstock.datastream.restart_strategies import RestartStrategies, RestartStrategyConfiguration
@@ -44,6 +45,7 @@ __all__ = [
     "CheckpointStorage",
     "CheckpointingMode",
     "CloseableIterator",
+    "CoGroupedStreams",
     "CompletableFuture",
     "ConnectedStreams",
     "CustomCheckpointStorage",
@@ -62,6 +64,7 @@ __all__ = [
     "JobID",
     "JobManagerCheckpointStorage",
     "JobStatus",
+    "JoinedStreams",
     "KeyedStream",
     "MemorySize",
     "PredefinedOptions",

@@ -20,6 +20,7 @@ from penstock.plan.nodes import CoGroupSpec, OperatorNode
 from penstock.time import Duration, millis_of
 from penstock.types import type_information
 from penstock.windows import Evictor, Trigger, WindowAssigner
+from penstock.windows.agreement import check_lateness, check_trigger
 
 if TYPE_CHECKING:
     from penstock.datastream.keyed_stream import KeyedStream
@@ -101,7 +102,8 @@ class EqualTo(Generic[WINDOWED]):
 
     def window(self, assigner: WindowAssigner[Any, Any]) -> WINDOWED:
         """The windows in which elements of both streams meet."""
-        _check_kind("window", assigner, WindowAssigner)
+        _check_kind("window", assigner, WindowAssigner, "TumblingEventTimeWindows.of(Duration.of_seconds(10))")
+        check_trigger(assigner, assigner.get_default_trigger())
         return self._windowed(self._first, self._second, CoGroupSpec(None, "", assigner))
 
 
@@ -121,13 +123,13 @@ class _Windows(ABC, Generic[T, U, K]):
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
         """What decides when windows give their results, instead of the assigner's own trigger."""
-        _check_kind("trigger", trigger, Trigger)
+        _check_kind("trigger", trigger, Trigger, "CountTrigger.of(10)")
         check_trigger(self._spec.assigner, trigger)
         return self._with(trigger=trigger)
 
     def evictor(self, evictor: Evictor) -> Self:
         """What takes elements out of windows before or after the function is called."""
-        _check_kind("evictor", evictor, Evictor)
+        _check_kind("evictor", evictor, Evictor, "CountEvictor.of(10)")
         return self._with(evictor=evictor)
 
     def allowed_lateness(self, lateness: Duration | timedelta | int) -> Self:
@@ -202,7 +204,7 @@ def _check_key_types(first: Any, second: Any) -> None:
         )
 
 
-def _check_kind(method: str, found: Any, kind: type) -> None:
+def _check_kind(method: str, found: Any, kind: type, example: str) -> None:
     if not isinstance(found, kind):
         what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
-        raise PlanError("WINDOW_PART", f"{method}() got {what}; it takes a {kind.__name__}.")
+        raise PlanError("WINDOW_SETTING", f"{method}() got {what}; it takes a {kind.__name__}, such as {example}.")

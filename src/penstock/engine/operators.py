@@ -9,6 +9,7 @@ from typing import Any
 from penstock.engine.program import OperatorProgram
 from penstock.errors import PlanError
 from penstock.runtime.cached_lookup import CachedLookupOperator
+from penstock.runtime.co_group import CoGroupOperator
 from penstock.runtime.interval_join import IntervalJoinOperator
 from penstock.runtime.operator import Emitted, Operator, OperatorContext
 from penstock.runtime.process import BroadcastOperator, ProcessOperator
@@ -83,6 +84,24 @@ def _interval_join(program: OperatorProgram, slot: int) -> Operator:
     )
 
 
+def _co_group(program: OperatorProgram, slot: int, batch_mode: bool = False) -> Operator:
+    spec = program.spec
+    return CoGroupOperator(
+        spec.assigner,
+        spec.function,
+        spec.of,
+        trigger=spec.trigger,
+        evictor=spec.evictor,
+        allowed_lateness=spec.allowed_lateness,
+        types=program.input_types,
+        batch_mode=batch_mode,
+    )
+
+
+def _co_group_in_batch_mode(program: OperatorProgram, slot: int) -> Operator:
+    return _co_group(program, slot, batch_mode=True)
+
+
 def _factory(program: OperatorProgram, slot: int) -> Operator:
     made: Operator = program.spec.factory()
     return made
@@ -108,11 +127,12 @@ FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator]] = {
     "exchange": _exchange,
     "materialize": _exchange,
     "interval_join": _interval_join,
+    "co_group": _co_group,
     "factory": _factory,
     "generator": _generator,
     "window": _window,
 }
-IN_BATCH_MODE = FACTORIES | {"window": _window_in_batch_mode}
+IN_BATCH_MODE = FACTORIES | {"window": _window_in_batch_mode, "co_group": _co_group_in_batch_mode}
 
 
 def make_operator(program: OperatorProgram, slot: int, batch_mode: bool = False) -> Operator:

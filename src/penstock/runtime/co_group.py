@@ -17,7 +17,6 @@ from penstock.types import TypeInformation, type_information
 from penstock.windows import Evictor, Window, WindowAssigner
 
 
-
 class Grouped:
     """All elements of a pane by input, each stored by itself. A pane is its own address."""
 
