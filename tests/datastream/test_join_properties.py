@@ -168,7 +168,7 @@ def test_without_late_records_the_result_is_that_of_all_events_at_once(
             for name, stream in zip(SOURCES, (left, right), strict=True)
         ]
         harness = Harness(env, parallelism=spread[0], max_parallelism=spread[1], seed=len(left))
-        return harness, harness.collect(build(joins, *sources, lower, upper).uid("joined"))
+        return harness, harness.collect(build(joins, sources[0], sources[1], lower, upper).uid("joined"))
 
     harness, out = program()
     found = []

@@ -30,7 +30,7 @@ TEN = TumblingEventTimeWindows.of(10)
 
 def streams(parallelism: int = 2) -> tuple[ps.StreamExecutionEnvironment, Any, Any]:
     env = ps.StreamExecutionEnvironment().set_parallelism(parallelism)
-    return env, *(env.from_source(PushSource(), None, name) for name in ("views", "clicks"))
+    return env, env.from_source(PushSource(), None, "views"), env.from_source(PushSource(), None, "clicks")
 
 
 def first(element: tuple[str, int]) -> str:
@@ -235,7 +235,7 @@ def test_state_survives_another_parallelism_and_other_key_groups() -> None:
         harness = Harness(env, max_parallelism=16 * parallelism)
         return harness, harness.collect(joined(views, clicks).apply(lambda v, c: v[0]).uid("join"))
 
-    harness, _ = program(1)
+    harness, out = program(1)
     for key in "abcdef":
         push(harness, [1], [], key)
     for parallelism, keys in ((3, "abc"), (2, "def")):
