@@ -1,4 +1,6 @@
-"""Reads PyFlink's public names out of a Flink checkout into tests/parity/pyflink.json: names and parameters, nothing else.
+"""Reads PyFlink's public names out of a Flink checkout: names and parameters, nothing else.
+
+They go into tests/parity/pyflink.json, by class, and into tests/pyflink/modules.json, by module.
 
 python scripts/read_pyflink_names.py path/to/flink
 """
@@ -12,7 +14,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).resolve().parent.parent / "tests" / "parity" / "pyflink.json"
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+TARGET = TESTS / "parity" / "pyflink.json"
+MODULES = TESTS / "pyflink" / "modules.json"
 
 # Files below flink-python/pyflink by area.
 AREAS = {
@@ -54,6 +58,13 @@ MOVED = {r".*Window.*": "windows", r"Async.*": "async I/O"}
 INNER = re.compile(
     r"_.*|Internal.*|.*Wrapper|.*TypeInfo|.*Serializer|NullByteKeySelector|BasicType|Min|AccumulateType"
     r"|WindowOperationDescriptor|AsyncFunctionDescriptor"
+)
+# Of modules: classes and functions without an underscore that are machinery all the same.
+INTERNAL = re.compile(r"_.*|Internal.*|.*Wrapper|Min|WindowOperationDescriptor|long_to_int.*|mod_inverse")
+# Modules that are no API.
+NO_API = re.compile(
+    r"(table|examples|fn_execution|testing|bin|.*tests)/.*|.*/(constants|utils)\.py|[^/]*\.py|util/.*|.*/formats/.*"
+    r"|datastream/connectors/(?!__init__|base|file_system|number_seq).*"
 )
 JAVA = re.compile(r".*java.*|_.*|j_.*|.*_j_.*|get_window_serializer")
 
@@ -102,7 +113,32 @@ def refuses(node: ast.FunctionDef) -> bool:
     return len(body) == 1 and isinstance(body[0], ast.Raise) and "NotImplementedError" not in ast.unparse(body[0])
 
 
+def public_names(tree: ast.Module) -> list[str]:
+    """What a module lists in __all__, and the classes and functions that it defines."""
+    listed = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    defined = [node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
+    names = {name for names in listed for name in names} | {n for n in defined if not INTERNAL.fullmatch(n)}
+    return sorted(names)
+
+
+def read_modules(pyflink: Path) -> dict[str, list[str]]:
+    """The public names of each module that is API."""
+    found = {}
+    for path in sorted(pyflink.rglob("*.py")):
+        file = path.relative_to(pyflink).as_posix()
+        if not NO_API.fullmatch(file):
+            module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            found[module] = public_names(ast.parse(path.read_text(encoding="utf-8")))
+    return found
+
+
 def main(flink: Path) -> None:
+    modules = read_modules(flink / "flink-python" / "pyflink")
+    MODULES.write_text(json.dumps(modules, indent=1) + "\n", encoding="utf-8")
     areas: dict[str, dict[str, Any]] = {area: {} for area in AREAS}
     for area, files in AREAS.items():
         for file in files:

@@ -21,11 +21,11 @@ _POLL = 0.1
 _LAST_LINES = 15
 
 
-def run_detached(job: Path, args: list[str], options: dict[str, Any], as_json: bool) -> None:
+def run_detached(job: Path, args: list[str], options: dict[str, Any], as_json: bool, pyflink: bool = False) -> None:
     """Starts the program, waits until its first job runs, and prints the job's id; or says why it does not run."""
     registry = registry_of(Configuration(options))
     log = _new_log(registry)
-    process = _start(job, args, options, log)
+    process = _start(job, args, options, log, ["--pyflink"] if pyflink else [])
     entry = _first_job(registry, process)
     if entry is None:
         _tell_why(process, job, log)
@@ -48,9 +48,9 @@ def _new_log(registry: Registry) -> Path:
     return registry.logs / f"{time.strftime('%Y%m%d-%H%M%S')}-detached-{os.getpid()}.log"
 
 
-def _start(job: Path, args: list[str], options: dict[str, Any], log: Path) -> subprocess.Popen[bytes]:
+def _start(job: Path, args: list[str], options: dict[str, Any], log: Path, flags: list[str]) -> subprocess.Popen[bytes]:
     settings = [part for key, value in options.items() for part in ("-D", f"{key}={value}")]
-    command = [sys.executable, "-m", "penstock", "run", "--log", str(log), *settings, str(job), "--", *args]
+    command = [sys.executable, "-m", "penstock", "run", "--log", str(log), *flags, *settings, str(job), "--", *args]
     with open(log, "ab") as file:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True

@@ -10,6 +10,7 @@ import penstock
 from penstock.cli.demo import demo
 from penstock.cli.doctor import doctor
 from penstock.cli.ending import cancel, stop
+from penstock.cli.explain import explain
 from penstock.cli.info import info
 from penstock.cli.listing import list_jobs
 from penstock.cli.logs import logs
@@ -25,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(run)
+app.command()(explain)
 app.command("list")(list_jobs)
 app.command()(info)
 app.command()(logs)

@@ -8,7 +8,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,10 +20,11 @@ from penstock.cli.failure import Failure, failure_of
 from penstock.cli.interrupt import interrupts
 from penstock.cli.quiet import rest_to
 from penstock.cli.watcher import JsonWatcher, TerminalWatcher, Watcher, tell
-from penstock.config import CONSOLE, JOB_NAME, MASTER, RESUME, Configuration
+from penstock.config import CONSOLE, JOB_NAME, MASTER, PRINT_STYLE, RESUME, Configuration
 from penstock.errors import ConfigError, PenstockError
 from penstock.jobs.listener import listening
 from penstock.jobs.log import use_log
+from penstock.pyflink import pyflink_modules
 
 
 def run(
@@ -38,6 +39,10 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Set an option; 'penstock options' lists them.")
     ] = None,
+    pyflink: Annotated[
+        bool,
+        typer.Option("--pyflink", help="The program was written for PyFlink: its imports give Penstock's classes."),
+    ] = False,
     detached: Annotated[
         bool, typer.Option("--detached", "-d", help="Give the job's id once it runs, and let it go on by itself.")
     ] = False,
@@ -63,9 +68,9 @@ def run(
         options = given(settings or [], resume, master, name, verbose)
         if detached:
             Configuration(options)
-            run_detached(job, args or [], options, as_json)
+            run_detached(job, args or [], options, as_json, pyflink)
             return
-        with defaults(options), listening(watcher):
+        with as_pyflink(options) if pyflink else nullcontext(), defaults(options), listening(watcher):
             command.run(args or [])
     except PenstockError as error:
         command.tell_failure(error)
@@ -160,6 +165,14 @@ def given(
     if verbose:
         found[CONSOLE.key] = True
     return found
+
+
+@contextmanager
+def as_pyflink(options: dict[str, Any]) -> Iterator[None]:
+    """Inside, PyFlink's imports give Penstock's classes; the options get what PyFlink does and Penstock does not."""
+    options.setdefault(PRINT_STYLE.key, "flink")
+    with pyflink_modules():
+        yield
 
 
 @contextmanager

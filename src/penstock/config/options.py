@@ -40,6 +40,13 @@ PARAMETERS = define("pipeline.global-job-parameters", MAP, {}, "Parameters that 
 AUTO_UIDS = define(
     "pipeline.auto-generate-uids", FLAG, True, "false: every operator must be given a uid, or the job is refused."
 )
+PRINT_STYLE = define(
+    "print.style",
+    choice("python", "flink"),
+    "python",
+    "How `print` writes elements of a declared type: as Python does, or as Flink does, such as (a,1) for a tuple and +I[a,1] "
+    "for a row. `penstock run --pyflink` sets it to flink.",
+)
 
 # -- state
 

@@ -1,33 +1,52 @@
 """Sources and sinks."""
 
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
+from penstock.connectors.encoder import Encoder
+from penstock.connectors.file_sink import FileSink
 from penstock.connectors.files import FileSource, JsonLines, json_lines
+from penstock.connectors.part_files import (
+    BucketAssigner,
+    DefaultRollingPolicy,
+    OnCheckpointRollingPolicy,
+    OutputFileConfig,
+    RollingPolicy,
+)
 from penstock.connectors.scripted import Abort, At, Mark, ScriptedSource, Step
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.connectors.sinks import CallableSink, CollectSink, DiscardingSink, JsonLinesSink, PrintSink
 from penstock.connectors.source import Chunk, Offset, Source
+from penstock.connectors.stream_format import FileSourceBuilder, StreamFormat
 
 __all__ = [
     "Abort",
     "At",
+    "BucketAssigner",
     "CallableSink",
     "Chunk",
     "CollectSink",
     "CollectionSource",
     "DataGeneratorSource",
+    "DefaultRollingPolicy",
     "DiscardingSink",
+    "Encoder",
+    "FileSink",
     "FileSource",
+    "FileSourceBuilder",
     "JsonLines",
     "JsonLinesSink",
     "Mark",
     "NumberSequenceSource",
     "Offset",
+    "OnCheckpointRollingPolicy",
+    "OutputFileConfig",
     "PrintSink",
+    "RollingPolicy",
     "ScriptedSource",
     "Sink",
     "SinkWriter",
     "Source",
     "Step",
+    "StreamFormat",
     "WriteTask",
     "json_lines",
 ]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
 
+from penstock.connectors.compressed import inflated_blocks, is_compressed
 from penstock.connectors.source import DEFAULT_BYTES_PER_BATCH, Chunk, Offset, Source
-from penstock.errors import ConfigError, UserFunctionError
+from penstock.connectors.stream_format import FileSourceBuilder, StreamFormat
+from penstock.errors import ConfigError, UnsupportedOperation, UserFunctionError
 from penstock.types import Types
 
 _LEAST_RANGE = 1 << 20
@@ -25,20 +28,24 @@ class FileSource(Source):
     """The lines of files. Bounded: the files there are at the start. Else new files are found while the job runs.
 
     A file's place in the list and a byte position are the offset; the list is kept with the checkpoint, so a restart reads
-    the same files in the same order.
+    the same files in the same order. Files that end in .gz, .bz2, .xz or .deflate are read as the text that is in them.
     """
 
     def __init__(
         self,
-        path: str | Path,
+        path: str | Path | Sequence[str | Path],
         decode: Decoder | None = None,
         *,
         bounded: bool = True,
         bytes_per_batch: int | None = None,
         pattern: str = "*",
+        look_every: float = 0.0,
     ) -> None:
         self.bounded = bounded
-        self._path = os.path.abspath(path)  # other processes have other working folders
+        paths = [path] if isinstance(path, (str, Path)) else path
+        self._paths = [os.path.abspath(p) for p in paths]  # other processes have other working folders
+        self._look_every = look_every  # seconds between two looks for new files
+        self._next_look = 0.0
         self._pattern = pattern
         self._decode = decode or decode_text
         self.output_type = str if decode is None else getattr(decode, "output_type", None)
@@ -46,6 +53,24 @@ class FileSource(Source):
         self._limit = bytes_per_batch or DEFAULT_BYTES_PER_BATCH
         self._list_file = ""
         self._files: list[tuple[str, int]] = []
+
+    @staticmethod
+    def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
+        """A source built in Flink's way.
+
+        >>> FileSource.for_record_stream_format(StreamFormat.text_line_format(), "in").build().bounded
+        True
+        """
+        return FileSourceBuilder(stream_format, paths)
+
+    @staticmethod
+    def for_bulk_file_format(bulk_format: Any, *paths: str) -> NoReturn:
+        """Not supported: a bulk format is a Java class of Flink's."""
+        raise UnsupportedOperation(
+            "BULK_FORMAT",
+            "FileSource.for_bulk_file_format takes a bulk format, a Java class of Flink's, and no Flink runs here. Use "
+            "for_record_stream_format, or write a Source of your own.",
+        )
 
     def attach(self, folder: str) -> None:
         self._list_file = os.path.join(folder, "files.jsonl")
@@ -58,13 +83,11 @@ class FileSource(Source):
 
     def _discover(self) -> None:
         """Adds files that are not in the list yet, oldest first; a file's size is fixed when it is found."""
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + self._look_every
         known = {name for name, _ in self._files}
-        root = Path(self._path)
-        if not root.exists():
-            raise ConfigError(
-                "FILE_NOT_FOUND", f"The file source's path {self._path} does not exist. Create it, or correct the path."
-            )
-        found = [root] if root.is_file() else [p for p in root.rglob(self._pattern) if p.is_file()]
+        found = dict.fromkeys(file for path in self._paths for file in self._below(Path(path)))
         fresh = [p for p in found if str(p) not in known and not p.name.startswith((".", "_"))]
         stats = sorted((p.stat().st_mtime_ns, str(p), p.stat().st_size) for p in fresh)
         if not stats:
@@ -76,6 +99,13 @@ class FileSource(Source):
             os.fsync(lines.fileno())
         self._files += [(name, size) for _, name, size in stats]
 
+    def _below(self, root: Path) -> list[Path]:
+        if not root.exists():
+            raise ConfigError(
+                "FILE_NOT_FOUND", f"The file source's path {root} does not exist. Create it, or correct the path."
+            )
+        return [root] if root.is_file() else [p for p in root.rglob(self._pattern) if p.is_file()]
+
     def initial(self) -> Offset:
         return {"file": 0, "byte": 0}
 
@@ -86,8 +116,8 @@ class FileSource(Source):
             self._discover()
         file, byte, left = start["file"], start["byte"], self._limit
         while file < len(self._files) and left > 0:
-            size = self._files[file][1]
-            if size - byte > left:
+            name, size = self._files[file]
+            if size - byte > left and not is_compressed(name):
                 return {"file": file, "byte": byte + left}
             left -= size - byte
             file, byte = file + 1, 0
@@ -108,7 +138,7 @@ class FileSource(Source):
             # One split per file; its number in the list first, so that splits sort as the files do.
             split = f"{number:09d}:{name}"
             for start, block in _blocks(name, low, high):
-                positions = _starts(block, start)
+                positions = _starts(block, start, getattr(self._decode, "keeps_empty", False))
                 try:
                     values = self._decode(block)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -173,11 +203,11 @@ def _cut(tasks: list[tuple[str, int, int, int]], parts: int) -> list[Any]:
     for name, number, start, high in tasks:
         low = start
         while low < high:
-            take = min(high - low, left)
+            take = high - low if is_compressed(name) else min(high - low, left)
             spread[-1].append((name, number, low, low + take))
             low += take
             left -= take
-            if left == 0:
+            if left <= 0:
                 spread.append([])
                 left = share
     return [s for s in spread if s]
@@ -185,6 +215,9 @@ def _cut(tasks: list[tuple[str, int, int, int]], parts: int) -> list[Any]:
 
 def _blocks(name: str, low: int, high: int) -> Iterator[tuple[int, bytes]]:
     """Whole lines that start in [low, high), some megabytes at a time, with the position of each block."""
+    if is_compressed(name):  # always read whole
+        yield from inflated_blocks(name)
+        return
     with open(name, "rb") as file:
         if low:
             file.seek(low - 1)
@@ -200,15 +233,15 @@ def _blocks(name: str, low: int, high: int) -> Iterator[tuple[int, bytes]]:
             low += len(block)
 
 
-def _starts(block: bytes, start: int) -> Any:
-    """The position of each line that is not empty."""
+def _starts(block: bytes, start: int, with_empty: bool) -> Any:
+    """The position of each line, or of each that is not empty."""
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10)
     if not block.endswith(b"\n"):
         ends = np.append(ends, len(block))
     starts = np.empty(len(ends), np.int64)
     starts[:1] = 0
     starts[1:] = ends[:-1] + 1
-    return starts[ends > starts] + start
+    return (starts if with_empty else starts[ends > starts]) + start
 
 
 def _bad_line(name: str, start: int, block: bytes, decode: Decoder, error: Exception) -> UserFunctionError:

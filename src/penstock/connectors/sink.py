@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.runtime.records import Tags
+from penstock.types import TypeInformation
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,13 @@ class Sink:
     wants_timestamps = False  # get each element's timestamp
     wants_values = True  # False: elements are counted where they are, and go nowhere
     called_in_chain: Any = None  # a function that takes the elements where they are, so that it can refuse some
+
+    def of_type(self, kind: TypeInformation | None) -> Sink:
+        """The same sink for elements of this type, which was declared for them; None: no type was declared."""
+        return self
+
+    def attach(self, folder: str) -> None:
+        """Called on the driver before the job runs, with a folder that lasts as long as the checkpoint."""
 
     def writer(self, task: WriteTask) -> SinkWriter:
         """What writes the elements of one task."""

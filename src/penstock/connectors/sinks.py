@@ -14,6 +14,8 @@ import numpy as np
 
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.runtime.records import TAG_NAMES, Tags
+from penstock.types import TypeInformation
+from penstock.types.flink_text import printed_text
 
 
 class JsonLinesSink(Sink):
@@ -90,10 +92,22 @@ def in_order(elements: list[tuple[tuple[int, ...], Any]]) -> list[Any]:
 
 
 class PrintSink(CollectSink):
-    """Prints elements to the program's standard output."""
+    """Prints elements to the program's standard output: as Python does, or those of a type as Flink does.
 
-    def __init__(self, prefix: str = "") -> None:
+    >>> from penstock.types import Types
+    >>> pair = Types.TUPLE([Types.STRING(), Types.INT()])
+    >>> PrintSink().line(("a", 1)), PrintSink(kind=pair).line(("a", 1))
+    ("('a', 1)", '(a,1)')
+    """
+
+    def __init__(self, prefix: str = "", kind: TypeInformation | None = None) -> None:
         self.prefix = prefix
+        self._kind = kind
+
+    def line(self, element: Any) -> str:
+        """What is printed of an element."""
+        text = str(element) if self._kind is None else printed_text(self._kind)(element)
+        return f"{self.prefix}{text}"
 
 
 class _CollectWriter(SinkWriter):

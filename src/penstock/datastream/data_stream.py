@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
+from penstock.config import PRINT_STYLE
 from penstock.connectors.sink import Sink
 from penstock.connectors.sinks import CallableSink, CollectSink, PrintSink
 from penstock.datastream.broadcast_stream import BroadcastStream
@@ -25,6 +26,7 @@ from penstock.functions import (
     Partitioner,
     ProcessFunction,
 )
+from penstock.plan.element_types import declared_type
 from penstock.plan.nodes import (
     MaterializeSpec,
     Node,
@@ -312,8 +314,11 @@ class DataStream(OperatorSettings, Generic[T]):
 
     def sink_to(self, sink: Sink, *, on_error: OnError = "fail") -> DataStreamSink:
         """Writes the elements to a sink."""
-        fields = {"sink": sink_with(sink, on_error), "on_error": on_error}
+        fields = {"sink": sink_with(sink.of_type(self._declared_type()), on_error), "on_error": on_error}
         return DataStreamSink(self._env, self._add(SinkNode, "sink", **fields))
+
+    def _declared_type(self) -> TypeInformation | None:
+        return declared_type(self._node, self._env.nodes())
 
     def add_sink(self, sink_func: Callable[[T], Any], *, on_error: OnError = "fail") -> DataStreamSink:
         """Calls a function with each element; at least once."""
@@ -321,8 +326,9 @@ class DataStream(OperatorSettings, Generic[T]):
         return self.sink_to(CallableSink(sink_func), on_error=on_error)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Prints the elements."""
-        return self.sink_to(PrintSink(f"{sink_identifier}> " if sink_identifier else "")).name("print")
+        """Prints the elements; print.style says in which form."""
+        kind = self._declared_type() if self._env.configuration.get(PRINT_STYLE) == "flink" else None
+        return self.sink_to(PrintSink(f"{sink_identifier}> " if sink_identifier else "", kind)).name("print")
 
     @overload
     def execute_and_collect(

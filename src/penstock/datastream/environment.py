@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from penstock.config import AUTO_UIDS, JOB_NAME, RUNTIME_MODE, Configuration
@@ -125,6 +125,10 @@ class StreamExecutionEnvironment(JobSettings):
             self._named.add(node.id)
         self._nodes[node.id] = node
         return node
+
+    def nodes(self) -> Sequence[Node]:
+        """All that was added, by id."""
+        return self._nodes
 
     def next_id(self) -> int:
         return len(self._nodes)

@@ -81,6 +81,24 @@ def _type_of_windows(window: WindowDescription, elements: Node) -> TypeInformati
     return elements.output_type if window.aggregate is None else inferred(window.aggregate, ("get_result",), many=False)
 
 
+def declared_type(node: Node, nodes: Sequence[Node]) -> TypeInformation | None:
+    """The type that the program declared for a node's elements, there or where they come from; annotations do not count."""
+    if node.checked:
+        return node.output_type
+    if not (passes_elements_on(node) or _keeps_type(node)):
+        return None
+    return _common([declared_type(nodes[i], nodes) for i in node.inputs])
+
+
+def _keeps_type(node: Node) -> bool:
+    """Whether what comes out is of the type of what goes in, as with `reduce`."""
+    if isinstance(node, OperatorNode) and isinstance(node.spec, WindowSpec):
+        return node.spec.window.function is None and node.spec.window.aggregate is None
+    if not (isinstance(node, OperatorNode) and isinstance(node.spec, ProcessSpec)):
+        return False
+    return getattr(node.spec.function, "adapts", (None, ""))[1] in ("filter", "reduce")
+
+
 def passes_elements_on(node: Node) -> bool:
     """Whether a node's elements are its inputs' own."""
     if isinstance(node, TransformNode):

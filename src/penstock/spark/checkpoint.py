@@ -34,6 +34,12 @@ class Checkpoint:
     def lasting(self) -> str:
         return os.path.join(self.folder, "penstock", "sources")
 
+    def memory_of_sink(self, uid: str) -> str:
+        """A folder of a sink's own."""
+        folder = Path(self.folder, "penstock", "sinks", uid)
+        folder.mkdir(parents=True, exist_ok=True)
+        return str(folder)
+
     @property
     def initial(self) -> str:
         return os.path.join(self.folder, "penstock", "initial")

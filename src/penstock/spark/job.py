@@ -96,7 +96,9 @@ class SparkJob:
                     source.source.records_per_batch = limit
         self.program.cached = self._configuration.get(BACKEND) == "hashmap"
         self.checkpoint.lock.acquire()
-        try:  # only who holds the checkpoint may write the registry's entry of the job
+        try:  # only who holds the checkpoint may write into it, and write the registry's entry of the job
+            for uid, sink in zip(self.program.sink_uids, self.program.sinks, strict=True):
+                sink.attach(self.checkpoint.memory_of_sink(uid))
             self.run = register(self.session, self.program, self.checkpoint, self._configuration)
             with ends_if_it_fails(self.run):
                 self._archives = ship(self.session, self._files)
@@ -223,7 +225,7 @@ class SparkJob:
             sink = self.program.sinks[number]
             if isinstance(sink, PrintSink):
                 for element in elements:
-                    print(f"{sink.prefix}{element}")
+                    print(sink.line(element))
                 sys.stdout.flush()
             elif isinstance(sink, CollectSink):
                 self._collected.setdefault(number, []).extend(elements)

@@ -17,6 +17,7 @@ import cloudpickle
 import msgspec
 from pyspark import SparkFiles
 
+from penstock import pyflink
 from penstock.engine.program import Program
 from penstock.engine.unpicklable import unpicklable
 
@@ -77,7 +78,7 @@ def pickle_program(program: Program, archives: list[str]) -> bytes:
     main = sys.modules["__main__"]
     mine = {n: v for n, v in vars(main).items() if isinstance(v, type) and v.__module__ == "__main__"}
     try:
-        return pickle.dumps((archives, _dumps((mine, program))), 5)
+        return pickle.dumps((archives, pyflink.installed(), _dumps((mine, program))), 5)
     except Exception as error:
         raise unpicklable(program, error, _dumps) from error
 
@@ -90,7 +91,9 @@ def _dumps(thing: Any) -> bytes:
 
 def unpickle_program(data: bytes) -> Program:
     """A fresh copy of a program: subtasks do not share their functions."""
-    archives, inner = pickle.loads(data)
+    archives, as_pyflink, inner = pickle.loads(data)
+    if as_pyflink:  # the user's modules, which are imported here, import it too
+        pyflink.install()
     for name in archives:
         path = SparkFiles.get(name)
         if path not in sys.path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -57,6 +58,7 @@ def get_session(configuration: Configuration) -> SparkSession:
     if active is not None:
         return active
     check_java()
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # a program that logs at INFO does not mean Spark's connections
     os.environ.setdefault("PYSPARK_PYTHON", configuration.get(PYTHON_EXECUTABLE) or sys.executable)
     builder = SparkSession.builder.appName("penstock")
     master = configuration.get(MASTER)

@@ -1,0 +1,51 @@
+"""How a file sink writes elements."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Any
+
+from penstock.errors import ConfigError
+from penstock.types import TypeInformation
+from penstock.types.flink_text import flink_text
+
+
+class Encoder:
+    """Turns elements into the bytes of a file. Subclasses may write any format that is a row of elements."""
+
+    def encode(self, values: list[Any], kind: TypeInformation | None) -> list[bytes]:
+        """The bytes of each element; `kind` is the type that was declared for them, if one was."""
+        raise NotImplementedError
+
+    @staticmethod
+    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
+        """One line per element: in Flink's form where a type was declared for them, else as `str` gives it.
+
+        >>> Encoder.simple_string_encoder().encode([("a", 1), "b"], None)
+        [b"('a', 1)\\n", b'b\\n']
+        """
+        return _Lines(known_charset(charset_name))
+
+
+class _Lines(Encoder):
+    def __init__(self, charset: str) -> None:
+        self._charset = charset
+
+    def encode(self, values: list[Any], kind: TypeInformation | None) -> list[bytes]:
+        text = str if kind is None else flink_text(kind)
+        charset = self._charset
+        return [f"{text(value)}\n".encode(charset) for value in values]
+
+
+def known_charset(name: str) -> str:
+    """Python's name of a charset.
+
+    >>> known_charset("ISO-8859-1")
+    'iso8859-1'
+    """
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        raise ConfigError(
+            "CHARSET", f"There is no charset '{name}'. Python's documentation of codecs lists the names, such as UTF-8."
+        ) from None

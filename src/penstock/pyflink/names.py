@@ -1,0 +1,205 @@
+"""PyFlink's modules and their public names, and where Penstock has them.
+
+A name is looked up in Penstock's own public modules when a program asks for it. What is not there is told with its reason.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+# Where names are looked for, the nearest to the user first.
+HOMES = (
+    "penstock",
+    "penstock.functions",
+    "penstock.windows",
+    "penstock.datastream",
+    "penstock.state",
+    "penstock.types",
+    "penstock.metrics",
+    "penstock.config",
+    "penstock.time",
+    "penstock.connectors",
+    "penstock.errors",
+)
+
+MODULES: dict[str, str] = {
+    "": "",
+    "common": """Configuration ConfigOption ConfigOptions ExecutionConfig TypeInformation TypeSerializer Types
+        SerializationSchema DeserializationSchema SimpleStringSchema ByteArraySchema Encoder CompletableFuture
+        InputDependencyConstraint JobClient JobExecutionResult JobID JobStatus RestartStrategies RestartStrategyConfiguration
+        Row RowKind WatermarkStrategy Duration Instant Time AssignerWithPeriodicWatermarksWrapper
+        JsonRowDeserializationSchema JsonRowSerializationSchema CsvRowDeserializationSchema CsvRowSerializationSchema
+        AvroRowDeserializationSchema AvroRowSerializationSchema""",
+    "common.completable_future": "CompletableFuture",
+    "common.config_options": "ConfigOptions ConfigOption",
+    "common.configuration": "Configuration",
+    "common.execution_config": "ExecutionConfig",
+    "common.input_dependency_constraint": "InputDependencyConstraint",
+    "common.io": "InputFormat",
+    "common.job_client": "JobClient",
+    "common.job_execution_result": "JobExecutionResult",
+    "common.job_id": "JobID",
+    "common.job_status": "JobStatus",
+    "common.restart_strategy": "RestartStrategies RestartStrategyConfiguration",
+    "common.serialization": """SerializationSchema DeserializationSchema SimpleStringSchema ByteArraySchema Encoder
+        BulkWriterFactory RowDataBulkWriterFactory RowFieldExtractorSchema""",
+    "common.serializer": "TypeSerializer VoidNamespaceSerializer",
+    "common.time": "Duration Instant Time",
+    "common.typeinfo": """TypeInformation BasicType BasicTypeInfo InstantTypeInfo SqlTimeTypeInfo PrimitiveArrayTypeInfo
+        BasicArrayTypeInfo ObjectArrayTypeInfo PickledBytesTypeInfo RowTypeInfo TupleTypeInfo DateTypeInfo TimeTypeInfo
+        TimestampTypeInfo ListTypeInfo MapTypeInfo LocalTimeTypeInfo ExternalTypeInfo Types""",
+    "common.types": "Row RowKind",
+    "common.watermark_strategy": "WatermarkStrategy TimestampAssigner AssignerWithPeriodicWatermarksWrapper",
+    "datastream": """StreamExecutionEnvironment DataStream KeyedStream WindowedStream ConnectedStreams BroadcastStream
+        BroadcastConnectedStream AsyncDataStream DataStreamSink MapFunction CoMapFunction FlatMapFunction CoFlatMapFunction
+        ReduceFunction FilterFunction ProcessFunction KeyedProcessFunction CoProcessFunction KeyedCoProcessFunction
+        WindowFunction ProcessWindowFunction AggregateFunction BroadcastProcessFunction KeyedBroadcastProcessFunction
+        AsyncFunction RuntimeContext TimerService CheckpointingMode CheckpointConfig ExternalizedCheckpointRetention
+        StateBackend HashMapStateBackend EmbeddedRocksDBStateBackend CustomStateBackend PredefinedOptions CheckpointStorage
+        JobManagerCheckpointStorage FileSystemCheckpointStorage CustomCheckpointStorage RuntimeExecutionMode Window TimeWindow
+        CountWindow GlobalWindow WindowAssigner MergingWindowAssigner TriggerResult Trigger TimeDomain KeySelector Partitioner
+        SourceFunction SinkFunction SlotSharingGroup MemorySize OutputTag AsyncRetryPredicate AsyncRetryStrategy""",
+    "datastream.async_data_stream": "AsyncDataStream",
+    "datastream.async_retry_predicates": "empty_result_predicate has_exception_predicate exception_type_predicate",
+    "datastream.async_retry_strategies": """RetryPredicate NoRetryStrategy FixedDelayRetryStrategy
+        ExponentialBackoffDelayRetryStrategy""",
+    "datastream.checkpoint_config": "CheckpointConfig",
+    "datastream.checkpoint_storage": """CheckpointStorage JobManagerCheckpointStorage FileSystemCheckpointStorage
+        CustomCheckpointStorage""",
+    "datastream.checkpointing_mode": "CheckpointingMode",
+    "datastream.connectors": "Sink Source DeliveryGuarantee",
+    "datastream.connectors.base": "Source Sink DeliveryGuarantee StreamTransformer SupportsPreprocessing",
+    "datastream.connectors.file_system": """FileCompactor FileCompactStrategy OutputFileConfig FileSource FileSourceBuilder
+        FileSink StreamingFileSink StreamFormat BulkFormat FileEnumeratorProvider FileSplitAssignerProvider RollingPolicy
+        DefaultRollingPolicy OnCheckpointRollingPolicy BucketAssigner""",
+    "datastream.connectors.number_seq": "NumberSequenceSource",
+    "datastream.data_stream": """CloseableIterator DataStream KeyedStream CachedDataStream ConnectedStreams WindowedStream
+        AllWindowedStream DataStreamSink BroadcastStream BroadcastConnectedStream""",
+    "datastream.execution_mode": "RuntimeExecutionMode",
+    "datastream.externalized_checkpoint_retention": "ExternalizedCheckpointRetention",
+    "datastream.formats": "",
+    "datastream.functions": """KeyedStateStore RuntimeContext Function MapFunction CoMapFunction FlatMapFunction
+        CoFlatMapFunction ReduceFunction AggregateFunction KeySelector NullByteKeySelector FilterFunction Partitioner
+        SourceFunction SinkFunction ProcessFunction CoProcessFunction KeyedProcessFunction KeyedCoProcessFunction TimerService
+        WindowFunction AllWindowFunction ProcessWindowFunction ProcessAllWindowFunction PassThroughWindowFunction
+        PassThroughAllWindowFunction BaseBroadcastProcessFunction BroadcastProcessFunction KeyedBroadcastProcessFunction
+        AsyncFunction AsyncFunctionDescriptor AsyncRetryPredicate AsyncRetryStrategy""",
+    "datastream.output_tag": "OutputTag",
+    "datastream.slot_sharing_group": "MemorySize SlotSharingGroup",
+    "datastream.state": """OperatorStateStore State ValueState AppendingState MergingState ReducingState AggregatingState
+        ListState MapState ReadOnlyBroadcastState BroadcastState StateDescriptor ValueStateDescriptor ListStateDescriptor
+        MapStateDescriptor ReducingStateDescriptor AggregatingStateDescriptor StateTtlConfig""",
+    "datastream.state_backend": """StateBackend HashMapStateBackend EmbeddedRocksDBStateBackend CustomStateBackend
+        PredefinedOptions""",
+    "datastream.stream_execution_environment": "StreamExecutionEnvironment",
+    "datastream.time_domain": "TimeDomain",
+    "datastream.timerservice": "TimerService",
+    "datastream.utils": "ResultTypeQueryable",
+    "datastream.window": """Window TimeWindow CountWindow GlobalWindow WindowAssigner TumblingProcessingTimeWindows
+        TumblingEventTimeWindows SlidingProcessingTimeWindows SlidingEventTimeWindows ProcessingTimeSessionWindows
+        EventTimeSessionWindows DynamicProcessingTimeSessionWindows DynamicEventTimeSessionWindows GlobalWindows
+        MergingWindowAssigner CountTumblingWindowAssigner CountSlidingWindowAssigner TriggerResult Trigger EventTimeTrigger
+        ProcessingTimeTrigger ContinuousEventTimeTrigger ContinuousProcessingTimeTrigger NeverTrigger PurgingTrigger
+        CountTrigger TimeWindowSerializer CountWindowSerializer GlobalWindowSerializer SessionWindowTimeGapExtractor""",
+    "metrics": "MetricGroup Metric Counter Meter Distribution",
+    "metrics.metricbase": "MetricGroup Metric Counter Meter Distribution",
+    "util": "",
+}
+
+_JAVA = "wraps a Java class of Flink's, and no Flink runs here"
+_CONNECTOR = "is a connector that this version of Penstock does not have; its Source and Sink classes can be subclassed"
+_FORMAT = "is a format that this version of Penstock does not have; read text and decode it in a function"
+_SERIALIZER = "says how Flink serializes; Penstock writes windows and state by itself"
+
+# Modules of PyFlink's that are not here at all.
+MISSING_MODULES = {
+    "table": "is the Table API, which this version of Penstock does not have; write the job with streams",
+    "java_gateway": "is the way to Flink's Java classes, and no Flink runs here",
+    "util.java_utils": "is the way to Flink's Java classes, and no Flink runs here",
+    "util.exceptions": "has the errors of Flink's Java classes; Penstock's errors are in penstock.errors",
+    "util.api_stability_decorators": "marks PyFlink's own classes",
+    "fn_execution": "is how PyFlink runs functions inside Flink, and no Flink runs here",
+    "testing": "is for tests of PyFlink itself; penstock.testing has a harness for jobs",
+    "shell": "is PyFlink's interactive shell; use python or ipython with penstock",
+    "serializers": _SERIALIZER,
+    "common.utils": _JAVA,
+    "common.constants": "has limits of Flink's own",
+    "datastream.formats.avro": _FORMAT,
+    "datastream.formats.csv": _FORMAT,
+    "datastream.formats.json": _FORMAT,
+    "datastream.formats.orc": _FORMAT,
+    "datastream.formats.parquet": _FORMAT,
+    **{
+        f"datastream.connectors.{name}": _CONNECTOR
+        for name in (
+            "cassandra",
+            "dynamic_kafka",
+            "elasticsearch",
+            "hybrid_source",
+            "jdbc",
+            "kafka",
+            "kinesis",
+            "pulsar",
+            "rabbitmq",
+        )
+    },
+}
+
+# Names that Penstock lacks for a reason of their own; of others it is only said that they are not there yet.
+MISSING_NAMES = {
+    "AssignerWithPeriodicWatermarksWrapper": _JAVA,
+    "AsyncFunctionDescriptor": "is a part of PyFlink's own machinery",
+    "BulkFormat": _JAVA,
+    "BulkWriterFactory": _JAVA,
+    "CachedDataStream": "keeps elements in a Flink cluster for the next job, and a Spark query keeps nothing when it ends",
+    "ExternalTypeInfo": _JAVA,
+    "FileCompactStrategy": "joins small files after they were written, which Penstock's file sink does not do",
+    "FileCompactor": "joins small files after they were written, which Penstock's file sink does not do",
+    "FileEnumeratorProvider": _JAVA,
+    "FileSplitAssignerProvider": _JAVA,
+    "InputDependencyConstraint": "belongs to Flink's scheduler",
+    "InputFormat": _JAVA,
+    "LocalTimeTypeInfo": "is for types of the Table API",
+    "NullByteKeySelector": "is a part of PyFlink's own machinery",
+    "ResultTypeQueryable": "is a part of PyFlink's own machinery",
+    "RowDataBulkWriterFactory": _JAVA,
+    "StreamingFileSink": "was replaced by FileSink in Flink itself; use that",
+    "StreamTransformer": "is a part of PyFlink's own machinery",
+    "SupportsPreprocessing": "is a part of PyFlink's own machinery",
+    "CountWindowSerializer": _SERIALIZER,
+    "GlobalWindowSerializer": _SERIALIZER,
+    "TimeWindowSerializer": _SERIALIZER,
+    "TypeSerializer": _SERIALIZER,
+    "VoidNamespaceSerializer": _SERIALIZER,
+    **{
+        f"{kind}Row{way}Schema": _FORMAT
+        for kind in ("Avro", "Csv", "Json")
+        for way in ("Deserialization", "Serialization")
+    },
+}
+
+
+def names_of(module: str) -> list[str]:
+    """The public names of a module of PyFlink's.
+
+    >>> names_of("common.types")
+    ['Row', 'RowKind']
+    """
+    return MODULES[module].split()
+
+
+def found(name: str) -> Any:
+    """What Penstock has under a name; raises KeyError.
+
+    >>> found("Row").__module__
+    'penstock.row'
+    """
+    for home in HOMES:
+        module = importlib.import_module(home)
+        if name in getattr(module, "__all__", ()) or (home in _WITHOUT_ALL and hasattr(module, name)):
+            return getattr(module, name)
+    raise KeyError(name)
+
+
+_WITHOUT_ALL = ("penstock.state", "penstock.time", "penstock.errors")

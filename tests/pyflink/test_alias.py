@@ -1,0 +1,112 @@
+"""`import pyflink` gives Penstock's classes, and says so where there are none."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import cloudpickle
+import pytest
+
+import penstock
+from penstock.errors import UnsupportedOperation
+from penstock.pyflink import install, installed, pyflink_modules
+from penstock.pyflink.names import MODULES
+
+
+@pytest.fixture
+def alias() -> Iterator[None]:
+    with pyflink_modules():
+        yield
+
+
+@pytest.mark.usefixtures("alias")
+def test_names_are_penstocks_own() -> None:
+    datastream = importlib.import_module("pyflink.datastream")
+    assert datastream.StreamExecutionEnvironment is penstock.StreamExecutionEnvironment
+    assert importlib.import_module("pyflink.common.typeinfo").Types is penstock.Types
+    assert importlib.import_module("pyflink.datastream.state").ValueStateDescriptor is penstock.ValueStateDescriptor
+
+
+@pytest.mark.usefixtures("alias")
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_is_imported(module: str) -> None:
+    name = f"pyflink.{module}".rstrip(".")
+    made = importlib.import_module(name)
+    assert made.__name__ == name
+    assert all(hasattr(made, present) for present in made.__all__)
+    assert set(made.__all__) <= set(dir(made))
+
+
+@pytest.mark.usefixtures("alias")
+def test_a_submodule_can_be_imported_by_its_package() -> None:
+    names: dict[str, ModuleType] = {}
+    exec("from pyflink.datastream import state\nfrom pyflink.common import time", names)
+    assert names["state"].__name__ == "pyflink.datastream.state"
+
+
+@pytest.mark.usefixtures("alias")
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            "from pyflink.datastream.connectors.kafka import KafkaSource",
+            "pyflink.datastream.connectors.kafka is a conn",
+        ),
+        ("from pyflink.common import InputDependencyConstraint", "belongs to Flink's scheduler"),
+        ("import pyflink.java_gateway", "no Flink runs here"),
+        ("from pyflink.datastream.formats.json import JsonRowSerializationSchema", "is a format"),
+    ],
+)
+def test_what_is_missing_is_said_with_its_reason(line: str, words: str) -> None:
+    with pytest.raises(UnsupportedOperation, match="NOT_IN_PENSTOCK") as caught:
+        exec(line, {})
+    assert words in str(caught.value)
+    assert "parity.md" in str(caught.value)
+    assert isinstance(caught.value, ImportError), "programs that try an import go on"
+
+
+@pytest.mark.usefixtures("alias")
+@pytest.mark.parametrize("line", ["import pyflink.nothing", "from pyflink.common import Nothing"])
+def test_what_pyflink_does_not_have_is_an_ordinary_import_error(line: str) -> None:
+    with pytest.raises(ImportError) as caught:
+        exec(line, {})
+    assert not isinstance(caught.value, UnsupportedOperation)
+
+
+def test_a_real_pyflink_is_there_again_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "pyflink"
+    (package / "common").mkdir(parents=True)
+    (package / "__init__.py").write_text("REAL = True\n")
+    (package / "common" / "__init__.py").write_text("Row = 'real'\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    real = importlib.import_module("pyflink.common")
+    try:
+        with pyflink_modules():
+            assert installed()
+            assert importlib.import_module("pyflink.common").Row is penstock.Row
+            assert not hasattr(importlib.import_module("pyflink"), "REAL")
+        assert not installed()
+        assert importlib.import_module("pyflink.common") is real
+    finally:
+        for name in ("pyflink", "pyflink.common"):
+            sys.modules.pop(name, None)
+
+
+def test_inside_another_it_stays_until_the_outer_ends() -> None:
+    with pyflink_modules():
+        with pyflink_modules():
+            assert installed()
+        assert installed()
+        install()
+    assert not installed()
+
+
+@pytest.mark.usefixtures("alias")
+def test_functions_that_use_a_module_travel() -> None:
+    types = importlib.import_module("pyflink.common.typeinfo")
+    again = cloudpickle.loads(cloudpickle.dumps(lambda: types.Types.INT()))
+    assert again() == penstock.Types.INT()
