@@ -1,7 +1,7 @@
 """Makes the pictures of the terminal in docs/images: runs real commands behind a pseudo terminal and draws what they wrote.
 
 python scripts/make_screenshots.py            all pictures; takes about two minutes
-python scripts/make_screenshots.py cli-list   only some; the job that they show is run all the same
+python scripts/make_screenshots.py cli-list   only some; the job that they show is run all the same, but not for cli-explain
 """
 
 from __future__ import annotations
@@ -150,6 +150,11 @@ def main() -> int:
     SHOP.mkdir()
     wanted = set(sys.argv[1:])
     program("orders.py", 1_500_000)
+    if not wanted or "cli-explain" in wanted:
+        explain()
+    if wanted == {"cli-explain"}:
+        shutil.rmtree(SHOP)
+        return 0
     program("broken.py", 60_000, closed=1_767_258_650_000)
     running = Ran("run", "orders.py")
     broken = Ran("run", "broken.py")
@@ -171,6 +176,13 @@ def main() -> int:
             draw(name, command, output)
     shutil.rmtree(SHOP)
     return 0
+
+
+def explain() -> None:
+    """How the job will run, in the terminal and as a picture."""
+    draw("cli-explain", *_simple("explain", "orders.py"))
+    assert Ran("explain", "orders.py", "--svg", str(IMAGES / "explain-job.svg")).exit_code == 0
+    print("docs/images/explain-job.svg", file=sys.stderr)
 
 
 def _simple(*command: str) -> tuple[str, str]:

@@ -3,44 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
+from itertools import pairwise
 from textwrap import wrap
 
 from penstock.plan.explained import Edge, ExplainedJob, Step
 
-_LETTER = 6.6  # width of a letter of the small font
+_LETTER = 6.8  # width of a letter of the small font
 _LINE = 16
 _LONGEST = 34  # letters in a line of a box
-_GAP_X, _GAP_Y, _MARGIN, _TITLE, _HEAD = 110, 28, 24, 34, 30
+_GAP_X, _GAP_Y, _MARGIN, _TITLE, _HEAD = 96, 26, 24, 34, 30
 _FILL = {"source": "#dff0e6", "step": "#ffffff", "operator": "#e3ebf8", "sink": "#f6e9dc"}
 _INK, _SOFT, _BAND, _EDGE = "#1f2933", "#52606d", "#f4f6f8", "#7b8794"
 
 
-@dataclass
+@dataclass(eq=False)
 class _Box:
-    step: Step
-    lines: list[str]
+    """A step's place in the picture; without a step, a place that an arrow passes between other boxes."""
+
     column: int
+    step: Step | None = None
+    lines: list[str] = field(default_factory=list)
+    reads: list[_Box] = field(default_factory=list)
     x: float = 0
     y: float = 0
     width: float = 0
 
     @property
     def height(self) -> float:
-        return _LINE * (1 + len(self.lines)) + 16
+        return 8 if self.step is None else _LINE * (1 + len(self.lines)) + 16
 
     @property
     def middle(self) -> float:
         return self.y + self.height / 2
 
 
+@dataclass
+class _Arrow:
+    """The boxes that an arrow passes, with those of both its ends."""
+
+    edge: Edge
+    path: list[_Box]
+
+
 def svg(job: ExplainedJob) -> str:
     """The picture."""
-    columns = _columns(job)
-    _order(job, columns)
+    boxes, arrows = _boxes(job), []
+    for step in job.steps:
+        for edge in step.inputs:
+            arrows.append(_arrow(boxes[edge.source], boxes[step.id], edge))
+    columns = _columns([*boxes.values(), *(box for arrow in arrows for box in arrow.path[1:-1])])
+    _order(columns)
     width, height = _place(columns)
-    boxes = {box.step.id: box for column in columns for box in column}
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="12" fill="{_INK}">',
@@ -49,23 +64,25 @@ def svg(job: ExplainedJob) -> str:
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
         f'<text x="{_MARGIN}" y="{_TITLE - 10}" font-size="16" font-weight="bold">{escape(job.name)}</text>',
         *_bands(job, boxes, height),
-        *(_arrow(boxes[edge.source], boxes[step.id], edge) for step in job.steps for edge in step.inputs),
-        *(_drawn(box) for box in boxes.values()),
+        *map(_drawn_arrow, arrows),
+        *(_drawn(box, box.step) for box in boxes.values() if box.step is not None),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
 
 
-def _columns(job: ExplainedJob) -> list[list[_Box]]:
-    """Boxes by column: the levels from left to right, and the places of chains within each."""
-    columns: list[list[_Box]] = []
+# -- layout
+
+
+def _boxes(job: ExplainedJob) -> dict[int, _Box]:
+    """A box for each step: the levels from left to right, and the places of chains within each."""
+    boxes: dict[int, _Box] = {}
+    first = 0
     for level in range(job.depth + 1):
-        first = len(columns)
         steps = job.at(level)
-        columns += [[] for _ in range(1 + max((s.place for s in steps), default=0))]
-        for step in steps:
-            columns[first + step.place].append(_Box(step, _lines(step), first + step.place))
-    return columns
+        boxes |= {s.id: _Box(first + s.place, s, _lines(s)) for s in steps}
+        first += 1 + max((s.place for s in steps), default=0)
+    return boxes
 
 
 def _lines(step: Step) -> list[str]:
@@ -73,32 +90,55 @@ def _lines(step: Step) -> list[str]:
     return [line for text in said if text for line in wrap(text, _LONGEST, break_long_words=True)]
 
 
-def _order(job: ExplainedJob, columns: list[list[_Box]]) -> None:
+def _arrow(source: _Box, target: _Box, edge: Edge) -> _Arrow:
+    path = [source, *(_Box(column) for column in range(source.column + 1, target.column)), target]
+    for before, after in pairwise(path):
+        after.reads.append(before)
+    return _Arrow(edge, path)
+
+
+def _columns(boxes: list[_Box]) -> list[list[_Box]]:
+    columns: list[list[_Box]] = [[] for _ in range(1 + max((b.column for b in boxes), default=-1))]
+    for box in boxes:
+        columns[box.column].append(box)
+    return columns
+
+
+def _order(columns: list[list[_Box]]) -> None:
     """Puts each box near the boxes that it reads, so that few arrows cross."""
     rank: dict[int, float] = {}
     for column in columns:
-        for box in column:
-            above = [rank[e.source] for e in box.step.inputs if e.source in rank]
-            rank[box.step.id] = sum(above) / len(above) if above else len(rank)
-        column.sort(key=lambda box: rank[box.step.id])
-        for number, box in enumerate(column):
-            rank[box.step.id] = number
+        wanted = {id(b): _mean([rank[id(r)] for r in b.reads], float(n)) for n, b in enumerate(column)}
+        column.sort(key=lambda box: wanted[id(box)])
+        rank |= {id(box): number for number, box in enumerate(column)}
+
+
+def _mean(numbers: list[float], otherwise: float) -> float:
+    return sum(numbers) / len(numbers) if numbers else otherwise
 
 
 def _place(columns: list[list[_Box]]) -> tuple[float, float]:
-    """Gives each box its place; gives the size of the picture."""
-    heights = [sum(box.height + _GAP_Y for box in column) - _GAP_Y for column in columns]
-    tallest = max(heights, default=0)
+    """Gives each box its place, beside what it reads where there is room; gives the size of the picture."""
     x: float = _MARGIN
-    for column, height in zip(columns, heights, strict=True):
-        longest = max((len(line) for box in column for line in (*box.lines, f"{box.step.name} ")), default=0)
-        width = max(110.0, longest * _LETTER + 24)
-        y = _TITLE + _HEAD + (tallest - height) / 2
+    for column in columns:
+        longest = max((len(line) for b in column if b.step for line in (*b.lines, f"{b.step.name} ")), default=0)
+        width = max(100.0, longest * _LETTER + 24)
+        free = float("-inf")
         for box in column:
-            box.x, box.y, box.width = x, y, width
-            y += box.height + _GAP_Y
+            wanted = _mean([b.middle for b in box.reads], 0.0) - box.height / 2
+            box.x, box.width = x, width
+            box.y = max(free, wanted)
+            free = box.y + box.height + _GAP_Y
         x += width + _GAP_X
-    return max(x - _GAP_X + _MARGIN, 320), _TITLE + _HEAD + tallest + _MARGIN
+    boxes = [box for column in columns for box in column]
+    top = min((box.y for box in boxes), default=0.0)
+    for box in boxes:
+        box.y += _TITLE + _HEAD - top
+    bottom = max((box.y + box.height for box in boxes), default=float(_TITLE + _HEAD))
+    return max(x - _GAP_X + _MARGIN, 320), bottom + _MARGIN
+
+
+# -- drawing
 
 
 def _bands(job: ExplainedJob, boxes: dict[int, _Box], height: float) -> Iterator[str]:
@@ -114,29 +154,32 @@ def _bands(job: ExplainedJob, boxes: dict[int, _Box], height: float) -> Iterator
         )
 
 
-def _arrow(source: _Box, target: _Box, edge: Edge) -> str:
-    x1, y1, x2, y2 = source.x + source.width, source.middle, target.x, target.middle
-    bend = max(30.0, (x2 - x1) / 2)
-    path = (
-        f'<path d="M{x1:.0f} {y1:.0f} C{x1 + bend:.0f} {y1:.0f} {x2 - bend:.0f} {y2:.0f} {x2:.0f} {y2:.0f}" fill="none" '
-        f'stroke="{_EDGE}" stroke-width="1.5" marker-end="url(#arrow)"/>'
+def _drawn_arrow(arrow: _Arrow) -> str:
+    first, last = arrow.path[0], arrow.path[-1]
+    path = f"M{first.x + first.width:.0f} {first.middle:.0f}"
+    for before, after in pairwise(arrow.path):
+        x1, x2 = before.x + before.width, after.x
+        path += f" C{x1 + _GAP_X / 2:.0f} {before.middle:.0f} {x2 - _GAP_X / 2:.0f} {after.middle:.0f} {x2:.0f} {after.middle:.0f}"
+        if after is not last:
+            path += f" L{after.x + after.width:.0f} {after.middle:.0f}"
+    drawn = f'<path d="{path}" fill="none" stroke="{_EDGE}" stroke-width="1.5" marker-end="url(#arrow)"/>'
+    if str(arrow.edge) == "forward":
+        return drawn
+    before = arrow.path[-2]
+    x, y = (before.x + before.width + last.x) / 2, (before.middle + last.middle) / 2
+    return drawn + "".join(
+        f'<text x="{x:.0f}" y="{y - 6 - 13 * number:.0f}" text-anchor="middle" font-size="11" fill="{_SOFT}" stroke="#ffffff" '
+        f'stroke-width="3" paint-order="stroke">'
+        f"{escape(part)}</text>"
+        for number, part in enumerate(reversed(wrap(str(arrow.edge), 14)))
     )
-    label = str(edge)
-    if label == "forward":
-        return path
-    texts = "".join(
-        f'<text x="{(x1 + x2) / 2:.0f}" y="{(y1 + y2) / 2 - 6 - 13 * number:.0f}" text-anchor="middle" font-size="11" '
-        f'fill="{_SOFT}">{escape(part)}</text>'
-        for number, part in enumerate(reversed(wrap(label, 18)))
-    )
-    return path + texts
 
 
-def _drawn(box: _Box) -> str:
+def _drawn(box: _Box, step: Step) -> str:
     head = (
         f'<rect x="{box.x:.0f}" y="{box.y:.0f}" width="{box.width:.0f}" height="{box.height:.0f}" rx="6" '
-        f'fill="{_FILL[box.step.kind]}" stroke="{_EDGE}"/>'
-        f'<text x="{box.x + 12:.0f}" y="{box.y + 21:.0f}" font-weight="bold">{escape(box.step.name)}</text>'
+        f'fill="{_FILL[step.kind]}" stroke="{_EDGE}"/>'
+        f'<text x="{box.x + 12:.0f}" y="{box.y + 21:.0f}" font-weight="bold">{escape(step.name)}</text>'
     )
     lines = "".join(
         f'<text x="{box.x + 12:.0f}" y="{box.y + 21 + _LINE * (number + 1):.0f}" fill="{_SOFT}">{escape(line)}</text>'

@@ -35,11 +35,13 @@ class Edge:
 
     def __str__(self) -> str:
         """
-        >>> str(Edge(1, "hash", "late"))
-        "hash, side output 'late'"
+        >>> str(Edge(1, "hash", "late")), str(Edge(1)), str(Edge(1, "forward", "late"))
+        ("hash, side output 'late'", 'forward', "side output 'late'")
         """
-        side = f"side output '{self.side_output}'" if self.side_output else ""
-        return ", ".join(part for part in (self.partitioning, side) if part)
+        if not self.side_output:
+            return self.partitioning
+        way = "" if self.partitioning == "forward" else f"{self.partitioning}, "
+        return f"{way}side output '{self.side_output}'"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,18 @@
+"""Elements that are pairs of a number and a dict."""
+
+import json
+
+from people import PEOPLE
+from pyflink.datastream import StreamExecutionEnvironment
+
+
+def parsed(pair):
+    told = json.loads(pair[1])
+    told["tel"] += 1
+    return pair[0], told
+
+
+if __name__ == "__main__":
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection(PEOPLE).map(parsed).filter(lambda pair: "China" in pair[1]["addr"]["country"]).print()
+    env.execute()

@@ -1,0 +1,37 @@
+"""Maps, filters and a running sum over rows that hold JSON."""
+
+import json
+
+from pyflink.common import Types
+from pyflink.datastream import StreamExecutionEnvironment
+
+PEOPLE = [
+    (1, '{"name": "Flink", "tel": 123, "addr": {"country": "Germany", "city": "Berlin"}}'),
+    (2, '{"name": "hello", "tel": 135, "addr": {"country": "China", "city": "Shanghai"}}'),
+    (3, '{"name": "world", "tel": 124, "addr": {"country": "USA", "city": "NewYork"}}'),
+    (4, '{"name": "PyFlink", "tel": 32, "addr": {"country": "China", "city": "Hangzhou"}}'),
+]
+
+
+def dial_next(person):
+    told = json.loads(person.info)
+    told["tel"] += 1
+    return person.id, json.dumps(told)
+
+
+def country_and_tel(person):
+    told = json.loads(person.info)
+    return told["addr"]["country"], told["tel"]
+
+
+if __name__ == "__main__":
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    people = env.from_collection(PEOPLE, type_info=Types.ROW_NAMED(["id", "info"], [Types.INT(), Types.STRING()]))
+    for stream in (
+        people.map(dial_next),
+        people.filter(lambda person: person.id == 1).map(dial_next),
+        people.map(country_and_tel).key_by(lambda pair: pair[0]).sum(1),
+    ):
+        stream.print()
+        env.execute()
