@@ -31,7 +31,7 @@ class Count(ProcessWindowFunction[tuple, tuple, str, TimeWindow]):
     def process(
         self, key: str, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[tuple]
     ) -> Iterable[tuple]:
-        return [(key, context.window().start, context.window().end, len([e for e in elements]))]
+        return [(key, context.window().start, context.window().end, len(list(elements)))]
 
 
 WINDOWS = {
