@@ -161,7 +161,6 @@ MISSING_NAMES = {
     "InputDependencyConstraint": "belongs to Flink's scheduler",
     "InputFormat": _JAVA,
     "LocalTimeTypeInfo": "is for types of the Table API",
-    "NullByteKeySelector": "is a part of PyFlink's own machinery",
     "ResultTypeQueryable": "is a part of PyFlink's own machinery",
     "RowDataBulkWriterFactory": _JAVA,
     "StreamingFileSink": "was replaced by FileSink in Flink itself; use that",
