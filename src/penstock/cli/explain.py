@@ -24,6 +24,8 @@ from penstock.plan.drawing import svg
 from penstock.plan.explained import ExplainedJob
 from penstock.plan.mermaid import mermaid
 
+_WIDE = 400  # columns where there is no terminal: lines are not folded
+
 
 def explain(
     job: Annotated[Path, typer.Argument(metavar="JOB.PY", help="The program.", exists=True, show_default=False)],
@@ -65,7 +67,7 @@ def explain(
     elif as_mermaid:
         print("\n".join(mermaid(j) for j in jobs), end="")
     else:
-        console = Console(soft_wrap=True)
+        console = Console(width=None if sys.stdout.isatty() else _WIDE)
         for number, found in enumerate(jobs):
             if number:
                 console.print()

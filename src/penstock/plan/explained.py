@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -22,6 +23,9 @@ from penstock.plan.nodes import (
 from penstock.plan.state_names import state_names
 
 _BETWEEN = (PartitionNode, SideOutputNode, UnionNode)
+_OBJECT = re.compile(
+    r"<(?:[\w.<>]+\.)?(\w+) object at 0x[0-9a-f]+>"
+)  # Python's own words for an object: its class is enough
 _WORDS = {"key": "hash", "split": "by split", "custom": "custom partitioner"}
 
 
@@ -167,7 +171,7 @@ def _edges(graph: JobGraph, node_id: int) -> Iterator[Edge]:
 
 def _window(window: Any) -> str:
     """What the fluent API collected, as it would be said."""
-    said = [repr(window.assigner), f"{type(window.trigger).__name__}"]
+    said = [_OBJECT.sub(r"\1", repr(window.assigner)), type(window.trigger).__name__]
     if getattr(window, "evictor", None) is not None:
         said.append(type(window.evictor).__name__)
     if getattr(window, "allowed_lateness", 0):

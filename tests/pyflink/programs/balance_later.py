@@ -19,7 +19,7 @@ PAID = [
 
 class Later(KeyedProcessFunction):
     def open(self, runtime_context):
-        self.balance = runtime_context.get_state(ValueStateDescriptor("balance", Types.FLOAT()))
+        self.balance = runtime_context.get_state(ValueStateDescriptor("balance", Types.DOUBLE()))
 
     def process_element(self, value, ctx: "KeyedProcessFunction.Context"):
         self.balance.update((self.balance.value() or 0) + value[2])
