@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.functions import AggregateFunction
+from penstock.functions.named_aggregates import KINDS, NamedAggregate
 from penstock.runtime.records import Column, Records, Tags, column
 from penstock.runtime.window import WindowOperator
-from penstock.runtime.window_aggregates import KINDS, NamedAggregate
 from penstock.runtime.window_build import window_operator
 from penstock.runtime.window_combine import can_combine, combine_chunk
 from penstock.time import MIN_WATERMARK, NO_TIMESTAMP

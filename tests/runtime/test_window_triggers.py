@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.runtime.window_aggregates import NamedAggregate
+from penstock.functions.named_aggregates import NamedAggregate
 from penstock.runtime.window_build import window_operator
 from penstock.runtime.window_combine import can_combine
 from penstock.windows import (

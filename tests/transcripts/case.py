@@ -75,7 +75,8 @@ class Case:
         source = ScriptedSource(self.steps(), known=tuple(self.told.get("splits", ())))
         stream = env.from_source(source, self._strategy())
         op, late = self.told["op"], "late_count" not in self.told
-        result = attach(stream, op, FIRST, self.told.get("L", 0), late, self._rules(env))
+        combined = self.told.get("combine") == "mapper"
+        result = attach(stream, op, FIRST, self.told.get("L", 0), late, self._rules(env), combined)
         if "then" in self.told:
             result = attach(result, self.told["then"], SECOND, 0, False)
             late = False

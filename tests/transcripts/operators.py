@@ -14,6 +14,8 @@ from penstock.functions import (
     KeyedProcessFunction,
     OutputTag,
     TimeDomain,
+    WindowFunction,
+    sum_of,
 )
 from penstock.runtime.interval_join import IntervalJoinOperator
 from penstock.runtime.lateness import pattern_is_late
@@ -184,6 +186,10 @@ class Label:
             yield Window(key, window.start, window.end, total)
 
 
+class Named(Label, WindowFunction[int, Window, str, Any]):
+    """The same for the fluent API."""
+
+
 class Pair:
     """A join function."""
 
@@ -211,8 +217,10 @@ FUNCTIONS: dict[str, Callable[..., KeyedProcessFunction]] = {
 }
 
 
-def attach(stream: DataStream[Any], op: str, uid: str, lateness: int, late: bool, rules: Any = None) -> DataStream[Any]:
-    """The results of an operator that a transcript names; `late`: with a late output."""
+def attach(
+    stream: DataStream[Any], op: str, uid: str, lateness: int, late: bool, rules: Any = None, combined: bool = False
+) -> DataStream[Any]:
+    """The results of an operator that a transcript names; `late`: with a late output, `combined`: before the shuffle."""
     word = re.match(r"[a-z]+[+@]?", op)
     assert word is not None, op
     numbers = [int(n) for n in re.findall(r"\d+", op)]
@@ -220,6 +228,8 @@ def attach(stream: DataStream[Any], op: str, uid: str, lateness: int, late: bool
     tag = LATE if late else None
     if word[0] in ASSIGNERS:
         assigner = ASSIGNERS[word[0]](*numbers)
+        if combined:
+            return keyed.window(assigner).aggregate(sum_of("value"), Named()).uid(uid)
         factory = partial(
             window_operator, assigner, aggregate=Sum(), function=Label(), allowed_lateness=lateness, late_tag=tag
         )

@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 from penstock.datastream.checked_function import check_function
 from penstock.datastream.data_stream import DataStream, R, T
 from penstock.datastream.on_error import OnError
+from penstock.datastream.window_aggregates import FieldsOfWindows, NamedOfWindows
 from penstock.errors import PlanError
 from penstock.functions import (
     AggregateFunction,
@@ -152,7 +153,7 @@ class Windows(Generic[T, W]):
             check_function(method, function, self._applied, self._processed)
 
 
-class WindowedStream(Windows[T, W], Generic[T, K, W]):
+class WindowedStream(Windows[T, W], NamedOfWindows[T, K], Generic[T, K, W]):
     """Windows by key."""
 
     _kind = "Window"
@@ -249,7 +250,7 @@ class WindowedStream(Windows[T, W], Generic[T, K, W]):
         return self._operator(on_error, output_type, function=process_window_function)
 
 
-class AllWindowedStream(Windows[T, W]):
+class AllWindowedStream(Windows[T, W], FieldsOfWindows[T]):
     """Windows over the whole stream: its elements meet in one subtask."""
 
     _kind = "AllWindow"

@@ -14,6 +14,7 @@ from penstock.engine.async_step import AsyncStep
 from penstock.engine.body import pack_body, unpicklable_element
 from penstock.engine.calls import callable_of, results_of, without_sides
 from penstock.engine.chain_context import ChainContext
+from penstock.engine.columns import ColumnSender
 from penstock.engine.flow import Flow
 from penstock.engine.frames import SINKS, Bundles, Output, Rows, pack_tags
 from penstock.engine.logs import RUNNING
@@ -33,8 +34,11 @@ WatermarkHook = Callable[[WatermarkStep, Flow, Column, Aside], Flow]  # step, el
 class ChainRunner:
     """Runs the steps behind one source or one operator."""
 
-    def __init__(self, steps: list[Step], place: Place, watermarks: WatermarkHook, locate: Locate) -> None:
+    def __init__(
+        self, steps: list[Step], place: Place, watermarks: WatermarkHook, locate: Locate, waits: bool = False
+    ) -> None:
         self._place = place
+        self._waits = waits  # columns are collected until `flush`
         self._steps = steps
         self._watermarks = watermarks
         self._locate = locate  # of an element that a function raised on: what is known of its source
@@ -42,6 +46,7 @@ class ChainRunner:
         self._routers: dict[int, Router] = {}
         self._sites: dict[int, CallSite] = {}
         self._packers: dict[int, ArrowPacker | None] = {}
+        self._senders: dict[int, ColumnSender] = {}  # of steps to operators that work by columns
         self._flows: dict[str, tuple[int, int]] = {}
 
     def open(self) -> None:
@@ -63,6 +68,9 @@ class ChainRunner:
             elif isinstance(step, SendStep):
                 router = self._routers[id(step)] = Router(step, self._place.max_parallelism)
                 self._sites[id(step)] = router.site
+                if step.columns is not None and not self._place.batch_mode:
+                    sender = self._senders[id(step)] = ColumnSender(step, router, self._waits)
+                    sender.site.locate = self._locate
             elif isinstance(step, SinkStep) and step.function is not None:
                 self._sites[id(step)] = CallSite(step.name, step.uid, step.function, "Sink")
             if isinstance(step, (SendStep, SinkStep)):
@@ -88,6 +96,16 @@ class ChainRunner:
                 continue
             if made := self._sites[id(step)].letters_since_last_batch():
                 yield step.uid, made, 0 if _DEAD in step.side else made
+
+    def flush(self, out: Bundles) -> None:
+        """Sends all columns that were collected."""
+        for sender in self._senders.values():
+            sender.flush(out)
+
+    def forget_columns(self) -> None:
+        """Drops what an attempt that failed has collected."""
+        for sender in self._senders.values():
+            sender.forget()
 
     def run(self, flow: Flow, chunk: ChunkName, out: Bundles) -> None:
         for step in self._steps:
@@ -201,6 +219,8 @@ class ChainRunner:
 
     def _send(self, step: SendStep, flow: Flow, chunk: ChunkName, out: Bundles) -> Iterable[Flow]:
         """Packs elements for the operator that reads them; gives dead letters of those without a place to go."""
+        if (sender := self._senders.get(id(step))) is not None:
+            return sender.send(flow, chunk, out)
         flow, keys, slots, refused = self._routers[id(step)].route(flow, chunk, self._place)
         values, dead = flow.values, () if refused is None else (refused,)
         if not values:

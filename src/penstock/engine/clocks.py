@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from penstock.engine.frames import Control, Frame, Marks, Relay, Rows
+from penstock.engine.frames import Columns, Control, Frame, Marks, Relay, Rows
 from penstock.engine.program import OperatorProgram, Program
 from penstock.engine.slot_meta import Edge, SlotMeta
 from penstock.errors import CheckpointError
@@ -150,7 +150,7 @@ class BatchClock:
             order = self._orders[stream] = {name: i for i, name in enumerate(sorted(names))}
         return order
 
-    def mark_before(self, frame: Rows, table: SplitTable) -> int:
+    def mark_before(self, frame: Rows | Columns, table: SplitTable) -> int:
         """The mark of a split before a chunk: from earlier batches, and from earlier chunks of this one."""
         chunks = self._chunks.get((frame.stream, frame.split), [])
         transient = any(c.transient for c in chunks)

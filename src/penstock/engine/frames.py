@@ -117,7 +117,18 @@ class Counted(msgspec.Struct, tag=6, array_like=True):
     flows: dict[str, tuple[int, int]] = {}  # of the steps behind the source, as in a slot's report
 
 
-Frame = Rows | Marks | Control | Relay | Output | Report | Counted
+class Columns(msgspec.Struct, tag=7, array_like=True):
+    """Elements for an operator that works by columns, or what they were combined to; fields as in `Rows`."""
+
+    operator: int
+    stream: int
+    split: str
+    start: int
+    branch: int
+    body: bytes
+
+
+Frame = Rows | Marks | Control | Relay | Output | Report | Counted | Columns
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[Frame])

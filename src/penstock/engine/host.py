@@ -13,10 +13,12 @@ from penstock.engine import materials
 from penstock.engine.aside import Aside
 from penstock.engine.calls import split_side_outputs
 from penstock.engine.clocks import WHOLE, BatchClock, SlotClocks
+from penstock.engine.columns import unpack
 from penstock.engine.flow import Base, Flow
 from penstock.engine.frames import (
     Bundle,
     Bundles,
+    Columns,
     Frame,
     Marks,
     Relay,
@@ -42,6 +44,9 @@ from penstock.runtime.slot import Advance, Emissions
 from penstock.runtime.state.backend import Tables
 from penstock.runtime.state.cell import SlotCell
 from penstock.runtime.store import Store
+from penstock.runtime.vector.blocks import Block
+from penstock.runtime.vector.emissions import VectorEmissions
+from penstock.runtime.vector.loop import VectorLoop
 from penstock.state import ValueStateDescriptor
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 
@@ -173,50 +178,79 @@ class LevelHost:
         running = self._running.get(program.number)
         if running is not None:
             RUNNING.operator, RUNNING.subtask = program.name, self.slot
-            records = self._records(
-                program, [f for f in frames if isinstance(f, Rows) and f.operator == program.number], clock
-            )
-            counts[program.uid] = len(records.values)
-            if program.spec.kind == "generator":
-                self._generate(running, records, frames)
-                left = len(records.values)
-            else:
-                emissions = running.loop.run(records, Advance(clock.now, before, end, list(marks), batch))
-                self._emit(running, emissions, clock.now)
-                left = len(emissions.values)
-            add_flows(flows, running.take_flows(len(records.values), left))
+            advance = Advance(clock.now, before, end, list(marks), batch)
+            entered, left = self._feed(running, frames, clock, advance)
+            counts[program.uid] = entered
+            add_flows(flows, running.take_flows(entered, left))
             running.flush()
             if program.spec.kind == "broadcast":
                 self._hash_broadcast(program.uid)
             running.context.event_timers.flush()
             running.context.processing_timers.flush()
-            if (earliest := running.context.processing_timers.earliest) is not None:
+            if (earliest := running.wake()) is not None:
                 wakes.append(earliest)
             if dropped := running.late_since_last_batch():
                 late[program.uid] = dropped
         self._relay_on(program, batch, clock.now, end, combined.idle, combined.ended, marks)
+
+    def _feed(
+        self, running: RunningOperator, frames: list[Frame], clock: BatchClock, advance: Advance
+    ) -> tuple[int, int]:
+        """Runs an operator on what came for it; how many elements came, and how many left."""
+        program, loop = running.program, running.loop
+        if isinstance(loop, VectorLoop):
+            blocks = self._blocks([f for f in frames if isinstance(f, Columns) and f.operator == program.number], clock)
+            fired = loop.run(blocks, advance)
+            self._emit(running, fired, clock.now)
+            return sum(b.size() for b in blocks), len(fired.values)
+        records = self._records(
+            program, [f for f in frames if isinstance(f, Rows) and f.operator == program.number], clock
+        )
+        if program.spec.kind == "generator":
+            self._generate(running, records, frames)
+            return len(records.values), len(records.values)
+        emissions = loop.run(records, advance)
+        self._emit(running, emissions, clock.now)
+        return len(records.values), len(emissions.values)
+
+    def _blocks(self, frames: list[Columns], clock: BatchClock) -> list[Block]:
+        """The same as `_records`, for an operator that works by columns."""
+        frames.sort(key=lambda f: (self._origin(f, clock), f.start))
+        blocks = []
+        for frame in frames:
+            at_least = self._at_least(frame, clock)
+            block = unpack(frame, self._origin(frame, clock), at_least)
+            if frame.stream >= 0 and self.program.streams[frame.stream].ingestion:
+                block.times = np.full(len(block), clock.now, np.int64)
+            blocks.append(block)
+        return blocks
+
+    def _at_least(self, frame: Rows | Columns, clock: BatchClock) -> int:
+        """The watermark of a split before a chunk, or before the batch where elements got theirs behind an operator."""
+        if frame.stream >= 0:
+            return clock.mark_before(frame, self._clocks.before[frame.stream])
+        mid = self._mid_stream_of(frame)
+        return MIN_WATERMARK if mid is None else mid
 
     def _records(self, program: OperatorProgram, frames: list[Rows], clock: BatchClock) -> Records:
         """The elements of an operator, with the watermarks that their splits had before them."""
         frames.sort(key=lambda f: (self._origin(f, clock), f.start))
         parts = []
         for frame in frames:
-            at_least = (
-                clock.mark_before(frame, self._clocks.before[frame.stream]) if frame.stream >= 0 else MIN_WATERMARK
-            )
+            at_least = self._at_least(frame, clock)
             records = unpack_rows(frame, self._origin(frame, clock), at_least)
-            if frame.stream < 0 and (mid := self._mid_stream_of(frame)) is not None:
-                records.tags.watermark = np.maximum(records.tags.watermark, mid)
+            if frame.stream < 0:
+                records.tags.watermark = np.maximum(records.tags.watermark, at_least)
             elif frame.stream >= 0 and self.program.streams[frame.stream].ingestion:
                 records.timestamps = np.full(len(records.values), clock.now, np.int64)
             parts.append((frame.input, records))
         return Records.concatenate(parts, program.spec.keyed)
 
-    def _mid_stream_of(self, frame: Rows) -> int | None:
+    def _mid_stream_of(self, frame: Rows | Columns) -> int | None:
         """The mark before the batch, for elements that got their watermarks behind an operator (time.md 2.10)."""
         return self._clocks.before[frame.start].splits[WHOLE].mark if frame.split == WHOLE else None
 
-    def _origin(self, frame: Rows, clock: BatchClock) -> int:
+    def _origin(self, frame: Rows | Columns, clock: BatchClock) -> int:
         """A number that orders splits: sources that are only broadcast first, then sources, then their splits by name.
 
         All slots and levels know the same splits of a batch, so they give the same numbers.
@@ -254,8 +288,8 @@ class LevelHost:
             before = self.meta.broadcast.get(uid, 0)
             self.meta.broadcast[uid] = key_hash(msgspec.msgpack.encode((before, changed)))
 
-    def _emit(self, running: RunningOperator, emissions: Emissions, now: int) -> None:
-        if running.program.spec.kind == "materialize":
+    def _emit(self, running: RunningOperator, emissions: Emissions | VectorEmissions, now: int) -> None:
+        if isinstance(emissions, Emissions) and running.program.spec.kind == "materialize":
             self._emit_materialized(running, emissions, now)
             return
         if not emissions.values:

@@ -33,7 +33,7 @@ class Mapper:
         self._source = source
         place = Place(program, subtask % program.parallelism, program.parallelism)
         self._place = place
-        self._chain = ChainRunner(source.chain, place, self._watermarks, self._locate)
+        self._chain = ChainRunner(source.chain, place, self._watermarks, self._locate, waits=True)
         self._chain.open()
         self._site = CallSite(source.name, source.uid, source.source, "Source")
         self.batch: int | None = None  # number of the running batch, where it is known
@@ -56,6 +56,7 @@ class Mapper:
         self._starts.clear()
         list(self._chain.dead_letters())  # of an attempt that failed
         self._chain.take_flows()
+        self._chain.forget_columns()
         RUNNING.operator, RUNNING.subtask = self._source.name, self._place.slot
         self._place.begin_metrics()
         out = Bundles()
@@ -70,6 +71,7 @@ class Mapper:
             self._run(chunk, out)
             RUNNING.operator = self._source.name
             yield from out.take_full()
+        self._chain.flush(out)
         self._tell(waiting, transient, out)
         metrics = self._place.take_metrics(int(time.time() * 1000))
         spent, slot, dead = time.perf_counter() - began, self._place.slot, count_letters(self._chain.dead_letters())

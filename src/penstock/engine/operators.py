@@ -14,6 +14,8 @@ from penstock.runtime.interval_join import IntervalJoinOperator
 from penstock.runtime.operator import Emitted, Operator, OperatorContext
 from penstock.runtime.process import BroadcastOperator, ProcessOperator
 from penstock.runtime.timers import Timer
+from penstock.runtime.vector.build import vector_windows
+from penstock.runtime.vector.windows import VectorWindows
 from penstock.runtime.window_build import window_operator
 
 
@@ -107,7 +109,11 @@ def _factory(program: OperatorProgram, slot: int) -> Operator:
     return made
 
 
-def _window(program: OperatorProgram, slot: int) -> Operator:
+def _window(program: OperatorProgram, slot: int) -> Operator | VectorWindows:
+    how = program.aggregation
+    if how is not None:
+        window = how.window
+        return vector_windows(how.kind, window.assigner, window.trigger, window.aggregate, window.function)
     return window_operator(**_settings(program))
 
 
@@ -120,7 +126,7 @@ def _settings(program: OperatorProgram) -> dict[str, Any]:
     return {field.name: getattr(window, field.name) for field in fields(window)}
 
 
-FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator]] = {
+FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator | VectorWindows]] = {
     "process": _process,
     "broadcast": _broadcast,
     "cached_lookup": _cached_lookup,
@@ -135,7 +141,7 @@ FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator]] = {
 IN_BATCH_MODE = FACTORIES | {"window": _window_in_batch_mode, "co_group": _co_group_in_batch_mode}
 
 
-def make_operator(program: OperatorProgram, slot: int, batch_mode: bool = False) -> Operator:
+def make_operator(program: OperatorProgram, slot: int, batch_mode: bool = False) -> Operator | VectorWindows:
     """The running operator of a slot."""
     factory = (IN_BATCH_MODE if batch_mode else FACTORIES).get(program.spec.kind)
     if factory is None:

@@ -27,6 +27,7 @@ class Place:
     def __init__(self, program: Program, slot: int, parallelism: int) -> None:
         self.slot = slot
         self.max_parallelism = program.max_parallelism
+        self.batch_mode = program.batch
         self._program = program
         self._parallelism = parallelism
         self._contexts: list[SubtaskContext] = []

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.engine.steps import (
     CheckStep,
+    ColumnsWanted,
     Declared,
     ElementType,
     SendStep,
@@ -17,6 +18,7 @@ from penstock.engine.steps import (
     all_steps,
 )
 from penstock.errors import PlanError
+from penstock.plan.aggregation import Aggregation, aggregation_of
 from penstock.plan.element_types import passes_elements_on
 from penstock.plan.graph import JobGraph
 from penstock.plan.levels import Levels, cut
@@ -31,6 +33,7 @@ from penstock.plan.nodes import (
     TransformNode,
     UnionNode,
     WatermarkNode,
+    WindowSpec,
 )
 from penstock.types import TypeInformation
 
@@ -80,6 +83,7 @@ class OperatorProgram:
     own_stream: int = -1  # of a watermark generator's host
     relay_levels: set[int] = field(default_factory=set)
     input_types: list[TypeInformation | None] = field(default_factory=list)  # where they are certain
+    aggregation: Aggregation | None = None  # of windows that are worked out by columns
 
 
 @dataclass(slots=True)
@@ -182,6 +186,7 @@ class _Builder:
             node.on_error == "dead_letter",
             _declared_call_by_call(node),
             input_types=[self._certain_type(upstream) for upstream in self._inputs_of(node)],
+            aggregation=_aggregation(node),
         )
 
     def _certain_type(self, node: Node) -> TypeInformation | None:
@@ -305,7 +310,17 @@ class _Builder:
             target.parallelism,
             node.on_error == "dead_letter",
             element_type=self._element_type(node),
+            columns=self._columns(target, stream),
         )
+
+    def _columns(self, target: OperatorProgram, stream: int) -> ColumnsWanted | None:
+        """What an operator by columns is sent. Elements whose time only hosts know cannot be combined before."""
+        how = target.aggregation
+        if how is None:
+            return None
+        combined = how.combined and not (stream >= 0 and self._streams[stream].ingestion)
+        window = how.window
+        return ColumnsWanted(window.aggregate, window.assigner, combined, how.on_grid, target.name, target.uid)
 
     def _element_type(self, node: Node) -> ElementType | None:
         """What is known of a node's elements, and whether it is certain."""
@@ -349,6 +364,13 @@ def _declared_call_by_call(node: Node) -> Declared | None:
         return None
     assert node.output_type is not None
     return Declared(node.name, node.line, node.output_type)
+
+
+def _aggregation(node: OperatorNode) -> Aggregation | None:
+    """How an operator works by columns. Elements that may become dead letters have to be taken one by one."""
+    if not isinstance(node.spec, WindowSpec) or node.on_error == "dead_letter":
+        return None
+    return aggregation_of(node.spec.window)
 
 
 def _is_way(node: Node) -> bool:

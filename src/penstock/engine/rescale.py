@@ -16,7 +16,7 @@ from penstock.runtime.state.cell import SlotCell
 
 _TABLE = 2  # bytes of a table's number, before everything else
 _GROUP = slice(2, 4)  # of a state's entry, before its key
-_TIMER_HASH = slice(10, 18)  # of a timer, behind its time
+_TIMER_HASH = slice(10, 18)  # of a timer, and of other entries by time: behind the time
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class _Move:
 
     def place(self, table: Table, stored: bytes) -> tuple[int | None, bytes]:
         """The key group (None: every slot has a copy), and the rest of the entry's key."""
-        if table.kind == "timers":
+        if table.kind in ("timers", "times"):
             return key_group(int.from_bytes(stored[_TIMER_HASH], "big"), self._max_parallelism), stored[_TABLE:]
         if table.kind == "keys":
             return key_group(key_hash(stored[_TABLE:]), self._max_parallelism), stored[_TABLE:]

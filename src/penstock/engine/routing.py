@@ -63,8 +63,22 @@ class Router:
         spread = tags.count + (chunk.start if chunk.split is not None else place.slot)
         return Routed(flow, None, _groups(spread % width, width))
 
+    def slot_of(self, key: Any) -> int:
+        """The slot of a key."""
+        return self._slots[key]
+
+    def keyed(self, flow: Flow, choose: Callable[[Any], int]) -> tuple[Flow, list[Any], Column, Flow | None]:
+        """Elements, their keys, what `choose` makes of each key, and dead letters of elements without one."""
+        if self._step.guarded:
+            return self._sifted(flow, choose)
+        keys, chosen = self._keys(flow, choose)
+        return flow, keys, chosen, None
+
     def _by_key(self, flow: Flow) -> Routed:
         """By keys that the user's function takes from elements."""
+        return self._routed(flow, *self._keys(flow, self._chooser()))
+
+    def _keys(self, flow: Flow, choose: Callable[[Any], int]) -> tuple[list[Any], Column]:
         key, values, n = self._key, flow.values, len(flow.values)
         rest: Iterator[Any] = iter(values)
         keys: list[Any] = []
@@ -74,16 +88,20 @@ class Router:
             if self._typed is not None:
                 keys = [self._typed(k) for k in rest]
                 rest = iter(keys)
-            chosen = np.fromiter(map(self._chooser(), rest), np.int64, n)
+            chosen = np.fromiter(map(choose, rest), np.int64, n)
         except Exception as error:
             at = n - operator.length_hint(rest) - 1
             known = {"key": keys[at]} if keys else {}
             raise self.site.error(_of_key(error, known), element=values[at], origin=flow.origin(at), **known) from error
-        return self._routed(flow, keys, chosen)
+        return keys, chosen
 
     def _sift(self, flow: Flow) -> Routed:
         """The same, element by element: those that cannot be routed become dead letters."""
-        key, choose = self._key, self._chooser()
+        flow, keys, chosen, dead = self._sifted(flow, self._chooser())
+        return self._routed(flow, keys, chosen)._replace(dead=dead)
+
+    def _sifted(self, flow: Flow, choose: Callable[[Any], int]) -> tuple[Flow, list[Any], Column, Flow | None]:
+        key = self._key
         keys, chosen, picked, letters, dead = [], [], [], [], []
         for at, value in enumerate(flow.values):
             known: dict[str, Any] = {}
@@ -99,9 +117,9 @@ class Router:
                 letters.append(self.site.letter(told, element=value, origin=flow.origin(at), **known))
                 dead.append(at)
         if not letters:
-            return self._routed(flow, keys, column(chosen))
+            return flow, keys, column(chosen), None
         good = flow.derive([flow.values[i] for i in picked], picked)
-        return self._routed(good, keys, column(chosen))._replace(dead=flow.derive(letters, dead))
+        return good, keys, column(chosen), flow.derive(letters, dead)
 
     def _routed(self, flow: Flow, keys: list[Any], chosen: Column) -> Routed:
         return Routed(flow, keys if self._step.partition == "key" else None, _groups(chosen, self._step.parallelism))

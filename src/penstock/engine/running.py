@@ -24,6 +24,8 @@ from penstock.runtime.slot import SlotLoop
 from penstock.runtime.state.backend import StateBackend, Tables
 from penstock.runtime.store import Store
 from penstock.runtime.timers import TimerQueue
+from penstock.runtime.vector.loop import VectorLoop
+from penstock.runtime.vector.windows import VectorWindows
 
 LOOPS: dict[tuple[bool, bool], type[SlotLoop]] = {  # by on_error="dead_letter" and batch mode
     (False, False): SlotLoop,
@@ -60,12 +62,16 @@ class RunningOperator:
         self._late = 0
         self._forgetful = program.guarded and not job.cached
         traced = program.spec.kind == "materialize" or any(map(needs_origins, (program.chain, *program.side.values())))
-        self.loop = LOOPS[program.guarded, job.batch](program.name, self.operator, self.context, traced)
+        self.loop: SlotLoop | VectorLoop
+        if isinstance(self.operator, VectorWindows):
+            self.loop = VectorLoop(program.name, self.operator, self.context)
+        else:
+            self.loop = LOOPS[program.guarded, job.batch](program.name, self.operator, self.context, traced)
+            if (says := program.declared) is not None:
+                self.loop.fit = partial(fitting, says.name, says.line, says.type_info)
         if program.spec.kind == "generator":  # stands for a watermark step of the user's
             uid = program.uid.removesuffix("#generator")
             self.loop.site = CallSite(program.name, uid, program.spec.strategy.timestamp_of())
-        if (says := program.declared) is not None:
-            self.loop.fit = partial(fitting, says.name, says.line, says.type_info)
         self.loop.site.locate = locate
         try:
             self.operator.open(self.context)
@@ -78,6 +84,10 @@ class RunningOperator:
 
     def _table(self, tables: Tables, domain: str) -> bytes:
         return tables.of(self.program.uid, f"__{domain}_timers__", "timers", "timers").number.to_bytes(2, "big")
+
+    def wake(self) -> int | None:
+        """When the clock lets something happen here, as of the last flush."""
+        return self.loop.wake() if isinstance(self.loop, VectorLoop) else self.context.processing_timers.earliest
 
     def late_since_last_batch(self) -> int:
         """Late records that the operator dropped and only counted."""

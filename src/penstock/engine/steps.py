@@ -65,6 +65,18 @@ class ElementType:
 
 
 @dataclass(slots=True)
+class ColumnsWanted:
+    """What an operator by columns wants to be sent."""
+
+    aggregate: Any
+    assigner: Any
+    combined: bool
+    on_grid: bool
+    name: str  # of the operator, for errors of its fields
+    uid: str
+
+
+@dataclass(slots=True)
 class SendStep:
     """The move to an operator of a higher level."""
 
@@ -84,6 +96,7 @@ class SendStep:
     branch: int = 0  # number among the ways to the operator: elements that stand at one place come branch by branch
     side: dict[str, list[Step]] = field(default_factory=dict)
     element_type: ElementType | None = None
+    columns: ColumnsWanted | None = None  # by an operator that works by columns
 
 
 @dataclass(slots=True)

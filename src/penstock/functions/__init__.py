@@ -38,6 +38,16 @@ from penstock.functions.join_function import (
     ProcessJoinFunction,
     TaggedUnion,
 )
+from penstock.functions.named_aggregates import (
+    NamedAggregate,
+    NamedAggregates,
+    WindowResult,
+    avg_of,
+    count,
+    max_of,
+    min_of,
+    sum_of,
+)
 from penstock.functions.output_tag import OutputTag
 from penstock.functions.process_function import (
     BaseBroadcastProcessFunction,
@@ -90,6 +100,8 @@ __all__ = [
     "KeyedReadOnlyBroadcastContext",
     "KeyedStateStore",
     "MapFunction",
+    "NamedAggregate",
+    "NamedAggregates",
     "NullByteKeySelector",
     "OnTimerContext",
     "OutputTag",
@@ -109,4 +121,10 @@ __all__ = [
     "TimerService",
     "WindowContext",
     "WindowFunction",
+    "WindowResult",
+    "avg_of",
+    "count",
+    "max_of",
+    "min_of",
+    "sum_of",
 ]

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from penstock.functions.named_aggregates import NamedAggregate
 from penstock.runtime.records import Column, column
-from penstock.runtime.window_aggregates import NamedAggregate
 from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
 from penstock.windows import (
     Evictor,

@@ -181,8 +181,21 @@ class StateBackend:
         for stored, _ in self._store.scan(prefix, after_prefix(prefix)):
             encoded = stored[4 : 4 + encoded_length(stored, 4)]
             if encoded not in found:
-                found[encoded] = thaw_key(encoded, self._store.get(self._exotic_table() + encoded) or b"")
+                found[encoded] = self.key_of(encoded)
         return list(found.values())
+
+    @property
+    def store(self) -> Store:
+        """For operators that keep tables of their own."""
+        return self._store
+
+    def time_table(self, name: str) -> bytes:
+        """The prefix of a table whose entries are named by a time, and by the hash and the bytes of a key."""
+        return self._tables.of(self._operator, name, "times", "measures").number.to_bytes(2, "big")
+
+    def key_of(self, encoded: bytes) -> Any:
+        """The key of its bytes."""
+        return thaw_key(encoded, self._store.get(self._exotic_table() + encoded) or b"")
 
     def _exotic_table(self) -> bytes:
         """Keys that cannot be decoded from their bytes alone are kept in a table of their own."""

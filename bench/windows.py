@@ -1,0 +1,185 @@
+"""Windows of named aggregates: Penstock beside Spark's own windows, and beside an aggregate of the user's.
+
+All contenders read the same JSON lines and throw their output away. A contender's figure is events per second of its batches
+after the first one (which starts workers), so that a query's start does not count for anybody.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import measure
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import penstock as ps
+from penstock.connectors import DiscardingSink, json_lines
+from penstock.functions import AggregateFunction
+from penstock.functions.named_aggregates import count
+from penstock.spark.session import get_session, prepare
+from penstock.windows import (
+    ContinuousEventTimeTrigger,
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
+
+CAMPAIGNS = 100
+USERS = 10_000
+SCHEMA = "campaign string, user string, ts bigint"
+EVENTS_PER_MS = 4  # so a batch of 800,000 events spans 200 s
+
+
+class Event(msgspec.Struct, gc=False):
+    campaign: str
+    user: str
+    ts: int
+
+
+def write_events(folder: Path, files: int, per_file: int) -> None:
+    """Events of many users, each active for a while and then silent; out of order by up to a second."""
+    rng = random.Random(7)
+    folder.mkdir(parents=True)
+    number = 0
+    for file in range(files):
+        with open(folder / f"{file:04d}.json", "w") as out:
+            for _ in range(per_file):
+                number += 1
+                ts = 1_700_000_000_000 + number // EVENTS_PER_MS - rng.randrange(1000)
+                active = (ts // 60_000) * 37 % 10  # a tenth of the users at a time, so that sessions end
+                user = active * (USERS // 10) + rng.randrange(USERS // 10)
+                campaign = rng.randrange(CAMPAIGNS)
+                out.write(f'{{"campaign":"campaign-{campaign:03d}","user":"user-{user:05d}","ts":{ts}}}\n')
+
+
+class Count(AggregateFunction):
+    """The same as count(), written by a user."""
+
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: Any, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        return acc_a + acc_b
+
+
+def tumbling(events: Any) -> Any:
+    return events.key_by(lambda e: e.campaign).window(TumblingEventTimeWindows.of(ps.Duration.of_seconds(10)))
+
+
+def early(events: Any) -> Any:
+    return tumbling(events).trigger(ContinuousEventTimeTrigger.of(ps.Duration.of_seconds(1)))
+
+
+def sliding(events: Any) -> Any:
+    size, slide = ps.Duration.of_seconds(60), ps.Duration.of_seconds(5)
+    return events.key_by(lambda e: e.campaign).window(SlidingEventTimeWindows.of(size, slide))
+
+
+def session(events: Any) -> Any:
+    return events.key_by(lambda e: e.user).window(EventTimeSessionWindows.with_gap(ps.Duration.of_seconds(30)))
+
+
+def penstock_rate(
+    folder: Path, windows: Callable[[Any], Any], aggregate: Any, scratch: Path, bytes_per_batch: int
+) -> float:
+    env = ps.StreamExecutionEnvironment(
+        ps.Configuration({"execution.checkpointing.dir": str(scratch), "state.local.dir": str(scratch / "state")})
+    )
+    source = json_lines(folder, Event, bytes_per_batch=bytes_per_batch)
+    delay = ps.Duration.of_seconds(1)
+    strategy = ps.WatermarkStrategy.for_bounded_out_of_orderness(delay).with_timestamp_assigner(lambda e, _: e.ts)
+    windows(env.from_source(source, strategy)).aggregate(aggregate).sink_to(DiscardingSink())
+    result = env.execute()
+    batches = [b for b in result.batches if b["read"]][1:]
+    shutil.rmtree(scratch, ignore_errors=True)
+    return sum(sum(b["read"].values()) for b in batches) / sum(b["millis"]["triggerExecution"] for b in batches) * 1000
+
+
+def spark_rate(frame: DataFrame, scratch: Path, mode: str = "append") -> float:
+    query = (
+        frame.writeStream.format("noop")
+        .outputMode(mode)
+        .option("checkpointLocation", str(scratch))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    batches = [p for p in query.recentProgress if p["numInputRows"]][1:]
+    shutil.rmtree(scratch, ignore_errors=True)
+    return sum(p["numInputRows"] for p in batches) / sum(p["durationMs"]["triggerExecution"] for p in batches) * 1000
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--files", type=int, default=5, help="batches")
+    arguments.add_argument("--per-file", type=int, default=800_000, help="events in each")
+    arguments.add_argument("--repeats", type=int, default=3)
+    arguments.add_argument("--only", default="", help="contenders that have this in their names")
+    options = arguments.parse_args()
+    root = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
+    folder = root / "events"
+    write_events(folder, options.files, options.per_file)
+    size = max(f.stat().st_size for f in folder.iterdir())
+    spark: SparkSession = get_session(ps.Configuration({"spark.master": "local[2]"}))
+    prepare(spark, ps.Configuration(), 2)
+    # Spark reads a batch's file by as many tasks as it has splits: let both cores work.
+    spark.conf.set("spark.sql.files.maxPartitionBytes", str(size // 2 + 1))
+
+    def ours(windows: Callable[[Any], Any], aggregate: Any) -> Callable[[], float]:
+        return lambda: penstock_rate(folder, windows, aggregate, root / "ours", size)
+
+    def native(by: str, window: Any, mode: str = "append") -> Callable[[], float]:
+        def run() -> float:
+            rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder))
+            events = rows.select(by, F.timestamp_millis("ts").alias("at")).withWatermark("at", "1 second")
+            return spark_rate(events.groupBy(by, window).count(), root / "spark", mode)
+
+        return run
+
+    contenders = {
+        "tumbling, early firing: named": ours(early, count()),
+        "tumbling, early firing: Spark": native("campaign", F.window("at", "10 seconds"), "update"),
+        "tumbling, early firing: Python": ours(early, Count()),
+        "tumbling: named": ours(tumbling, count()),
+        "tumbling: Spark": native("campaign", F.window("at", "10 seconds")),
+        "tumbling: Python": ours(tumbling, Count()),
+        "sliding: named": ours(sliding, count()),
+        "sliding: Spark": native("campaign", F.window("at", "60 seconds", "5 seconds")),
+        "sliding: Python": ours(sliding, Count()),
+        "session: named": ours(session, count()),
+        "session: Spark": native("user", F.session_window("at", "30 seconds")),
+        "session: Python": ours(session, Count()),
+    }
+    contenders = {name: run for name, run in contenders.items() if options.only in name}
+    found = measure.alternate(contenders, options.repeats, warm_up=1)
+    shutil.rmtree(root, ignore_errors=True)
+    rates = measure.medians(found)
+    if options.only:
+        return 0
+    measure.table("windows", ("contender", "median events/s", "runs"), [(n, rates[n], v) for n, v in found.items()])
+    measure.bars("windows", "Windows of named aggregates, two cores", rates, "events/s")
+    targets = {
+        f"{kind}: named / Spark": (rates[f"{kind}: named"] / rates[f"{kind}: Spark"], 1.0)
+        for kind in ("tumbling, early firing", "tumbling", "sliding", "session")
+    }
+    cost = "cost of sliding / cost of tumbling"
+    targets[cost] = (rates["tumbling: named"] / rates["sliding: named"], 1.5)
+    return measure.finish("windows", rates, targets, lower_is_better=(cost,))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Which windows of named aggregates are worked out by whole columns, and where their elements are combined (time.md 5.6-5.9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.functions.named_aggregates import NamedAggregate, NamedAggregates
+from penstock.plan.windows import WindowDescription
+from penstock.windows import (
+    EventTimeTrigger,
+    PurgingTrigger,
+    SlidingEventTimeWindows,
+    Trigger,
+    TumblingEventTimeWindows,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """How a window operator works by columns. `kind` says which operator does it."""
+
+    kind: str  # "slices"
+    combined: bool  # before the shuffle; else elements are shuffled as columns, and combined behind it
+    window: WindowDescription
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether windows stand on a grid of event time, so that elements have slices."""
+        return self.kind == "slices"
+
+    @property
+    def text(self) -> str:
+        """What `explain` says of it."""
+        return "combined before the shuffle" if self.combined else "combined in columns"
+
+
+def aggregation_of(window: WindowDescription) -> Aggregation | None:
+    """How the columns of some windows are combined; None when elements have to be taken one by one.
+
+    >>> from penstock.functions.named_aggregates import count
+    >>> tumbling = TumblingEventTimeWindows.of(10)
+    >>> aggregation_of(WindowDescription(assigner=tumbling, trigger=EventTimeTrigger(), aggregate=count())).text
+    'combined before the shuffle'
+    """
+    if type(window.aggregate) not in (NamedAggregate, NamedAggregates) or window.evictor is not None:
+        return None
+    if window.allowed_lateness or window.late_tag is not None:
+        return None
+    assigner, trigger = window.assigner, _without_purging(window.trigger)
+    on_grid = type(assigner) is TumblingEventTimeWindows or (
+        type(assigner) is SlidingEventTimeWindows and assigner.slide <= assigner.size
+    )
+    if on_grid and type(trigger) is EventTimeTrigger:
+        return Aggregation("slices", True, window)
+    return None
+
+
+def _without_purging(trigger: Trigger[Any, Any]) -> Trigger[Any, Any]:
+    """A window that is purged when it fires for the last time is no different from one that is not."""
+    return trigger.nested_trigger if type(trigger) is PurgingTrigger else trigger

@@ -1,0 +1,59 @@
+"""What has come for a window operator in a batch, from all chunks, as one set of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penstock.runtime.records import Column, Tags, column
+from penstock.runtime.vector.blocks import Block
+from penstock.runtime.vector.fold import Values, join, take
+from penstock.runtime.vector.key_codes import KeyCodes
+
+
+@dataclass(slots=True)
+class Arrived:
+    """Elements and partials of a batch, by the numbers of their keys.
+
+    `effective` is the watermark by which each is judged (time.md 1.5). Elements that came one by one have tags, which order
+    them; partials have none, and `times` is where their slices start.
+    """
+
+    codes: Column
+    times: Column
+    effective: Column
+    counts: Column
+    columns: list[Values]
+    tags: Tags | None
+
+    @classmethod
+    def of(cls, blocks: list[Block], keys: KeyCodes, before: int, end: int, measures: int) -> Arrived:
+        """All blocks; their watermarks are those that their splits had before them."""
+        if not blocks:
+            none = column([])
+            return cls(none, none, none, none, [[] for _ in range(measures)], None)
+        watermarks = np.concatenate([b.watermarks for b in blocks])
+        raw = all(b.tags is not None for b in blocks)
+        return cls(
+            np.concatenate([keys.of(b.keys)[b.codes] for b in blocks]),
+            np.concatenate([b.times for b in blocks]),
+            np.maximum(before, np.minimum(watermarks, end)),
+            np.concatenate([np.ones(len(b), np.int64) if b.counts is None else b.counts for b in blocks]),
+            [join(list(c)) for c in zip(*(b.columns for b in blocks), strict=True)],
+            Tags.concatenate([b.tags for b in blocks if b.tags is not None]) if raw else None,
+        )
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, at: Any) -> Arrived:
+        return Arrived(
+            self.codes[at],
+            self.times[at],
+            self.effective[at],
+            self.counts[at],
+            [take(c, at) for c in self.columns],
+            None if self.tags is None else self.tags.take(at),
+        )

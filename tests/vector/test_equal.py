@@ -1,0 +1,83 @@
+"""Windows by columns say what the window operator says: results, their order and timestamps, late records, after restores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.functions.named_aggregates import NamedAggregates, avg_of, count, max_of, min_of, sum_of
+from penstock.windows import (
+    EventTimeTrigger,
+    PurgingTrigger,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
+from tests.vector.jobs import Job, Mark, Step, at
+
+ASSIGNERS = [
+    TumblingEventTimeWindows.of(10),
+    TumblingEventTimeWindows.of(7, -3),
+    SlidingEventTimeWindows.of(10, 5),
+    SlidingEventTimeWindows.of(9, 6, 2),
+    SlidingEventTimeWindows.of(5, 5),
+    SlidingEventTimeWindows.of(12, 1),
+]
+AGGREGATES = [
+    count(),
+    sum_of("value"),
+    min_of("value"),
+    max_of(1),
+    avg_of(lambda e: e.value),
+    NamedAggregates(n=count(), total=sum_of("value"), least=min_of("other"), mean=avg_of("value")),
+]
+
+events = st.builds(
+    at, st.sampled_from("abc"), st.integers(-15, 40), st.integers(-3, 9), st.sampled_from([0.5, -2.25, 8.0])
+)
+marks = st.builds(Mark, st.integers(-10, 60))
+
+
+def scripts(item: Any) -> Any:
+    """Batches of two splits with a clock that does not fall, and the end."""
+    step = st.tuples(st.lists(item, max_size=8), st.lists(item, max_size=5), st.integers(0, 12))
+
+    def made(told: list[Any]) -> list[Step]:
+        clock, steps = 0, []
+        for first, second, pace in told:
+            clock += pace
+            steps.append(Step({"s0": first, "s1": second}, clock=clock))
+        return [*steps, Step(clock=clock + 5, end=True)]
+
+    return st.lists(step, min_size=1, max_size=6).map(made)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    assigner=st.sampled_from(ASSIGNERS),
+    aggregate=st.sampled_from(AGGREGATES),
+    steps=scripts(events),
+    purging=st.booleans(),
+    delay=st.sampled_from([0, 2, 9]),
+    groups=st.sampled_from([1, 2, 5]),
+    restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
+)
+def test_windows_on_a_grid(
+    assigner: Any, aggregate: Any, steps: Any, purging: bool, delay: int, groups: int, restore: Any
+) -> None:
+    trigger = PurgingTrigger.of(EventTimeTrigger.create()) if purging else None
+    job = Job(assigner, aggregate, steps, trigger=trigger, delay=delay)
+    restores = {} if restore is None else dict([restore])
+    vector = job.run(True, groups, restores)
+    assert vector.told() == job.run(False).told()
+    assert vector.left == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(assigner=st.sampled_from(ASSIGNERS), steps=scripts(st.one_of(events, marks)), groups=st.sampled_from([1, 3]))
+def test_explicit_watermarks_of_one_split(assigner: Any, steps: Any, groups: int) -> None:
+    for step in steps:
+        step.splits.pop("s1", None)
+    job = Job(assigner, sum_of("value"), steps, delay=None, known=("s0",))
+    assert job.run(True, groups).told() == job.run(False).told()
