@@ -10,6 +10,7 @@ from penstock.engine.program import OperatorProgram
 from penstock.errors import PlanError
 from penstock.runtime.cached_lookup import CachedLookupOperator
 from penstock.runtime.co_group import CoGroupOperator
+from penstock.runtime.cep.operator import PatternOperator
 from penstock.runtime.interval_join import IntervalJoinOperator
 from penstock.runtime.operator import Emitted, Operator, OperatorContext
 from penstock.runtime.process import BroadcastOperator, ProcessOperator
@@ -104,6 +105,18 @@ def _co_group_in_batch_mode(program: OperatorProgram, slot: int) -> Operator:
     return _co_group(program, slot, batch_mode=True)
 
 
+def _cep(program: OperatorProgram, slot: int) -> Operator:
+    spec = program.spec
+    return PatternOperator(
+        spec.pattern,
+        spec.function,
+        event_time=spec.event_time,
+        comparator=spec.comparator,
+        late_tag=spec.late_tag,
+        element_type=program.input_types[0],
+    )
+
+
 def _factory(program: OperatorProgram, slot: int) -> Operator:
     made: Operator = program.spec.factory()
     return made
@@ -130,6 +143,7 @@ FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator | VectorWindows]]
     "process": _process,
     "broadcast": _broadcast,
     "cached_lookup": _cached_lookup,
+    "cep": _cep,
     "exchange": _exchange,
     "materialize": _exchange,
     "interval_join": _interval_join,

@@ -16,6 +16,7 @@ from penstock.errors import PenstockError
 from penstock.functions import DEAD_LETTERS
 from penstock.runtime.batch import BatchLoop
 from penstock.runtime.call_site import CallSite, Locate
+from penstock.runtime.cep.loop import PatternLoop
 from penstock.runtime.fitting import fitting
 from penstock.runtime.guarded import GuardedBatchLoop, GuardedLoop, JournaledTimers
 from penstock.runtime.keys import KeyTable
@@ -66,7 +67,10 @@ class RunningOperator:
         if isinstance(self.operator, VectorWindows):
             self.loop = VectorLoop(program.name, self.operator, self.context)
         else:
-            self.loop = LOOPS[program.guarded, job.batch](program.name, self.operator, self.context, traced)
+            loop = LOOPS[program.guarded, job.batch]
+            if loop is SlotLoop and getattr(self.operator, "comes_in_batches", False):
+                loop = PatternLoop
+            self.loop = loop(program.name, self.operator, self.context, traced)
             if (says := program.declared) is not None:
                 self.loop.fit = partial(fitting, says.name, says.line, says.type_info)
         if program.spec.kind == "generator":  # stands for a watermark step of the user's

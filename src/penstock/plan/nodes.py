@@ -159,6 +159,19 @@ class CoGroupSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class PatternSpec:
+    """A pattern over the events of a key."""
+
+    pattern: Any
+    function: Any
+    event_time: bool = True
+    comparator: Any = None
+    late_tag: Any = None
+    keyed: bool = True
+    kind: str = "cep"
+
+
+@dataclass(frozen=True, slots=True)
 class FactorySpec:
     """An operator made by a picklable factory: for operators that no fluent API has yet, and for tests."""
 

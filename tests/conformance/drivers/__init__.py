@@ -22,8 +22,6 @@ class Driver(Protocol):
 NEEDS = {
     "datastream_operator": "windows with triggers and evictors",
     "datastream": "windows",
-    "cep_pattern": "the pattern library",
-    "cep_pattern_with_timeouts": "the pattern library",
     "sql": "SQL",
 }
 

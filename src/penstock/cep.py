@@ -1,0 +1,46 @@
+"""Patterns in streams of events, as Flink's CEP library finds them: a pattern, a stream, and what to make of matches."""
+
+from penstock.datastream.pattern_stream import CEP, PatternStream
+from penstock.patterns import (
+    AfterMatchSkipStrategy,
+    ConditionContext,
+    GroupPattern,
+    IterativeCondition,
+    Match,
+    Pattern,
+    PatternContext,
+    PatternFlatSelectFunction,
+    PatternFlatTimeoutFunction,
+    PatternProcessFunction,
+    PatternSelectFunction,
+    PatternTimeoutFunction,
+    Quantifier,
+    RichIterativeCondition,
+    SimpleCondition,
+    TimedOutPartialMatchHandler,
+    Times,
+    WithinType,
+)
+
+__all__ = [
+    "CEP",
+    "AfterMatchSkipStrategy",
+    "ConditionContext",
+    "GroupPattern",
+    "IterativeCondition",
+    "Match",
+    "Pattern",
+    "PatternContext",
+    "PatternFlatSelectFunction",
+    "PatternFlatTimeoutFunction",
+    "PatternProcessFunction",
+    "PatternSelectFunction",
+    "PatternStream",
+    "PatternTimeoutFunction",
+    "Quantifier",
+    "RichIterativeCondition",
+    "SimpleCondition",
+    "TimedOutPartialMatchHandler",
+    "Times",
+    "WithinType",
+]

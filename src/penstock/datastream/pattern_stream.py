@@ -1,0 +1,164 @@
+"""Patterns on streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Generic
+
+from penstock.datastream.checked_function import check_function
+from penstock.datastream.data_stream import DataStream, R, T
+from penstock.datastream.keyed_stream import KeyedStream
+from penstock.datastream.on_error import OnError
+from penstock.datastream.pattern_functions import Selecting, SelectingTimeouts
+from penstock.errors import PlanError
+from penstock.functions import NullByteKeySelector, OutputTag
+from penstock.patterns import (
+    Match,
+    Pattern,
+    PatternFlatSelectFunction,
+    PatternFlatTimeoutFunction,
+    PatternProcessFunction,
+    PatternSelectFunction,
+    PatternTimeoutFunction,
+)
+from penstock.patterns.check import check_pattern
+from penstock.plan.nodes import OperatorNode, PatternSpec
+
+
+class CEP:
+    """Where patterns meet streams.
+
+    >>> from penstock import StreamExecutionEnvironment
+    >>> numbers = StreamExecutionEnvironment().from_sequence(1, 9)
+    >>> rise = Pattern.begin("low").where(lambda n: n < 3).next("high").where(lambda n: n > 2)
+    >>> found = CEP.pattern(numbers, rise).in_processing_time().select(lambda match: match["high"][0])
+    """
+
+    @staticmethod
+    def pattern(
+        input: DataStream[T],
+        pattern: Pattern[Any],
+        comparator: Callable[[T, T], int] | None = None,
+    ) -> PatternStream[T]:
+        """The matches of a pattern, by key where the stream has one.
+
+        The comparator puts events of equal timestamps in order.
+        """
+        check_pattern(pattern)
+        if comparator is not None and not callable(comparator):
+            raise PlanError(
+                "PATTERN_COMPARATOR",
+                f"CEP.pattern() got a {type(comparator).__name__} as comparator; it takes a function of two events that "
+                "returns a negative number, zero or a positive number.",
+            )
+        return PatternStream(input, pattern, comparator)
+
+
+class PatternStream(Generic[T]):
+    """The matches of a pattern: events by the names of their patterns, to be turned into results."""
+
+    def __init__(
+        self,
+        stream: DataStream[T],
+        pattern: Pattern[Any],
+        comparator: Callable[[T, T], int] | None = None,
+        event_time: bool = True,
+        late_tag: OutputTag[T] | None = None,
+    ) -> None:
+        self._stream = stream
+        self._pattern = pattern
+        self._comparator = comparator
+        self._event_time = event_time
+        self._late_tag = late_tag
+
+    def _with(self, **fields: Any) -> PatternStream[T]:
+        known = {
+            "comparator": self._comparator,
+            "event_time": self._event_time,
+            "late_tag": self._late_tag,
+        }
+        return PatternStream(self._stream, self._pattern, **{**known, **fields})
+
+    # -- settings
+
+    def in_event_time(self) -> PatternStream[T]:
+        """Events by their timestamps, when the watermark has passed them. So it is unless it is said otherwise."""
+        return self._with(event_time=True)
+
+    def in_processing_time(self) -> PatternStream[T]:
+        """Events as they come; times are those of the clock."""
+        return self._with(event_time=False)
+
+    def side_output_late_data(self, late_data_output_tag: OutputTag[T]) -> PatternStream[T]:
+        """Events behind the watermark go to a side output; else they are dropped and counted."""
+        if not isinstance(late_data_output_tag, OutputTag):
+            raise PlanError(
+                "OUTPUT_TAG",
+                f"side_output_late_data() got a {type(late_data_output_tag).__name__}; it takes an OutputTag.",
+            )
+        return self._with(late_tag=late_data_output_tag)
+
+    # -- results
+
+    def process(
+        self,
+        pattern_process_function: PatternProcessFunction[T, R],
+        output_type: Any = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]:
+        """What a function makes of matches; and of partial matches that timed out, if it is a TimedOutPartialMatchHandler."""
+        check_function("process", pattern_process_function, PatternProcessFunction)
+        return self._operator("pattern_process", pattern_process_function, output_type, on_error)
+
+    def select(
+        self,
+        pattern_select_function: Callable[[Match[T]], R] | PatternSelectFunction[T, R],
+        output_type: Any = None,
+        *,
+        timed_out_tag: OutputTag[Any] | None = None,
+        timeout_function: Callable[[Match[T], int], Any] | PatternTimeoutFunction[T, Any] | None = None,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]:
+        """One result for each match.
+
+        With a tag and a function of a partial match and its time, one also for each that timed out.
+        """
+        check_function("select", pattern_select_function, PatternSelectFunction, or_callable=True)
+        if timeout_function is not None:
+            check_function("select", timeout_function, PatternTimeoutFunction, or_callable=True)
+        function = self._selecting(pattern_select_function, False, timed_out_tag, timeout_function)
+        return self._operator("pattern_select", function, output_type, on_error)
+
+    def flat_select(
+        self,
+        pattern_flat_select_function: Callable[[Match[T]], Iterable[R] | None] | PatternFlatSelectFunction[T, R],
+        output_type: Any = None,
+        *,
+        timed_out_tag: OutputTag[Any] | None = None,
+        timeout_function: Callable[[Match[T], int], Iterable[Any] | None]
+        | PatternFlatTimeoutFunction[T, Any]
+        | None = None,
+        on_error: OnError = "fail",
+    ) -> DataStream[R]:
+        """Any number of results for each match; and, with a tag and a function, for each partial match that timed out."""
+        check_function("flat_select", pattern_flat_select_function, PatternFlatSelectFunction, or_callable=True)
+        if timeout_function is not None:
+            check_function("flat_select", timeout_function, PatternFlatTimeoutFunction, or_callable=True)
+        function = self._selecting(pattern_flat_select_function, True, timed_out_tag, timeout_function)
+        return self._operator("pattern_flat_select", function, output_type, on_error)
+
+    def _selecting(self, function: Any, flat: bool, tag: OutputTag[Any] | None, timeout: Any) -> Selecting:
+        if (tag is None) != (timeout is None):
+            raise PlanError(
+                "PATTERN_TIMEOUT",
+                "Results of timed out partial matches need both, timed_out_tag and timeout_function; one of them was given.",
+            )
+        return Selecting(function, flat) if tag is None else SelectingTimeouts(function, flat, tag, timeout)
+
+    def _operator(self, name: str, function: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
+        stream = self._stream
+        keyed = stream if isinstance(stream, KeyedStream) else stream.key_by(NullByteKeySelector())
+        spec = PatternSpec(self._pattern, function, self._event_time, self._comparator, self._late_tag)
+        fields = {"spec": spec, "output_type": output_type, "on_error": on_error}
+        return DataStream(keyed._env, keyed._add(OperatorNode, name, **fields))

@@ -1,0 +1,43 @@
+"""Patterns of events: descriptions only. What runs is in `runtime/cep`."""
+
+from penstock.patterns.condition import (
+    ConditionContext,
+    IterativeCondition,
+    RichIterativeCondition,
+    SimpleCondition,
+)
+from penstock.patterns.function import (
+    Match,
+    PatternContext,
+    PatternFlatSelectFunction,
+    PatternFlatTimeoutFunction,
+    PatternProcessFunction,
+    PatternSelectFunction,
+    PatternTimeoutFunction,
+    TimedOutPartialMatchHandler,
+)
+from penstock.patterns.pattern import GroupPattern, Pattern
+from penstock.patterns.quantifier import ConsumingStrategy, Quantifier, Times, WithinType
+from penstock.patterns.skip import AfterMatchSkipStrategy
+
+__all__ = [
+    "AfterMatchSkipStrategy",
+    "ConditionContext",
+    "ConsumingStrategy",
+    "GroupPattern",
+    "IterativeCondition",
+    "Match",
+    "Pattern",
+    "PatternContext",
+    "PatternFlatSelectFunction",
+    "PatternFlatTimeoutFunction",
+    "PatternProcessFunction",
+    "PatternSelectFunction",
+    "PatternTimeoutFunction",
+    "Quantifier",
+    "RichIterativeCondition",
+    "SimpleCondition",
+    "TimedOutPartialMatchHandler",
+    "Times",
+    "WithinType",
+]
