@@ -38,6 +38,8 @@ def failure(error: Exception, *, function: Any = None, has_timestamp: bool = Tru
     """
     if isinstance(error, PenstockError) and error.failed is not None:
         return error
+    if (pattern := getattr(error, "penstock_pattern", None)) is not None:  # put there by runtime/cep/matcher.py
+        known["pattern"] = pattern
     failed, line = _failed_call(error, known)
     if not failed.place:
         failed.place = place_of(function)

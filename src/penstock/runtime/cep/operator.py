@@ -18,6 +18,7 @@ from penstock.patterns.pattern import Pattern
 from penstock.runtime.cep.compiler import compile_pattern
 from penstock.runtime.cep.key_state import EventCodec, KeyState, pack, unpack
 from penstock.runtime.cep.matcher import UNREAD, Event, Matcher
+from penstock.runtime.lateness import pattern_is_late
 from penstock.runtime.operator import Emitted, OperatorContext
 from penstock.runtime.stamped import Stamped
 from penstock.runtime.timers import Timer
@@ -122,7 +123,7 @@ class PatternOperator:
 
     def _in_event_time(self, value: Any, context: OperatorContext) -> Emitted:
         timestamp = context.timestamps[context.index]
-        if timestamp <= context.watermark:
+        if pattern_is_late(timestamp, context.watermark):
             return self.late(value, timestamp)
         if not self.concerns(value):
             return None
