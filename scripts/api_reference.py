@@ -16,6 +16,7 @@ PLACES = (
     "penstock",
     "penstock.testing",
     "penstock.connectors",
+    "penstock.cep",
     "penstock.functions",
     "penstock.datastream",
     "penstock.metrics",
@@ -23,7 +24,7 @@ PLACES = (
     "penstock.time",
     "penstock.ttl",
 )
-PROMISED = ("penstock", "penstock.testing", "penstock.connectors")
+PROMISED = ("penstock", "penstock.testing", "penstock.connectors", "penstock.cep")
 
 # What other layers of Penstock call; no one else should.
 INNER = {"write_to", "chosen_parallelism"}
@@ -32,12 +33,17 @@ INNER_OF = {
 }
 # Programs are given these, or make them by their static methods, so their constructors are not told.
 GIVEN = {
+    "AfterMatchSkipStrategy",
     "CheckpointConfig",
     "CompletableFuture",
     "ExecutionConfig",
+    "GroupPattern",
     "JobClient",
     "JobExecutionResult",
     "LocalJob",
+    "Pattern",
+    "PatternStream",
+    "Quantifier",
     "RestartStrategyConfiguration",
     "SlotSharingGroup",
     "StateTtlConfig",
@@ -125,6 +131,21 @@ PAGES = (
         ("penstock.windows",),
     ),
     Page(
+        "patterns",
+        "Patterns",
+        "A pattern of events, the stream it is looked for in, and what is made of matches. "
+        "[Find patterns](../../how-to/find-patterns.md) shows how. Lengths of time may be a `Duration`, a `timedelta` or "
+        "milliseconds.",
+        (
+            "penstock.patterns.pattern",
+            "penstock.patterns.skip",
+            "penstock.datastream.pattern_stream",
+            "penstock.patterns.function",
+            "penstock.patterns.condition",
+            "penstock.patterns",
+        ),
+    ),
+    Page(
         "connectors",
         "Sources and sinks",
         "[Sources and sinks](../sources-and-sinks.md) shows how to use them.",
@@ -198,8 +219,9 @@ def _index(filled: list[Page]) -> str:
     lines = [
         "# The public API\n",
         _MADE,
-        "Signatures and docstrings of the public classes. The names of `penstock`, `penstock.testing` and `penstock.connectors`",
-        "are promised. Others are shown since you meet them; where such a name is imported from may change.\n",
+        "Signatures and docstrings of the public classes. The names of `penstock`, `penstock.testing`,",
+        "`penstock.connectors` and `penstock.cep` are promised. Others are shown since you meet them; where such a name is",
+        "imported from may change.\n",
         "| page | names |",
         "|---|---|",
     ]

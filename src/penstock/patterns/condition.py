@@ -25,14 +25,16 @@ class ConditionContext(ABC):
         """The event's timestamp; in processing time, the time at which it is processed."""
 
     @abstractmethod
-    def current_processing_time(self) -> int: ...
+    def current_processing_time(self) -> int:
+        """The clock."""
 
 
 class IterativeCondition(Function, ABC, Generic[IN]):
     """A condition that sees what the partial match has accepted so far."""
 
     @abstractmethod
-    def filter(self, value: IN, ctx: ConditionContext) -> bool: ...
+    def filter(self, value: IN, ctx: ConditionContext) -> bool:
+        """Whether the event fits what was accepted so far."""
 
 
 RichIterativeCondition = IterativeCondition  # every function of ours has `open` and `close`
@@ -46,10 +48,12 @@ class SimpleCondition(Function, ABC, Generic[IN]):
     """
 
     @abstractmethod
-    def filter(self, value: IN) -> bool: ...
+    def filter(self, value: IN) -> bool:
+        """Whether the event fits."""
 
     @staticmethod
     def of(function: Callable[[Any], bool] | FilterFunction[Any]) -> SimpleCondition[Any]:
+        """A condition of a plain function."""
         return _Wrapped(function)
 
 

@@ -20,10 +20,12 @@ class PatternContext(ABC):
         """The time of the match: of its last event, or when it timed out."""
 
     @abstractmethod
-    def current_processing_time(self) -> int: ...
+    def current_processing_time(self) -> int:
+        """The clock."""
 
     @abstractmethod
-    def get_current_key(self) -> Any: ...
+    def get_current_key(self) -> Any:
+        """The key of the match's events."""
 
     @abstractmethod
     def pattern_id(self) -> str | None:
@@ -34,39 +36,45 @@ class PatternProcessFunction(Function, ABC, Generic[T, OUT]):
     """Makes results of matches; a result `(tag, value)` goes to a side output."""
 
     @abstractmethod
-    def process_match(self, match: Match[T], ctx: PatternContext) -> Yields[OUT]: ...
+    def process_match(self, match: Match[T], ctx: PatternContext) -> Yields[OUT]:
+        """Called with each match: its events by the names of their patterns."""
 
 
 class TimedOutPartialMatchHandler(ABC, Generic[T]):
     """Beside PatternProcessFunction: also sees partial matches whose time is over; it yields `(tag, value)`."""
 
     @abstractmethod
-    def process_timed_out_match(self, match: Match[T], ctx: PatternContext) -> Yields[Any]: ...
+    def process_timed_out_match(self, match: Match[T], ctx: PatternContext) -> Yields[Any]:
+        """Called with what a partial match has when its time is over."""
 
 
 class PatternSelectFunction(Function, ABC, Generic[T, OUT]):
     """One result for each match."""
 
     @abstractmethod
-    def select(self, pattern: Match[T]) -> OUT: ...
+    def select(self, pattern: Match[T]) -> OUT:
+        """The result of a match."""
 
 
 class PatternFlatSelectFunction(Function, ABC, Generic[T, OUT]):
     """Any number of results for each match."""
 
     @abstractmethod
-    def flat_select(self, pattern: Match[T]) -> Iterable[OUT] | None: ...
+    def flat_select(self, pattern: Match[T]) -> Iterable[OUT] | None:
+        """The results of a match."""
 
 
 class PatternTimeoutFunction(Function, ABC, Generic[T, OUT]):
     """One result for each partial match whose time is over."""
 
     @abstractmethod
-    def timeout(self, pattern: Match[T], timeout_timestamp: int) -> OUT: ...
+    def timeout(self, pattern: Match[T], timeout_timestamp: int) -> OUT:
+        """The result of what a partial match has when its time is over."""
 
 
 class PatternFlatTimeoutFunction(Function, ABC, Generic[T, OUT]):
     """Any number of results for each partial match whose time is over."""
 
     @abstractmethod
-    def timeout(self, pattern: Match[T], timeout_timestamp: int) -> Iterable[OUT] | None: ...
+    def timeout(self, pattern: Match[T], timeout_timestamp: int) -> Iterable[OUT] | None:
+        """The results of what a partial match has when its time is over."""

@@ -262,21 +262,27 @@ class Pattern(Generic[T]):
         yield self
 
     def get_name(self) -> str:
+        """The name by which a match has its events."""
         return self.name
 
     def get_previous(self) -> Pattern[Any] | None:
+        """The step before; None: this is the first."""
         return self.previous
 
     def get_quantifier(self) -> Quantifier:
+        """How often the event may come, and what may lie between."""
         return self.quantifier
 
     def get_times(self) -> Times | None:
+        """From how many to how many events; None: one."""
         return self.repetition
 
     def get_condition(self) -> Condition:
+        """What the event must fulfil."""
         return self.condition if self.condition is not None else Always()
 
     def get_until_condition(self) -> Condition | None:
+        """What ends the loop."""
         return self.until_condition
 
     def get_window_size(self, within_type: WithinType = WithinType.FIRST_AND_LAST) -> int | None:
@@ -284,6 +290,7 @@ class Pattern(Generic[T]):
         return self.window if within_type is WithinType.FIRST_AND_LAST else self.step_window
 
     def get_after_match_skip_strategy(self) -> AfterMatchSkipStrategy:
+        """What a match leaves of those that overlap it."""
         return self.skip
 
     def __repr__(self) -> str:
@@ -329,6 +336,7 @@ class GroupPattern(Pattern[T]):
         raise self._no("subtype")
 
     def get_raw_pattern(self) -> Pattern[Any]:
+        """The last step of the group."""
         assert self.group is not None
         return self.group
 

@@ -24,6 +24,7 @@ class ConsumingStrategy(Enum):
 
     @property
     def negative(self) -> bool:
+        """Whether the event must not come."""
         return self in (ConsumingStrategy.NOT_FOLLOW, ConsumingStrategy.NOT_NEXT)
 
 
@@ -47,5 +48,6 @@ class Quantifier:
     greedy: bool = False
 
     def describe(self) -> str:
+        """In words."""
         words = [self.kind, *(w for w in ("optional", "greedy") if getattr(self, w))]
         return f"{self.strategy.value}, {' '.join(words)}"

@@ -48,10 +48,13 @@ class AfterMatchSkipStrategy:
 
     @property
     def skips(self) -> bool:
+        """Whether a match drops others."""
         return self.kind != "no_skip"
 
     def is_skip_strategy(self) -> bool:
+        """Whether a match drops others."""
         return self.skips
 
     def get_pattern_name(self) -> str | None:
+        """The pattern to skip to; None: the strategy needs none."""
         return self.pattern_name
