@@ -9,8 +9,8 @@ from typing import Any
 from penstock.engine.program import OperatorProgram
 from penstock.errors import PlanError
 from penstock.runtime.cached_lookup import CachedLookupOperator
-from penstock.runtime.co_group import CoGroupOperator
 from penstock.runtime.cep.operator import PatternOperator
+from penstock.runtime.co_group import CoGroupOperator
 from penstock.runtime.interval_join import IntervalJoinOperator
 from penstock.runtime.operator import Emitted, Operator, OperatorContext
 from penstock.runtime.process import BroadcastOperator, ProcessOperator
