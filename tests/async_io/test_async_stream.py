@@ -128,7 +128,7 @@ def test_an_error_fails_the_job_and_names_operator_line_and_element() -> None:
     failed = caught.value.failed
     assert failed is not None
     assert (failed.name, failed.error, failed.element, failed.source) == (
-        "async wait",
+        "async wait operator",
         "ConnectionError",
         "13",
         "numbers",
@@ -247,7 +247,7 @@ def test_the_timeout_function_gives_the_result(function: Any) -> None:
     harness, out = waited(function(2, 4), ps.Time.milliseconds(50))
     harness.push_all([1, 2, 3, 4])
     assert out == [1, -2, 3, -4]
-    assert harness.metrics.get("async wait", "async.timeouts") == 2
+    assert harness.metrics.get("async wait operator", "async.timeouts") == 2
 
 
 def test_a_call_that_makes_a_result_of_its_cancellation_has_timed_out_all_the_same() -> None:
@@ -327,15 +327,15 @@ def test_attempts_until_an_answer_is_good_enough() -> None:
     harness, out = retried(services.Flaky(failures=2, empty=1), fixed(5))
     harness.push_all([1, 2, 3])
     assert out == [4, 4, 4]
-    assert harness.metrics.get("async wait", "async.calls") == 3
-    assert harness.metrics.get("async wait", "async.retries") == 9
+    assert harness.metrics.get("async wait operator", "async.calls") == 3
+    assert harness.metrics.get("async wait operator", "async.retries") == 9
 
 
 def test_the_last_attempt_counts_whatever_it_gives() -> None:
     harness, out = retried(services.Flaky(failures=1, empty=9), fixed(3))
     harness.push_all([1])
     assert out == []  # four attempts in all: the fourth gave an empty result
-    assert harness.metrics.get("async wait", "async.retries") == 3
+    assert harness.metrics.get("async wait operator", "async.retries") == 3
     harness, _ = retried(services.Flaky(failures=9), fixed(3))
     with pytest.raises(UserFunctionError, match="try again"):
         harness.push_all([1])
@@ -414,7 +414,7 @@ class SleepyWithClient(services.Sleepy):
 
 def test_an_error_in_open_names_the_operator() -> None:
     harness, _ = waited(Unopened())
-    with pytest.raises(UserFunctionError, match=r"'async wait'.*no client"):
+    with pytest.raises(UserFunctionError, match=r"'async wait operator'.*no client"):
         harness.push_all([1])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,6 +15,11 @@ from tests.async_io import services
 class NotAsync(ps.AsyncFunction[int, int]):
     def async_invoke(self, value: int) -> list[int]:  # type: ignore[override]
         return [value]
+
+
+class Yielding(ps.AsyncFunction[int, int]):
+    async def async_invoke(self, value: int) -> AsyncIterator[int]:  # type: ignore[override]
+        yield value
 
 
 class NoPredicate(ps.AsyncRetryStrategy[int]):
@@ -54,6 +60,12 @@ def test_timeout(timeout: Any) -> None:
 def test_not_a_coroutine_function() -> None:
     with pytest.raises(PlanError, match=r"'NotAsync.async_invoke', which is not declared as 'async def'") as caught:
         wait(NotAsync())
+    assert caught.value.code == "NOT_A_COROUTINE_FUNCTION"
+
+
+def test_a_function_that_yields() -> None:
+    with pytest.raises(PlanError, match=r"'Yielding.async_invoke', which yields its results") as caught:
+        wait(Yielding())
     assert caught.value.code == "NOT_A_COROUTINE_FUNCTION"
 
 

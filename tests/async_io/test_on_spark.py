@@ -12,7 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock as ps
-from penstock.connectors import CollectSink
+from penstock.connectors import CollectSink, JsonLinesSink, ScriptedSource, Step
+from penstock.connectors.scripted import Abort
 from penstock.errors import JobError, UserFunctionError
 from penstock.spark.job import SparkJob
 from tests.async_io import services
@@ -90,6 +91,26 @@ def test_a_job_that_waits_can_be_cancelled(spark: SparkSession, tmp_path: Path) 
         client.get_job_execution_result().result()
 
 
+def test_a_resumed_job_has_the_answers_in_its_state(spark: SparkSession, tmp_path: Path) -> None:
+    steps = [Step({"s": [1, 2, 1]}), Step({"s": [2, Abort()]}), Step({"s": [1, 3]})]
+
+    def run(**options: str) -> None:
+        env = environment(tmp_path, **options)
+        numbers = env.from_source(ScriptedSource(steps))
+        service = cached_lookups.Service(str(tmp_path / "calls"))
+        ps.cached_enrichment(numbers, lambda n: n, service, ps.Time.days(1), ps.Time.seconds(30)).uid("kept").sink_to(
+            JsonLinesSink(tmp_path / "out")
+        )
+        env.execute()
+
+    with pytest.raises(JobError, match="SCRIPTED_ABORT"):
+        run()
+    run(**{"execution.resume": checkpoint_in(tmp_path / "checkpoints")})
+    calls = sorted(key for file in (tmp_path / "calls").iterdir() for key in file.read_text().split())
+    assert calls == ["1", "2", "3"]
+    assert lines_of(tmp_path / "out") == sorted(f'[{n},"answer {n}"]' for n in (1, 1, 1, 2, 2, 3))
+
+
 def committed_keys(out: Path) -> set[int]:
     """The keys of all batches whose output is visible but the last, which Spark may not have counted as done."""
     files = sorted((int(f.name.split("-")[1].split(".")[0]), f) for f in out.glob("part-*.jsonl"))
@@ -97,6 +118,7 @@ def committed_keys(out: Path) -> set[int]:
     return {json.loads(line)["key"] for batch, f in files if batch < last for line in f.read_text().splitlines()}
 
 
+@pytest.mark.long
 def test_after_a_kill_answers_come_from_state(tmp_path: Path) -> None:
     elements, out, root = 6_000, tmp_path / "out", tmp_path / "checkpoints"
     job = JobProcess(Path(cached_lookups.__file__), str(out), str(root), str(elements))

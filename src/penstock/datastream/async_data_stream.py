@@ -115,7 +115,7 @@ def _wait(
     check_coroutine_function(method, function.async_invoke)
     node = stream._add(
         TransformNode,
-        "async wait",
+        "async wait operator",
         kind="async",
         function=function,
         settings=checked_settings(method, timeout, capacity, retry or NO_RETRY_STRATEGY),
@@ -146,15 +146,18 @@ def checked_settings(
 
 def check_coroutine_function(method: str, function: Any) -> None:
     """Refuses a function that does not await."""
-    if not inspect.iscoroutinefunction(function) and not inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - an object whose __call__ is a coroutine function is one
-    ):
-        name = getattr(function, "__qualname__", type(function).__name__)
-        raise PlanError(
-            "NOT_A_COROUTINE_FUNCTION",
-            f"{method}() got '{name}', which is not declared as 'async def'. Declare it so, and await the answer in it; a "
-            "function that does not wait for anything belongs into map or flat_map.",
+    called = getattr(function, "__call__", None)  # noqa: B004 - an object whose __call__ is a coroutine function is one
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called):
+        return
+    name = getattr(function, "__qualname__", type(function).__name__)
+    if inspect.isasyncgenfunction(function):
+        wrong = "which yields its results; it has to return them as a list"
+    else:
+        wrong = (
+            "which is not declared as 'async def'. Declare it so, and await the answer in it; a function that does not wait "
+            "for anything belongs into map or flat_map"
         )
+    raise PlanError("NOT_A_COROUTINE_FUNCTION", f"{method}() got '{name}', {wrong}.")
 
 
 def checked_strategy(method: str, strategy: Any) -> AsyncRetryStrategy[Any]:
