@@ -1,9 +1,10 @@
-"""A step that awaits its function for all elements of a chunk at once."""
+"""A step that awaits its function for all elements of some chunks at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import chain
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy as np
 from penstock.engine.aside import Aside, known_of
 from penstock.engine.calls import without_sides
 from penstock.engine.flow import Flow
+from penstock.engine.place import ChunkName
 from penstock.engine.steps import Declared, TransformStep
-from penstock.errors import UserFunctionError
+from penstock.errors import PenstockError, UserFunctionError
 from penstock.functions import DEAD_LETTERS
 from penstock.runtime.async_calls import AsyncCalls
 from penstock.runtime.call_site import CallSite
@@ -34,13 +36,42 @@ class AsyncStep:
         except Exception as error:
             raise site.error(error) from error
 
-    def run(self, flow: Flow) -> tuple[Flow, dict[str, Flow]]:
-        """What comes of the elements, and dead letters of those that failed."""
+    def run(
+        self, parts: list[tuple[Flow, ChunkName]], enter: Callable[[ChunkName], None] | None
+    ) -> Iterator[tuple[Flow, dict[str, Flow]]]:
+        """What comes of the elements of some chunks, and dead letters of those that failed; all of them wait together.
+
+        `enter` is called before something is told of a chunk's elements.
+        """
+        flows = [flow for flow, _ in parts]
+        starts = list(accumulate((len(flow.values) for flow in flows), initial=0))
+        values = flows[0].values if len(flows) == 1 else list(chain.from_iterable(flow.values for flow in flows))
         try:
-            results, failed = self._calls.run(flow.values, fail_fast=not self._guarded)
+            results, failed = self._calls.run(values, fail_fast=not self._guarded)
         except FailedAt as error:
-            known = known_of(flow, error.index) if error.index >= 0 else {}
-            raise self._site.error(error.cause, **known) from error.cause
+            raise self._told(error, parts, starts, enter) from error.cause
+        for number, (flow, chunk) in enumerate(parts):
+            if enter is not None:
+                enter(chunk)
+            first, last = starts[number], starts[number + 1]
+            yield self._outcome(flow, results[first:last], {i - first: failed[i] for i in failed if first <= i < last})
+
+    def _told(
+        self,
+        error: FailedAt,
+        parts: list[tuple[Flow, ChunkName]],
+        starts: list[int],
+        enter: Callable[[ChunkName], None] | None,
+    ) -> PenstockError:
+        if error.index < 0:
+            return self._site.error(error.cause)
+        number = bisect_right(starts, error.index) - 1
+        flow, chunk = parts[number]
+        if enter is not None:
+            enter(chunk)
+        return self._site.error(error.cause, **known_of(flow, error.index - starts[number]))
+
+    def _outcome(self, flow: Flow, results: list[Any], failed: dict[int, Exception]) -> tuple[Flow, dict[str, Flow]]:
         for index in failed:
             results[index] = ()
         picked = np.repeat(np.arange(len(results)), [len(r) for r in results]).tolist()

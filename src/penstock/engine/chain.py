@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,25 @@ from penstock.engine.logs import RUNNING
 from penstock.engine.marks import assigned_timestamps
 from penstock.engine.place import ChunkName, Place
 from penstock.engine.routing import Router
-from penstock.engine.steps import CheckStep, SendStep, SinkStep, Step, TransformStep, WatermarkStep, all_steps
+from penstock.engine.steps import (
+    CheckStep,
+    SendStep,
+    SinkStep,
+    Step,
+    TransformStep,
+    WatermarkStep,
+    all_steps,
+    steps_behind,
+    steps_beside,
+)
 from penstock.functions import DEAD_LETTERS, Function
 from penstock.runtime.call_site import CallSite, Locate
 from penstock.runtime.records import Column
 from penstock.types.check import checked
 
 _DEAD = DEAD_LETTERS.tag_id
+Part = tuple[Flow, ChunkName]
+Applied = tuple[Flow | None, Sequence[tuple[str, Flow]]]  # the main output, and what leaves by the sides
 WatermarkHook = Callable[[WatermarkStep, Flow, Column, Aside], Flow]  # step, elements, their timestamps, those refused
 
 
@@ -109,42 +121,52 @@ class ChainRunner:
 
     def run(self, flow: Flow, chunk: ChunkName, out: Bundles) -> None:
         for step in self._steps:
-            self._run(step, flow, chunk, out)
+            self.run_step(step, flow, chunk, out)
 
-    def _run(self, step: Step, flow: Flow, chunk: ChunkName, out: Bundles) -> None:
+    def run_step(self, step: Step, flow: Flow, chunk: ChunkName, out: Bundles) -> None:
+        """One step, and all behind it."""
+        after, sides = self.apply(step, flow, chunk, out)
+        if after is not None:
+            for behind in steps_behind(step):
+                self.run_step(behind, after, chunk, out)
+        for tag, side in sides:
+            for behind in steps_beside(step).get(tag, ()):
+                self.run_step(behind, side, chunk, out)
+
+    def apply(self, step: Step, flow: Flow, chunk: ChunkName, out: Bundles) -> Applied:
+        """What one step makes of some elements: its main output, if it has one, and what leaves by its sides."""
         if not flow.values and not isinstance(step, (WatermarkStep, CheckStep)):
-            return
+            return None, ()
         if isinstance(step, CheckStep):
             says = step.declared
             values = checked(says.name, says.line, says.type_info, flow.values)
-            if values is not flow.values:
-                flow = Flow(values, flow.base, flow.at)
-            for behind in step.next:
-                self._run(behind, flow, chunk, out)
-            return
-        sides: dict[str, Flow] = {}
-        dead: Iterable[Flow] = ()
+            return (flow if values is flow.values else Flow(values, flow.base, flow.at)), ()
         if isinstance(step, SinkStep):
-            dead = self._to_sink(step, flow, out)
-        elif isinstance(step, SendStep):
-            dead = self._send(step, flow, chunk, out)
-        elif isinstance(step, WatermarkStep):
+            return None, [(_DEAD, letters) for letters in self._to_sink(step, flow, out)]
+        if isinstance(step, SendStep):
+            return None, [(_DEAD, letters) for letters in self._send(step, flow, chunk, out)]
+        if isinstance(step, WatermarkStep):
             flow, dead = self._timed(step, flow)
-            for behind in step.next:
-                self._run(behind, flow, chunk, out)
-        else:
-            entered = len(flow.values)
-            if step.kind == "async":
-                RUNNING.operator = step.name
-                flow, sides = self._calls[id(step)].run(flow)
-            else:
-                flow, sides = self._guarded(step, flow) if step.guarded else self._transform(step, flow)
-            self._count(step.uid, entered, len(flow.values) + sum(len(side.values) for side in sides.values()))
-            for behind in step.next:
-                self._run(behind, flow, chunk, out)
-        for tag, side in (*sides.items(), *((_DEAD, letters) for letters in dead)):
-            for behind in step.side.get(tag, ()):
-                self._run(behind, side, chunk, out)
+            return flow, [(_DEAD, letters) for letters in dead]
+        if step.kind == "async":
+            return self.awaited(step, [(flow, chunk)], None)[0]
+        entered = len(flow.values)
+        flow, sides = self._guarded(step, flow) if step.guarded else self._transform(step, flow)
+        self._count(step.uid, entered, len(flow.values) + sum(len(side.values) for side in sides.values()))
+        return flow, list(sides.items())
+
+    def awaited(
+        self, step: TransformStep, parts: list[Part], enter: Callable[[ChunkName], None] | None
+    ) -> list[Applied]:
+        """What an asynchronous step makes of the elements of some chunks, which wait together."""
+        RUNNING.operator = step.name
+        done: list[Applied] = []
+        for (flow, _), (after, sides) in zip(parts, self._calls[id(step)].run(parts, enter), strict=True):
+            self._count(
+                step.uid, len(flow.values), len(after.values) + sum(len(side.values) for side in sides.values())
+            )
+            done.append((after, list(sides.items())))
+        return done
 
     def _count(self, uid: str, entered: int, left: int) -> None:
         before = self._flows.get(uid, (0, 0))

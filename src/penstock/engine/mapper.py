@@ -19,10 +19,13 @@ from penstock.engine.marks import ChunkMarks, made_generator
 from penstock.engine.place import ChunkName, Place
 from penstock.engine.program import Program, SourceProgram
 from penstock.engine.reports import count_letters
-from penstock.engine.steps import WatermarkStep
+from penstock.engine.steps import WatermarkStep, awaits
+from penstock.engine.together import run_together
 from penstock.runtime.call_site import CallSite
 from penstock.runtime.records import Column, Tags, column
 from penstock.time import NO_TIMESTAMP, WatermarkGenerator
+
+_MOST_TOGETHER = 50_000  # elements of chunks that wait for answers together
 
 
 class Mapper:
@@ -35,6 +38,7 @@ class Mapper:
         self._place = place
         self._chain = ChainRunner(source.chain, place, self._watermarks, self._locate, waits=True)
         self._chain.open()
+        self._awaits = awaits(*source.chain)
         self._site = CallSite(source.name, source.uid, source.source, "Source")
         self.batch: int | None = None  # number of the running batch, where it is known
         self._marks: dict[tuple[int, str], ChunkMarks] = {}
@@ -63,12 +67,13 @@ class Mapper:
         transient: set[str] = set()
         count = 0
         began = time.perf_counter()
-        for chunk in self._read(task):
-            count += len(chunk.values)
-            if chunk.transient:
-                transient.add(chunk.split)
-            self._starts.setdefault(chunk.split, chunk.start)
-            self._run(chunk, out)
+        for chunks in self._together(task):
+            for chunk in chunks:
+                count += len(chunk.values)
+                if chunk.transient:
+                    transient.add(chunk.split)
+                self._starts.setdefault(chunk.split, chunk.start)
+            self._run(chunks, out)
             RUNNING.operator = self._source.name
             yield from out.take_full()
         self._chain.flush(out)
@@ -79,7 +84,17 @@ class Mapper:
         out.add(SINKS, slot, Counted(self._source.number, count, spent, slot, metrics, take_lines(), dead, flows))
         yield from out.take_all()
 
-    def _run(self, chunk: Chunk, out: Bundles) -> None:
+    def _run(self, chunks: list[Chunk], out: Bundles) -> None:
+        parts = [(self._flow(chunk), ChunkName(chunk.split, self._starts[chunk.split])) for chunk in chunks]
+        if len(parts) == 1:
+            self._chain.run(*parts[0], out)
+        else:
+            run_together(self._chain, self._source.chain, parts, self._enter, out)
+
+    def _enter(self, chunk: ChunkName) -> None:
+        self._split = chunk.split or ""
+
+    def _flow(self, chunk: Chunk) -> Flow:
         n = len(chunk.values)
         self._split = chunk.split
         timestamps = np.full(n, NO_TIMESTAMP, np.int64) if chunk.timestamps is None else column(chunk.timestamps)
@@ -89,11 +104,26 @@ class Mapper:
             positions = column(chunk.positions)
         watermarks = self._marks_of(self._source.stream).follow(n, chunk.marks)
         origin = self._origin()
-        base = Base(timestamps, lambda: Tags.of_source(watermarks, origin, positions))
-        self._chain.run(Flow(chunk.values, base), ChunkName(chunk.split, self._starts[chunk.split]), out)
+        return Flow(chunk.values, Base(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
 
     def _marks_of(self, stream: int) -> ChunkMarks:
         return self._marks.setdefault((stream, self._split), ChunkMarks())
+
+    def _together(self, task: Any) -> Iterator[list[Chunk]]:
+        """Chunks that run together: one by one, unless a step of the chain waits for answers."""
+        if not self._awaits:
+            yield from ([chunk] for chunk in self._read(task))
+            return
+        gathered: list[Chunk] = []
+        elements = 0
+        for chunk in self._read(task):
+            gathered.append(chunk)
+            elements += len(chunk.values)
+            if elements >= _MOST_TOGETHER:
+                yield gathered
+                gathered, elements = [], 0
+        if gathered:
+            yield gathered
 
     def _read(self, task: Any) -> Iterator[Chunk]:
         chunks = iter(self._source.source.read(task))

@@ -129,6 +129,21 @@ def all_steps(steps: list[Step]) -> Iterator[Step]:
                 yield from all_steps(behind)
 
 
+def steps_behind(step: Step) -> list[Step]:
+    """The steps that read a step's main output."""
+    return step.next if isinstance(step, (TransformStep, WatermarkStep, CheckStep)) else []
+
+
+def steps_beside(step: Step) -> dict[str, list[Step]]:
+    """The steps that read a step's side outputs, by tag."""
+    return {} if isinstance(step, CheckStep) else step.side
+
+
+def awaits(*steps: Step) -> bool:
+    """Whether there is an asynchronous step among some steps and those behind them."""
+    return any(isinstance(step, TransformStep) and step.kind == "async" for step in all_steps(list(steps)))
+
+
 def needs_origins(steps: list[Step]) -> bool:
     """Whether anything in a chain asks where an element came from: its timestamp, or its place in the order."""
     return any(
