@@ -42,9 +42,15 @@ class Case:
         return list(self.told["expected"])
 
     @property
+    def entries(self) -> list[dict[str, Any]]:
+        """What is expected, as entries: elements may stand by themselves, and the last watermark as `raw`."""
+        return [_entry(told) for told in self.expected]
+
+    @property
     def side_outputs(self) -> dict[str, list[Any]]:
-        """What is expected of each side output, by tag."""
-        return dict(self.told.get("expected_side_output") or {})
+        """What is expected of each side output, by tag; a list without a tag is of late elements."""
+        told = self.told.get("expected_side_output") or {}
+        return {"late": told} if isinstance(told, list) else dict(told)
 
     @property
     def order(self) -> str:
@@ -54,6 +60,12 @@ class Case:
     def engines(self) -> list[str] | None:
         """The engines that the case asks for; None: all."""
         return self.told.get("engines")
+
+
+def _entry(told: Any) -> dict[str, Any]:
+    if not isinstance(told, dict):
+        return {"value": told}
+    return {("watermark" if key == "raw" else key): value for key, value in told.items()}
 
 
 def cases_in(folder: Path) -> list[Case]:

@@ -13,7 +13,7 @@ Entry = dict[str, Any]
 
 def check(case: Case, happened: list[Happened]) -> None:
     """Elements, their timestamps, watermarks between them, and side outputs; nothing later than the case says."""
-    compare(case, case.expected, _with_watermarks(case, happened))
+    compare(case, case.entries, _with_watermarks(case, happened))
     for tag, expected in case.side_outputs.items():
         compare(case, expected, _entries(happened, side(tag)))
 
@@ -33,7 +33,7 @@ def _entries(happened: list[Happened], sink: str) -> list[Entry]:
 
 def _with_watermarks(case: Case, happened: list[Happened]) -> list[Entry]:
     """The main output as Flink's test operators show it: a watermark stands behind what it made the operator emit."""
-    expected = {entry["watermark"] for entry in case.expected if "watermark" in entry}
+    expected = {entry["watermark"] for entry in case.entries if "watermark" in entry}
     entries: list[Entry] = []
     before = MIN_WATERMARK
     for batch in happened:

@@ -50,7 +50,7 @@ def everything(env: ps.StreamExecutionEnvironment) -> DataStream[Any]:
     early = words.key_by(key_of).window(TumblingEventTimeWindows.of(10)).trigger(CountTrigger.of(1)).reduce(added)
     whole = words.window_all(TumblingEventTimeWindows.of(20)).reduce(added)
     counted = words.key_by(key_of).count_window(2).reduce(added)
-    streams = [sessions, sessions.get_side_output(LATE), early, whole, counted]
+    streams: list[DataStream[Any]] = [sessions, sessions.get_side_output(LATE), early, whole, counted]
     first, *others = [s.map(lambda value, n=n: (n, value)) for n, s in enumerate(streams)]
     return first.union(*others)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.errors import StateError
 from penstock.functions import KeyedStateStore, WindowContext
+from penstock.metrics import MetricGroup
 from penstock.runtime.operator import OperatorContext
 from penstock.runtime.window_set import Namespace
 from penstock.state import AggregatingStateDescriptor, StateDescriptor
@@ -39,6 +40,9 @@ class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner
 
     def get_runtime_context(self) -> Any:
         return self._context.runtime
+
+    def get_metric_group(self) -> MetricGroup:
+        return self._context.runtime.get_metrics_group()
 
     def register_event_time_timer(self, time: int) -> None:
         self._event.register(time, self.key, self.namespace, self._context.running_due)

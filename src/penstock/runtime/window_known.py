@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.errors import PlanError
 from penstock.runtime.lateness import cleanup_time
 from penstock.runtime.window_set import Namespace
 from penstock.time import MIN_WATERMARK
 from penstock.windows import Window, WindowAssigner
+from penstock.windows.assigner import window_type_of
 
 
 class KnownWindow:
@@ -41,6 +43,7 @@ class KnownWindows:
     def __init__(self, assigner: WindowAssigner[Any, Any], lateness: int) -> None:
         self._assigner = assigner
         self._lateness = lateness
+        self._type = window_type_of(assigner)
         self._width, self._offset = assigner.grid() or (1, 0)
         self._windows: dict[Namespace, KnownWindow] = {}
         self._slices: dict[int, Slice] = {}
@@ -50,13 +53,23 @@ class KnownWindows:
         namespace = window.namespace()
         known = self._windows.get(namespace)
         if known is None:
+            if type(window) is not self._type:
+                raise self._unexpected(window)
             known = self._windows[namespace] = KnownWindow(window, namespace, self._lateness)
         return known
+
+    def _unexpected(self, window: Window) -> PlanError:
+        assigner, kind = type(self._assigner).__name__, type(window).__name__
+        return PlanError(
+            "WINDOW_TYPE",
+            f"{assigner} gave the window {window!r}, and its windows are known as {self._type.__name__}: such a window could "
+            f"not be found again. Write `class {assigner}(WindowAssigner[..., {kind}])`, or set window_type = {kind} in it.",
+        )
 
     def named(self, namespace: Namespace) -> KnownWindow:
         """The window of a namespace; not remembered if it was not met before."""
         known = self._windows.get(namespace)
-        return known or KnownWindow(self._assigner.window_type(*namespace), namespace, self._lateness)
+        return known or KnownWindow(self._type(*namespace), namespace, self._lateness)
 
     def enter(self, value: Any, time: int, timestamp: int, context: Any) -> Slice:
         """The slice of a time, of windows that stand on a grid."""

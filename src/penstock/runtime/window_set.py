@@ -15,6 +15,7 @@ from penstock.state import ValueStateDescriptor
 from penstock.time import MAX_WATERMARK
 from penstock.types import Types
 from penstock.windows import MergingWindowAssigner, TimeWindow, Window
+from penstock.windows.assigner import window_type_of
 
 Namespace = tuple[Any, ...]
 Entry = tuple[Namespace, Namespace]  # a window, and the one under which its contents are kept
@@ -40,6 +41,7 @@ class WindowSet:
 
     def __init__(self, assigner: MergingWindowAssigner[Any, Any], backend: StateBackend) -> None:
         self._assigner = assigner
+        self._type = window_type_of(assigner)
         self._by_cover = type(assigner).merge_windows is MergingWindowAssigner.merge_windows
         self._state = backend.handle(ValueStateDescriptor("__windows__", Types.of(_ENTRIES)))
 
@@ -72,7 +74,7 @@ class WindowSet:
 
     def covering(self, window: Namespace) -> Entry | None:
         """The entry of a time window that a window has become part of: windows only grow."""
-        if self._assigner.window_type is not TimeWindow:
+        if self._type is not TimeWindow:
             return None
         for entry in self._state.value() or ():
             if entry[0][0] <= window[0] and window[1] <= entry[0][1]:
@@ -98,7 +100,7 @@ class WindowSet:
     def _merges_by_assigner(self, entries: list[Entry], new: Namespace) -> list[Merge]:
         known = dict(entries)
         heard = _Heard()
-        self._assigner.merge_windows([self._assigner.window_type(*w) for w in {**known, new: new}], heard)
+        self._assigner.merge_windows([self._type(*w) for w in {**known, new: new}], heard)
         merges = []
         for windows, result in heard.merges:
             namespaces = sorted(w.namespace() for w in windows)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from penstock.errors import TimeError
 from penstock.time import NO_TIMESTAMP
+from penstock.windows.serializers import TypeSerializer, serializer_of
 from penstock.windows.trigger import Trigger
 from penstock.windows.window import TimeWindow, Window
 
@@ -21,7 +22,16 @@ class WindowAssigner(ABC, Generic[T, W]):
 
     __slots__ = ()
 
-    window_type: ClassVar[type[Window]] = TimeWindow  # what its windows are; called with a window's namespace
+    # The class of its windows, which is called with a window's namespace. Read from WindowAssigner[T, W] unless given.
+    window_type: ClassVar[type[Window]] = TimeWindow
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        if "window_type" not in cls.__dict__:
+            for base in getattr(cls, "__orig_bases__", ()):
+                of = get_args(base)[1:2] if issubclass(get_origin(base) or object, WindowAssigner) else ()
+                if of and isinstance(of[0], type) and issubclass(of[0], Window):
+                    cls.window_type = of[0]
 
     class WindowAssignerContext(ABC):
         """What an assigner may look at."""
@@ -39,6 +49,10 @@ class WindowAssigner(ABC, Generic[T, W]):
 
     @abstractmethod
     def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]: ...
+
+    def get_window_serializer(self) -> TypeSerializer[Any]:
+        """How its windows are written as bytes: as PyFlink's assigners do, which must have this method."""
+        return serializer_of(self.window_type)
 
     @abstractmethod
     def is_event_time(self) -> bool:
@@ -62,18 +76,18 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
 
     def merge_windows(self, windows: Iterable[W], callback: MergingWindowAssigner.MergeCallback[W]) -> None:
         """Tells which windows become which. Unless overridden, those that overlap or touch become their cover."""
-        group: list[Any] = []
-        cover: Any = None
-        for window in sorted(windows):  # type: ignore[type-var]
-            if cover is not None and cover.intersects(window):
-                cover = cover.cover(window)
-            else:
-                if len(group) > 1:
-                    callback.merge(group, cover)
-                cover, group = window, []
-            group.append(window)
-        if len(group) > 1:
-            callback.merge(group, cover)
+        TimeWindow.merge_windows(windows, callback)  # type: ignore[arg-type]
+
+
+def window_type_of(assigner: WindowAssigner[Any, Any]) -> type[Window]:
+    """The class of an assigner's windows.
+
+    >>> from penstock.windows import GlobalWindows
+    >>> window_type_of(GlobalWindows.create())
+    <class 'penstock.windows.window.GlobalWindow'>
+    """
+    serializer = assigner.get_window_serializer()
+    return getattr(serializer, "window_type", None) or assigner.window_type
 
 
 def event_time_of(timestamp: int) -> int:

@@ -12,14 +12,13 @@ from penstock.types import Types
 from penstock.windows.assigner import WindowAssigner
 from penstock.windows.count_trigger import CountTrigger
 from penstock.windows.purging_trigger import PurgingTrigger
-from penstock.windows.window import CountWindow, Window
+from penstock.windows.window import CountWindow
 
 
 @dataclass(frozen=True, slots=True)
 class _Counting(WindowAssigner[Any, CountWindow]):
     """Counts the elements of a key. A window never gets an element after the one that fills it, so it is emptied when it fires."""
 
-    window_type: ClassVar[type[Window]] = CountWindow
     state_name: ClassVar[str]
 
     window_size: int

@@ -20,6 +20,15 @@ class TimestampedValue:
     value: Any
     timestamp: int | None
 
+    def get_value(self) -> Any:
+        return self.value
+
+    def get_timestamp(self) -> int | None:
+        return self.timestamp
+
+    def has_timestamp(self) -> bool:
+        return self.timestamp is not None
+
 
 class Evictor(ABC):
     """Takes elements out of a window when it fires: it deletes them from the list that it is given."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from penstock.windows.assigner import WindowAssigner
 from penstock.windows.trigger import Trigger, TriggerResult
@@ -32,6 +32,31 @@ class NeverTrigger(Trigger[Any, Window]):
 
 
 @dataclass(frozen=True, slots=True)
+class EndOfStreamTrigger(Trigger[Any, Window]):
+    """Fires once, when all sources have ended.
+
+    >>> EndOfStreamTrigger().can_merge()
+    False
+    """
+
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        ctx.register_event_time_timer(window.max_timestamp())
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
+
+    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
+        pass
+
+    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
 class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
     """All elements of a key in one window.
 
@@ -39,17 +64,22 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
     [GlobalWindow()]
     """
 
-    window_type: ClassVar[type[Window]] = GlobalWindow
+    default_trigger: Trigger[Any, Any] = NeverTrigger()
 
     @staticmethod
     def create() -> GlobalWindows:
         return GlobalWindows()
 
+    @staticmethod
+    def create_with_end_of_stream_trigger() -> GlobalWindows:
+        """Windows that fire when all sources have ended (Flink's `createWithEndOfStreamTrigger`)."""
+        return GlobalWindows(EndOfStreamTrigger())
+
     def assign_windows(self, element: Any, timestamp: int, context: Any) -> Collection[GlobalWindow]:
         return [GlobalWindow()]
 
-    def get_default_trigger(self, env: Any = None) -> NeverTrigger:
-        return NeverTrigger()
+    def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]:
+        return self.default_trigger
 
     def is_event_time(self) -> bool:
         return False

@@ -104,12 +104,7 @@ class ContinuousEventTimeTrigger(Trigger[Any, Window]):
     interval: int
 
     def __post_init__(self) -> None:
-        if self.interval <= 0:
-            raise PlanError(
-                "TRIGGER_INTERVAL",
-                f"A continuous trigger has an interval of {self.interval} ms; it must be positive. "
-                "Give the time between two firings, such as Duration.of_seconds(10).",
-            )
+        _check_interval(self.interval)
 
     @staticmethod
     def of(interval: Duration | timedelta | int) -> ContinuousEventTimeTrigger:
@@ -157,3 +152,74 @@ class ContinuousEventTimeTrigger(Trigger[Any, Window]):
         following = min(time + self.interval, window.max_timestamp())
         ctx.get_partitioned_state(_FIRE_TIME).add(following)
         ctx.register_event_time_timer(following)
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuousProcessingTimeTrigger(Trigger[Any, Window]):
+    """Fires at every multiple of an interval that the batch clock passes, and at the end of a processing-time window.
+
+    >>> ContinuousProcessingTimeTrigger.of(Duration.of_seconds(2)).interval
+    2000
+    """
+
+    interval: int
+
+    def __post_init__(self) -> None:
+        _check_interval(self.interval)
+
+    @staticmethod
+    def of(interval: Duration | timedelta | int) -> ContinuousProcessingTimeTrigger:
+        return ContinuousProcessingTimeTrigger(millis_of(interval))
+
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        if ctx.get_partitioned_state(_FIRE_TIME).get() is None:
+            now = ctx.get_current_processing_time()
+            self._set_next(now - now % self.interval, now, window, ctx)
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        state = ctx.get_partitioned_state(_FIRE_TIME)
+        if state.get() != time:
+            return TriggerResult.CONTINUE
+        state.clear()
+        self._set_next(time, time, window, ctx)
+        return TriggerResult.FIRE
+
+    def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
+        ctx.merge_partitioned_state(_FIRE_TIME)
+        following = ctx.get_partitioned_state(_FIRE_TIME).get()
+        if following is not None:
+            ctx.register_processing_time_timer(following)
+
+    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
+        state = ctx.get_partitioned_state(_FIRE_TIME)
+        following = state.get()
+        if following is not None:
+            ctx.delete_processing_time_timer(following)
+            state.clear()
+
+    def _set_next(self, time: int, now: int, window: Window, ctx: Trigger.TriggerContext) -> None:
+        """The next multiple, but no later than the window's end while that is ahead.
+
+        The clock may have passed the end of an event-time window that is still open; Flink would fire such a window for ever.
+        """
+        end, following = window.max_timestamp(), time + self.interval
+        if now < end:
+            following = min(following, end)
+        ctx.get_partitioned_state(_FIRE_TIME).add(following)
+        ctx.register_processing_time_timer(following)
+
+
+def _check_interval(interval: int) -> None:
+    if interval <= 0:
+        raise PlanError(
+            "TRIGGER_INTERVAL",
+            f"A continuous trigger has an interval of {interval} ms; it must be positive. "
+            "Give the time between two firings, such as Duration.of_seconds(10).",
+        )

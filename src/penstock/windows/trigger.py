@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
+from penstock.metrics import MetricGroup
 from penstock.state import StateDescriptor
 from penstock.windows.window import Window
 
@@ -48,6 +49,10 @@ class Trigger(ABC, Generic[T, W]):
 
         @abstractmethod
         def get_current_watermark(self) -> int: ...
+
+        @abstractmethod
+        def get_metric_group(self) -> MetricGroup:
+            """Where a trigger registers its metrics."""
 
         @abstractmethod
         def register_processing_time_timer(self, time: int) -> None: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,22 @@ class TimeWindow(Window):
         TimeWindow(start=0, end=15)
         """
         return TimeWindow(min(self.start, other.start), max(self.end, other.end))
+
+    @staticmethod
+    def merge_windows(windows: Iterable[TimeWindow], callback: Any) -> None:
+        """Tells a `MergingWindowAssigner.MergeCallback` which of some windows overlap or touch, and their cover."""
+        group: list[TimeWindow] = []
+        cover: TimeWindow | None = None
+        for window in sorted(windows):
+            if cover is not None and cover.intersects(window):
+                cover = cover.cover(window)
+            else:
+                if len(group) > 1:
+                    callback.merge(group, cover)
+                cover, group = window, []
+            group.append(window)
+        if len(group) > 1:
+            callback.merge(group, cover)
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:

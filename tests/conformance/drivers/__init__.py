@@ -20,8 +20,6 @@ class Driver(Protocol):
 
 # What kinds without a module wait for.
 NEEDS = {
-    "datastream_operator": "windows with triggers and evictors",
-    "datastream": "windows",
     "sql": "SQL",
 }
 
