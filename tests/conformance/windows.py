@@ -84,7 +84,7 @@ def assigner_of(told: Told) -> WindowAssigner[Any, Any]:
 
 
 def _session(told: Told, by_event: bool) -> WindowAssigner[Any, Any]:
-    gap = told.get("gap", told.get("dynamic_gap", told.get("gaps")))
+    gap = _field(told, "gap", "dynamic_gap", "gaps")
     if told.get("point"):
         return PointSessions(gap)
     if isinstance(gap, int):
@@ -98,19 +98,27 @@ class _GapOf:
     def __init__(self, told: Any) -> None:
         if not isinstance(told, (dict, str)):
             raise NotRunnableError(f"the gap {told!r} is not understood")
-        field = re.search(r"field (\d)|f(\d)", told) if isinstance(told, str) else None
+        field = re.search(r"\bf(?:ield )?(\d)", told) if isinstance(told, str) else None
         if isinstance(told, str) and field is None and "value" not in told:
             raise NotRunnableError(f"the gap {told!r} is not understood")
-        self._field = int(field[1] or field[2]) if field else 1
+        self._field = int(field[1]) if field else 1
         self._told = told
 
     def __call__(self, element: Any) -> int:
         if isinstance(self._told, str):
             return int(element[self._field])
-        found = self._told.get(str(element[0]), self._told.get("default", 0))
+        found: Any = self._told.get(str(element[0]), self._told.get("default", 0))
         if isinstance(found, dict):
             found = found.get(str(element[1]), found.get("default", 0))
         return int(found)
+
+
+def _field(told: Told, *names: str) -> Any:
+    """The field of a setting, under one of its names."""
+    for name in names:
+        if name in told:
+            return told[name]
+    raise NotRunnableError(f"{told} has none of the fields {names}")
 
 
 def trigger_of(told: Told | None) -> Trigger[Any, Any] | None:
@@ -142,7 +150,7 @@ def _trigger(told: Told) -> Trigger[Any, Any]:
         case "purging":
             return PurgingTrigger.of(_nested(told))
         case "processing_time_timeout" | "processing_timeout" | "timeout":
-            wait = told.get("timeout", told.get("interval", told.get("ms")))
+            wait = _field(told, "timeout", "interval", "ms")
             reset = bool(told.get("reset_timer_on_new_record", told.get("reset", False)))
             clear = bool(told.get("should_clear_on_timeout", told.get("clear", True)))
             return ProcessingTimeoutTrigger.of(_nested(told), wait, reset, clear)
@@ -163,9 +171,9 @@ def evictor_of(told: Told | None) -> Evictor | None:
     after = bool(told.get("after", False))
     match told["type"]:
         case "count":
-            return CountEvictor.of(told.get("n", told.get("count", told.get("max_count"))), after)
+            return CountEvictor.of(_field(told, "n", "count", "max_count"), after)
         case "time":
-            return TimeEvictor.of(told.get("ms", told.get("size", told.get("window_size"))), after)
+            return TimeEvictor.of(_field(told, "ms", "size", "window_size"), after)
         case "delta":
             return DeltaEvictor.of(told["threshold"], _delta(told.get("delta", "last.value - element.value")), after)
     raise NotRunnableError(f"an evictor of type {told['type']!r} is not known")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import penstock as ps
@@ -29,6 +30,10 @@ def added(a: Word, b: Word) -> Word:
     return a[0], a[1] + b[1]
 
 
+def numbered(n: int, value: Any) -> tuple[int, Any]:
+    return n, value
+
+
 class Told(ps.ProcessWindowFunction[Word, str, str, TimeWindow]):
     """Tells the window, and how many windows of its key have fired before."""
 
@@ -51,7 +56,7 @@ def everything(env: ps.StreamExecutionEnvironment) -> DataStream[Any]:
     whole = words.window_all(TumblingEventTimeWindows.of(20)).reduce(added)
     counted = words.key_by(key_of).count_window(2).reduce(added)
     streams: list[DataStream[Any]] = [sessions, sessions.get_side_output(LATE), early, whole, counted]
-    first, *others = [s.map(lambda value, n=n: (n, value)) for n, s in enumerate(streams)]
+    first, *others = [s.map(partial(numbered, n)) for n, s in enumerate(streams)]
     return first.union(*others)
 
 

@@ -13,7 +13,7 @@ from tests.conformance.compare import check
 from tests.conformance.feed import batches_of
 from tests.conformance.job import Batch, Job
 from tests.conformance.registry import key_of
-from tests.conformance.window_results import Made, MadeOfAll, Sum, first_key, parts_in, sum_of
+from tests.conformance.window_results import Made, MadeOfAll, Part, Sum, first_key, parts_in, sum_of
 from tests.conformance.windows import assigner_in, lengths_in, trigger_in
 
 __all__ = ["check", "job"]
@@ -27,7 +27,7 @@ def job(case: Case) -> Job:
     whole = "window_all" in words or "not keyed" in words
     key = key_of(case) if "key" in params else _first
     reduces = function.startswith("reduce")
-    parts = [first_key, Sum(1)] if reduces and "(" not in function else parts_in(function)
+    parts: list[Part] = [first_key, Sum(1)] if reduces and "(" not in function else parts_in(function)
     lateness = _lateness(params.get("lateness", params.get("allowed_lateness", 0)))
 
     def build(env: StreamExecutionEnvironment, streams: list[DataStream[Any]]) -> DataStream[Any]:
