@@ -68,6 +68,7 @@ class Windows(Generic[T, W]):
         self._late_tag: OutputTag[Any] | None = None
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment of the stream."""
         return self._stream.get_execution_environment()
 
     def get_input_type(self) -> TypeInformation:

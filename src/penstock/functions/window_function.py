@@ -23,10 +23,12 @@ class WindowContext(ABC, Generic[WINDOW]):
         """The window that fires, or is dropped."""
 
     @abstractmethod
-    def current_processing_time(self) -> int: ...
+    def current_processing_time(self) -> int:
+        """The batch clock, in milliseconds."""
 
     @abstractmethod
-    def current_watermark(self) -> int: ...
+    def current_watermark(self) -> int:
+        """How far event time has come."""
 
     @abstractmethod
     def window_state(self) -> KeyedStateStore:
@@ -41,14 +43,16 @@ class WindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
     """Makes results of a key's window and its elements."""
 
     @abstractmethod
-    def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Yields[OUT]: ...
+    def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Yields[OUT]:
+        """Called when a window fires; gives its results, and tagged ones for side outputs."""
 
 
 class AllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
     """Makes results of a window over the whole stream and its elements."""
 
     @abstractmethod
-    def apply(self, window: W, inputs: Iterable[IN]) -> Yields[OUT]: ...
+    def apply(self, window: W, inputs: Iterable[IN]) -> Yields[OUT]:
+        """Called when a window fires; gives its results, and tagged ones for side outputs."""
 
 
 class ProcessWindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
@@ -57,7 +61,8 @@ class ProcessWindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
     Context: TypeAlias = WindowContext
 
     @abstractmethod
-    def process(self, key: KEY, context: Context[W], elements: Iterable[IN]) -> Yields[OUT]: ...
+    def process(self, key: KEY, context: Context[W], elements: Iterable[IN]) -> Yields[OUT]:
+        """Called when a window fires; gives its results, and tagged ones for side outputs."""
 
     def clear(self, context: Context[W]) -> None:
         """Called when a window is dropped: the place to clear its state."""
@@ -69,7 +74,8 @@ class ProcessAllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
     Context: TypeAlias = WindowContext
 
     @abstractmethod
-    def process(self, context: Context[W], elements: Iterable[IN]) -> Yields[OUT]: ...
+    def process(self, context: Context[W], elements: Iterable[IN]) -> Yields[OUT]:
+        """Called when a window fires; gives its results, and tagged ones for side outputs."""
 
     def clear(self, context: Context[W]) -> None:
         """Called when a window is dropped: the place to clear its state."""
