@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.errors import PlanError, UserFunctionError
+from penstock.plan.explained import explained
 from penstock.runtime.event_loop import EventLoop
 from penstock.testing import Collected, Harness, PushSource
 
@@ -275,3 +276,18 @@ def test_mistakes(options: dict[str, Any], code: str) -> None:
     with pytest.raises(PlanError) as caught:
         call(env.from_source(PushSource()), **given)
     assert caught.value.code == code
+
+
+def test_the_job_is_explained() -> None:
+    env = ps.StreamExecutionEnvironment()
+    asked = ps.AsyncDataStream.ordered_wait(env.from_source(PushSource()), Echo(), ps.Time.seconds(5), 50)
+    ps.cached_enrichment(asked, first, picky, ps.Time.minutes(1), 1000).print()
+    wait, kept = [step.details() for step in explained(env.graph("job")).steps[1:3]]
+    assert wait == ["at most 50 calls at once, each within 5000 ms"]
+    assert kept[0] == "answers kept for 60000 ms, at most 100 calls at once, each within 1000 ms"
+    assert kept[-1] == "state answer"
+
+
+class Echo(ps.AsyncFunction[Any, Any]):
+    async def async_invoke(self, value: Any) -> list[Any]:
+        return [value]

@@ -113,12 +113,14 @@ def _wait(
 ) -> DataStream[R]:
     check_function(method, function, AsyncFunction)
     check_coroutine_function(method, function.async_invoke)
+    settings = checked_settings(method, timeout, capacity, retry or NO_RETRY_STRATEGY)
     node = stream._add(
         TransformNode,
         "async wait operator",
         kind="async",
         function=function,
-        settings=checked_settings(method, timeout, capacity, retry or NO_RETRY_STRATEGY),
+        settings=settings,
+        description=str(settings),
         output_type=output_type,
         on_error=on_error,
     )

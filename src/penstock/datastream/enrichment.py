@@ -99,7 +99,8 @@ def cached_enrichment(
     settings = checked_settings(method, timeout, capacity, strategy)
     spec = CachedLookupSpec(async_lookup, settings, _checked_ttl(method, ttl), output or _pair, cache_none)
     keyed = data_stream.key_by(key_selector)
-    node = keyed._add(OperatorNode, method, spec=spec, output_type=output_type, on_error=on_error)
+    told = f"answers kept for {spec.ttl} ms, {settings}"
+    node = keyed._add(OperatorNode, method, spec=spec, output_type=output_type, on_error=on_error, description=told)
     return DataStream(data_stream._env, node)
 
 

@@ -15,3 +15,6 @@ class AsyncSettings:
     timeout: int  # milliseconds, of all attempts together
     capacity: int  # calls under way at once
     retry: AsyncRetryStrategy[Any]
+
+    def __str__(self) -> str:
+        return f"at most {self.capacity} calls at once, each within {self.timeout} ms"

@@ -11,6 +11,7 @@ from penstock.plan.graph import JobGraph
 from penstock.plan.levels import Levels, cut
 from penstock.plan.nodes import (
     BroadcastSpec,
+    CachedLookupSpec,
     Node,
     OperatorNode,
     PartitionNode,
@@ -187,6 +188,8 @@ def _state(node: Node, spec: Any) -> tuple[str, ...]:
         return ()
     found = [descriptor.name for descriptor in spec.states] if isinstance(spec, BroadcastSpec) else []
     functions = [getattr(spec, "function", None)]
+    if isinstance(spec, CachedLookupSpec):
+        found.append("answer")
     if isinstance(spec, WindowSpec):
         found.append("window contents")
         functions = [getattr(spec.window, part, None) for part in ("function", "reduce", "aggregate", "trigger")]
