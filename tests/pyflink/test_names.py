@@ -55,7 +55,7 @@ def test_every_module_has_pyflinks_names(module: str) -> None:
 
 
 def test_no_module_is_made_up() -> None:
-    packages = {"", "datastream.formats", "datastream.utils", "util"}
+    packages = {"", "datastream.formats", "datastream.utils", "table", "util"}
     assert set(MODULES) == set(THERE) | packages
     assert not set(MODULES) & set(MISSING_MODULES)
 

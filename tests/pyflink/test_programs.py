@@ -6,6 +6,7 @@ of the subtask before `>`.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,27 @@ def expected(name: str) -> list[str]:
     return sorted((HERE / "expected" / f"{name}.txt").read_text(encoding="utf-8").splitlines())
 
 
-@pytest.mark.parametrize("program", ["people", "json_data", "balance", "balance_later"])
+@pytest.mark.parametrize("program", ["people", "json_data", "balance", "balance_later", "count_windows"])
 def test_prints_what_flink_prints(program: str) -> None:
     assert run(f"{program}.py") == expected(program)
+
+
+@pytest.mark.parametrize("kind", ["tumbling", "sliding", "session", "dynamic"])
+def test_windows_print_what_flink_prints(kind: str) -> None:
+    assert run("time_windows.py", kind) == expected(f"time_windows-{kind}")
+
+
+def test_generated_words_are_counted_one_by_one() -> None:
+    counts: dict[str, list[int]] = {}
+    for line in run("generated_words.py"):
+        word, count = line.strip("()").split(",")
+        counts.setdefault(word, []).append(int(count))
+    assert set(counts) <= {"flink", "window", "timer", "state", "sql"}
+    assert all(sorted(found) == list(range(1, len(found) + 1)) for found in counts.values())
+    assert sum(map(len, counts.values())) == 100
+
+
+def test_calls_that_fail_are_made_again() -> None:
+    found = [json.loads(line) for line in run("judged.py")]
+    expected = [{"user_id": n, "comments": f"comment {n}", "result": "positive"} for n in range(30)]
+    assert sorted(found, key=lambda answer: int(answer["user_id"])) == expected

@@ -1,6 +1,7 @@
 """Sources and sinks."""
 
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
+from penstock.connectors.datagen import DataGenSource, RandomField, SequenceField
 from penstock.connectors.encoder import Encoder
 from penstock.connectors.file_sink import FileSink
 from penstock.connectors.files import FileSource, JsonLines, json_lines
@@ -25,6 +26,7 @@ __all__ = [
     "Chunk",
     "CollectSink",
     "CollectionSource",
+    "DataGenSource",
     "DataGeneratorSource",
     "DefaultRollingPolicy",
     "DiscardingSink",
@@ -40,8 +42,10 @@ __all__ = [
     "OnCheckpointRollingPolicy",
     "OutputFileConfig",
     "PrintSink",
+    "RandomField",
     "RollingPolicy",
     "ScriptedSource",
+    "SequenceField",
     "Sink",
     "SinkWriter",
     "Source",

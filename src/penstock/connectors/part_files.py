@@ -64,13 +64,16 @@ class OutputFileConfig:
     part_suffix: str = ""
 
     def get_part_prefix(self) -> str:
+        """What names begin with."""
         return self.part_prefix
 
     def get_part_suffix(self) -> str:
+        """What names end with."""
         return self.part_suffix
 
     @staticmethod
     def builder() -> OutputFileConfig.OutputFileConfigBuilder:
+        """Begins with `part` and no end."""
         return OutputFileConfig.OutputFileConfigBuilder()
 
     class OutputFileConfigBuilder:

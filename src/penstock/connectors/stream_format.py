@@ -70,12 +70,15 @@ class FileSourceBuilder:
         return self
 
     def set_file_enumerator(self, file_enumerator: Any) -> FileSourceBuilder:
+        """Not supported: a Java class of Flink's."""
         raise _java("set_file_enumerator")
 
     def set_split_assigner(self, split_assigner: Any) -> FileSourceBuilder:
+        """Not supported: a Java class of Flink's."""
         raise _java("set_split_assigner")
 
     def build(self) -> FileSource:
+        """The source."""
         from penstock.connectors.files import FileSource
 
         every = 0.0 if self._interval is None else self._interval.to_milliseconds() / 1000

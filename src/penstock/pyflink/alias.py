@@ -13,7 +13,7 @@ from typing import Any
 
 import penstock
 from penstock.errors import UnsupportedOperation
-from penstock.pyflink.names import MISSING_MODULES, MISSING_NAMES, MODULES, found, names_of
+from penstock.pyflink.names import MISSING_MODULES, MISSING_NAMES, MODULES, PARTIAL_MODULES, found, names_of
 
 ROOT = "pyflink"
 _PAGE = "docs/reference/parity.md lists what Penstock has"
@@ -32,6 +32,8 @@ class PyFlinkModule(ModuleType):
             return penstock.__version__
         if name == "__all__":
             return _present(module)
+        if module in PARTIAL_MODULES and name not in names_of(module) and not name.startswith("_"):
+            raise NotInPenstock("NOT_IN_PENSTOCK", f"{self.__name__}.{name} {PARTIAL_MODULES[module]}. {_PAGE}.")
         if name not in names_of(module):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'", name=name, obj=self)
         try:
@@ -73,6 +75,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if module in MODULES:
             return importlib.machinery.ModuleSpec(fullname, self, is_package=_is_package(module))
         parts = module.split(".")
+        if parts[0] in PARTIAL_MODULES:
+            raise NotInPenstock("NOT_IN_PENSTOCK", f"{fullname} {PARTIAL_MODULES[parts[0]]}. {_PAGE}.")
         for missing in (".".join(parts[:n]) for n in range(1, len(parts) + 1)):
             if missing in MISSING_MODULES:
                 raise NotInPenstock("NOT_IN_PENSTOCK", f"{ROOT}.{missing} {MISSING_MODULES[missing]}. {_PAGE}.")
@@ -86,7 +90,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _is_package(module: str) -> bool:
-    return not module or any(m.startswith(f"{module}.") for m in (*MODULES, *MISSING_MODULES))
+    return (
+        not module or any(m.startswith(f"{module}.") for m in (*MODULES, *MISSING_MODULES)) or module in PARTIAL_MODULES
+    )
 
 
 _FINDER = _Finder()

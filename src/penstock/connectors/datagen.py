@@ -1,0 +1,160 @@
+"""Generated rows: fields of random values or of sequences, as many a second as wanted."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.connectors.collection import DataGeneratorSource
+from penstock.connectors.source import Chunk, Offset
+from penstock.errors import ConfigError
+from penstock.row import make_row
+from penstock.types import TypeInformation, Types
+from penstock.types.basic import RANGES, BasicType
+
+_ROWS_A_SECOND = 10_000
+_LETTERS = 100
+_AT_ONCE = 50_000
+_BLOCK = 256  # rows that share a generator of random numbers: to seed one takes longer than to make a row
+_LARGEST = {BasicType.FLOAT: 3.4028234663852886e38, BasicType.DOUBLE: 1.7976931348623157e308}
+_SMALLEST = {BasicType.FLOAT: 1.401298464324817e-45, BasicType.DOUBLE: 5e-324}
+
+
+@dataclass(frozen=True)
+class RandomField:
+    """Random values of a basic type: numbers from `low` to `high`, text of `length` hexadecimal digits, truth values.
+
+    >>> RandomField(BasicType.INT, 1, 1).value(random.Random(0), 7)
+    1
+    """
+
+    kind: BasicType
+    low: float | None = None
+    high: float | None = None
+    length: int = _LETTERS
+    null_rate: float = 0.0
+
+    def value(self, chance: random.Random, number: int) -> Any:
+        if self.null_rate and chance.random() < self.null_rate:
+            return None
+        if self.kind is BasicType.STRING:
+            return f"{chance.getrandbits(4 * self.length):0{self.length}x}" if self.length else ""
+        if self.kind is BasicType.BOOLEAN:
+            return chance.random() < 0.5
+        if self.kind in RANGES:
+            low, high = RANGES[self.kind]
+            return chance.randint(
+                low if self.low is None else int(self.low), high if self.high is None else int(self.high)
+            )
+        low_real = _SMALLEST[self.kind] if self.low is None else self.low
+        high_real = _LARGEST[self.kind] if self.high is None else self.high
+        return low_real + (high_real - low_real) * chance.random()
+
+
+@dataclass(frozen=True)
+class SequenceField:
+    """All numbers from `start` to `end`, both included; with the last one the source ends.
+
+    >>> SequenceField(5, 9).value(random.Random(), 2)
+    7
+    """
+
+    start: int
+    end: int
+    kind: BasicType = BasicType.LONG
+
+    def value(self, chance: random.Random, number: int) -> int:
+        return self.start + number
+
+    @property
+    def count(self) -> int:
+        return self.end - self.start + 1
+
+
+Field = RandomField | SequenceField
+
+
+class DataGenSource(DataGeneratorSource):
+    """Rows with these fields. A row depends on its number and on a seed that is kept with the checkpoint, so a batch that
+    runs again reads the same rows.
+
+    >>> source = DataGenSource({"n": SequenceField(1, 3), "word": RandomField(BasicType.STRING, length=4)}, seed=1)
+    >>> [row.n for row in next(source.read((0, 3, 1))).values]
+    [1, 2, 3]
+    """
+
+    def __init__(
+        self,
+        fields: Mapping[str, Field],
+        rows_per_second: int = _ROWS_A_SECOND,
+        number_of_rows: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        counts = [f.count for f in fields.values() if isinstance(f, SequenceField)]
+        counts += [] if number_of_rows is None else [number_of_rows]
+        super().__init__(len, min(counts) if counts else None, rows_per_second)
+        self._fields = dict(fields)
+        self._seed = random.getrandbits(63) if seed is None else seed
+        for name, field in fields.items():
+            _check(name, field)
+
+    def row_type(self) -> TypeInformation:
+        """The type of the rows."""
+        return Types.ROW_NAMED(list(self._fields), [_type(f.kind) for f in self._fields.values()])
+
+    def attach(self, folder: str) -> None:
+        kept = os.path.join(folder, "seed.json")
+        if not os.path.exists(kept):
+            with open(kept, "w", encoding="utf-8") as file:
+                json.dump(self._seed, file)
+                file.flush()
+                os.fsync(file.fileno())
+        with open(kept, encoding="utf-8") as file:
+            self._seed = json.load(file)
+
+    def plan(self, start: Offset, end: Offset, parallelism: int) -> list[Any]:
+        return [(low, high, self._seed) for low, high in super().plan(start, end, parallelism)]
+
+    def read(self, task: Any) -> Iterator[Chunk]:
+        low, high, seed = task
+        names, fields = list(self._fields), list(self._fields.values())
+        made: list[Any] = []
+        for block in range(low // _BLOCK, -(-high // _BLOCK)):
+            chance = random.Random(seed << 64 | block)
+            for number in range(block * _BLOCK, min(high, (block + 1) * _BLOCK)):
+                row = make_row(names, [f.value(chance, number) for f in fields])
+                if number >= low:
+                    made.append(row)
+            if len(made) >= _AT_ONCE:
+                yield Chunk("0", low, made)
+                low, made = low + len(made), []
+        if made:
+            yield Chunk("0", low, made)
+
+
+def _type(kind: BasicType) -> TypeInformation:
+    made: TypeInformation = getattr(Types, kind.name)()
+    return made
+
+
+def _check(name: str, field: Field) -> None:
+    if isinstance(field, SequenceField):
+        low, high = float(field.start), float(field.end)
+    else:
+        ends = RANGES.get(field.kind, (_SMALLEST.get(field.kind, 0.0), _LARGEST.get(field.kind, 0.0)))
+        low = ends[0] if field.low is None else field.low
+        high = ends[1] if field.high is None else field.high
+        if not 0 <= field.null_rate <= 1 or field.length < 0:
+            raise ConfigError(
+                "GENERATED_FIELD",
+                f"Field '{name}' has null rate {field.null_rate} and length {field.length}; the rate goes from 0 to 1, and the "
+                "length is not negative.",
+            )
+    if low > high:
+        raise ConfigError(
+            "GENERATED_FIELD", f"Field '{name}' goes from {low} to {high}; the first must not be more than the second."
+        )
