@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import penstock as ps
+from penstock import windows
 from penstock.connectors import CollectionSource, CollectSink
 from tests.parity import samples
 from tests.parity.finding import find
@@ -147,6 +148,20 @@ BY_PARAMETER: dict[str, Callable[[], Any]] = {
     "sink_func": lambda: samples.same,
     "executable": lambda: False,
     "window_assigner": lambda: samples.tumbling(),
+    "window_size": lambda: 4,
+    "window_slide": lambda: 2,
+    "slide": lambda: 1,
+    "offset": lambda: 0,
+    "extractor": lambda: samples.Gap(),
+    "windows": lambda: [windows.TimeWindow(0, 10), windows.TimeWindow(5, 15)],
+    "callback": lambda: samples.Merged(),
+    "trigger": lambda: windows.CountTrigger.of(2),
+    "nested_trigger": lambda: windows.CountTrigger.of(2),
+    "time_ms": lambda: 1000,
+    "time": lambda: 10,
+    "reduce_function": lambda: samples.sum_of,
+    "aggregate_function": lambda: samples.Count(),
+    "env": lambda: None,
     "job_name": lambda: "a job",
     "limit": lambda: 1,
     "mode": lambda: find("CheckpointingMode").EXACTLY_ONCE,
@@ -173,6 +188,13 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "KeyedStateStore.get_aggregating_state": lambda: [
         ps.AggregatingStateDescriptor("a", samples.Count(), ps.Types.INT())
     ],
+    "WindowedStream.apply": lambda: [samples.InWindow()],
+    "WindowedStream.process": lambda: [samples.ProcessWindow()],
+    "AllWindowedStream.apply": lambda: [samples.InAllWindow()],
+    "AllWindowedStream.process": lambda: [samples.ProcessAllWindow()],
+    "TimeWindow.intersects": lambda: [windows.TimeWindow(5, 15)],
+    "TimeWindow.cover": lambda: [windows.TimeWindow(5, 15)],
+    "Trigger.TriggerContext.get_partitioned_state": lambda: [samples.REDUCED],
     "Configuration.get_string": lambda: ["execution.resume", "none"],
     "Configuration.set_string": lambda: ["execution.resume", "folder"],
     "Configuration.get_integer": lambda: ["execution.checkpointing.interval", 5],

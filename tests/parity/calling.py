@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +22,12 @@ class Verdict:
     reason: str = ""
 
 
-def call(name: Name, target: Any) -> Verdict:
-    """Whether a member of an object does its work."""
+def call(name: Name, target: Any, given: Sequence[Any] | None = None) -> Verdict:
+    """Whether a member of an object does its work, with what is given or with what its parameters are called."""
     try:
         member = getattr(target, name.member)
         if name.parameters is not None and callable(member):
-            member(*arguments(name, target))
+            member(*(arguments(name, target) if given is None else given))
     except UnsupportedOperation as refusal:
         return Verdict(REFUSED, str(refusal))
     except AttributeError as error:

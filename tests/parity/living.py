@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import penstock as ps
-from tests.parity import samples
+from penstock import windows
+from tests.parity import samples, windowing
 from tests.parity.finding import find
 
 
@@ -59,7 +60,20 @@ def _slots() -> Any:
     return find("SlotSharingGroup").builder("slots")
 
 
+def _one_of(made: Callable[[], dict[str, Any]], owner: str) -> Callable[[], Any]:
+    return lambda: made()[owner]
+
+
 LIVING: dict[str, Callable[[], Any]] = {
+    "WindowedStream": lambda: _keyed().window(samples.tumbling()),
+    "AllWindowedStream": lambda: _stream().window_all(samples.tumbling()),
+    "Window": lambda: windows.TimeWindow(0, 10),
+    "TimeWindow": lambda: windows.TimeWindow(0, 10),
+    "CountWindow": lambda: windows.CountWindow(1),
+    "GlobalWindow": lambda: windows.GlobalWindow(),
+    "TriggerResult": lambda: windows.TriggerResult.FIRE,
+    **{owner: _one_of(windowing.triggers, owner) for owner in windowing.triggers()},
+    **{owner: _one_of(windowing.assigners, owner) for owner in windowing.assigners()},
     "DataStream": _stream,
     "KeyedStream": _keyed,
     "DataStreamSink": lambda: _stream().print(),

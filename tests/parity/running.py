@@ -12,7 +12,7 @@ from typing import Any
 
 import penstock as ps
 from penstock.testing import Harness, PushSource
-from tests.parity import samples
+from tests.parity import samples, windowing
 from tests.parity.calling import BUILT, Verdict, call_all
 
 FOUND: dict[str, Verdict] = {}
@@ -33,7 +33,7 @@ def verdicts() -> dict[str, Verdict]:
     _run_steps()
     _run_processes()
     _run_broadcasts()
-    return dict(FOUND)
+    return {**FOUND, **windowing.verdicts()}
 
 
 # -- functions without contexts

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import penstock as ps
+from penstock import windows
 
 RULES = ps.MapStateDescriptor("rules", ps.Types.STRING(), ps.Types.INT())
+REDUCED = ps.ReducingStateDescriptor("reduced", min, ps.Types.LONG())
 FILE = str(Path(__file__))
 
 
@@ -39,6 +41,36 @@ def tumbling() -> Any:
     from penstock.windows import TumblingEventTimeWindows
 
     return TumblingEventTimeWindows.of(1000)
+
+
+class Gap(windows.SessionWindowTimeGapExtractor):
+    def extract(self, element: Any) -> int:
+        return 100
+
+
+class Merged(windows.MergingWindowAssigner.MergeCallback[Any]):
+    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+        """Nothing more is to do."""
+
+
+class InWindow(ps.WindowFunction):
+    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
+        return inputs
+
+
+class InAllWindow(ps.AllWindowFunction):
+    def apply(self, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
+        return inputs
+
+
+class ProcessWindow(ps.ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
+        return elements
+
+
+class ProcessAllWindow(ps.ProcessAllWindowFunction):
+    def process(self, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
+        return elements
 
 
 class First(ps.KeySelector):

@@ -96,7 +96,7 @@ class DataGenSource(DataGeneratorSource):
     ) -> None:
         counts = [f.count for f in fields.values() if isinstance(f, SequenceField)]
         counts += [] if number_of_rows is None else [number_of_rows]
-        super().__init__(len, min(counts) if counts else None, rows_per_second)
+        super().__init__(int, min(counts) if counts else None, rows_per_second)
         self._fields = dict(fields)
         self._seed = random.getrandbits(63) if seed is None else seed
         for name, field in fields.items():

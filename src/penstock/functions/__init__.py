@@ -61,6 +61,8 @@ from penstock.functions.process_function import (
 from penstock.functions.runtime_context import KeyedStateStore, RuntimeContext
 from penstock.functions.window_function import (
     AllWindowFunction,
+    PassThroughAllWindowFunction,
+    PassThroughWindowFunction,
     ProcessAllWindowFunction,
     ProcessWindowFunction,
     WindowContext,
@@ -106,6 +108,8 @@ __all__ = [
     "OnTimerContext",
     "OutputTag",
     "Partitioner",
+    "PassThroughAllWindowFunction",
+    "PassThroughWindowFunction",
     "ProcessAllWindowFunction",
     "ProcessContext",
     "ProcessFunction",

@@ -79,3 +79,21 @@ class ProcessAllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
 
     def clear(self, context: Context[W]) -> None:
         """Called when a window is dropped: the place to clear its state."""
+
+
+class PassThroughWindowFunction(WindowFunction[Any, Any, Any, Any]):
+    """Gives a window's elements as they are; of use behind `reduce`.
+
+    >>> list(PassThroughWindowFunction().apply("key", None, [1, 2]))
+    [1, 2]
+    """
+
+    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
+        return inputs
+
+
+class PassThroughAllWindowFunction(AllWindowFunction[Any, Any, Any]):
+    """The same for windows over the whole stream."""
+
+    def apply(self, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
+        return inputs

@@ -226,8 +226,8 @@ def generated(table: str, descriptor: TableDescriptor) -> DataGenSource:
 def _field(table: str, name: str, data_type: DataType, left: dict[str, str]) -> Field:
     given = {key: left.pop(f"fields.{name}.{key}", None) for key in _OF_FIELDS}
     if given["kind"] == "sequence":
-        ends = [_number(table, f"fields.{name}.{key}", given[key] or "") for key in ("start", "end")]
-        return SequenceField(*ends, data_type.kind)
+        start, end = (_number(table, f"fields.{name}.{key}", given[key] or "") for key in ("start", "end"))
+        return SequenceField(start, end, data_type.kind)
     number = float if data_type.kind in (BasicType.FLOAT, BasicType.DOUBLE) else int
     low, high = (
         None if given[key] is None else _number(table, f"fields.{name}.{key}", given[key] or "", number)
