@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async clean
+.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async pyflink-examples clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,8 +35,11 @@ demo: setup java ## run the demo job on a local Spark
 test: setup java ## run all tests except the long ones
 	$(BIN)/pytest -m "not long" $(ARGS)
 
-test-long: setup java test-next ## run the long tests, on the locked Spark and on the next one
+test-long: setup java test-next pyflink-examples ## run the long tests, on the locked Spark and on the next one
 	$(BIN)/pytest -m long $(ARGS)
+
+pyflink-examples: setup ## fetch PyFlink's own examples, which a long test runs
+	$(BIN)/python scripts/fetch_pyflink_examples.py
 
 test-next: $(NEXT_STAMP) java ## run the long tests and those of Spark on the next Spark
 	$(NEXT)/bin/pytest -m "long or spark" $(ARGS)

@@ -1,0 +1,34 @@
+"""Takes PyFlink's examples of streams out of its package on PyPI, for tests that run them as they are. None of it goes into git.
+
+python scripts/fetch_pyflink_examples.py     writes build/pyflink-examples; does nothing when they are there
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+PACKAGE = "apache-flink==2.3.0"
+FOLDER = "pyflink/examples/datastream/"
+TARGET = Path(__file__).resolve().parent.parent / "build" / "pyflink-examples"
+
+
+def fetch(target: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        download = ["download", "--quiet", "--no-deps", "--only-binary", ":all:", "--python-version", "3.11"]
+        platform = ["--platform", "manylinux2014_x86_64", "--implementation", "cp"]
+        subprocess.run([sys.executable, "-m", "pip", *download, *platform, "-d", folder, PACKAGE], check=True)
+        (wheel,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as packed:
+            for name in packed.namelist():
+                if name.startswith(FOLDER) and name.endswith(".py") and "/connectors/" not in name:
+                    path = target / name.removeprefix(FOLDER)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(packed.read(name))
+
+
+if __name__ == "__main__" and not TARGET.exists():
+    fetch(TARGET)
