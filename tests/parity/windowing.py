@@ -95,15 +95,21 @@ def _run_functions() -> None:
 
 def triggers() -> dict[str, Any]:
     """One of each of PyFlink's triggers."""
-    return {
-        "EventTimeTrigger": windows.EventTimeTrigger.create(),
-        "ProcessingTimeTrigger": windows.ProcessingTimeTrigger.create(),
-        "ContinuousEventTimeTrigger": windows.ContinuousEventTimeTrigger.of(ps.Time.seconds(1)),
-        "ContinuousProcessingTimeTrigger": find("ContinuousProcessingTimeTrigger").of(ps.Time.seconds(1)),
-        "PurgingTrigger": windows.PurgingTrigger.of(windows.EventTimeTrigger.create()),
-        "CountTrigger": windows.CountTrigger.of(2),
-        "NeverTrigger": windows.NeverTrigger(),
+    of_a_second = (ps.Time.seconds(1),)
+    made: dict[str, tuple[str, tuple[Any, ...]]] = {
+        "EventTimeTrigger": ("create", ()),
+        "ProcessingTimeTrigger": ("create", ()),
+        "ContinuousEventTimeTrigger": ("of", of_a_second),
+        "ContinuousProcessingTimeTrigger": ("of", of_a_second),
+        "PurgingTrigger": ("of", (windows.EventTimeTrigger.create(),)),
+        "CountTrigger": ("of", (2,)),
+        "NeverTrigger": ("__call__", ()),
     }
+    return {owner: _made(owner, how, given) for owner, (how, given) in made.items() if find(owner) is not None}
+
+
+def _made(owner: str, how: str, given: tuple[Any, ...]) -> Any:
+    return find(owner)(*given) if how == "__call__" else getattr(find(owner), how)(*given)
 
 
 def assigners() -> dict[str, Any]:
