@@ -34,7 +34,7 @@ RUNTIME_MODE = define(
     "execution.runtime-mode",
     choice("STREAMING", "BATCH", "AUTOMATIC"),
     "STREAMING",
-    "STREAMING and AUTOMATIC run as a stream; BATCH is refused in this version.",
+    "STREAMING runs as a stream; BATCH as one Spark batch job, whose sources must be bounded; AUTOMATIC as BATCH when they are.",
 )
 PARAMETERS = define("pipeline.global-job-parameters", MAP, {}, "Parameters that functions read by `get_job_parameter`.")
 AUTO_UIDS = define(

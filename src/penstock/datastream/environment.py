@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from penstock.config import AUTO_UIDS, JOB_NAME, RUNTIME_MODE, Configuration
@@ -15,6 +16,7 @@ from penstock.datastream.data_stream import DataStream
 from penstock.datastream.engine import engine_of
 from penstock.datastream.job_client import JobClient
 from penstock.datastream.job_result import JobExecutionResult
+from penstock.datastream.modes import in_batch_mode
 from penstock.datastream.settings import JobSettings
 from penstock.errors import PlanError, UnsupportedOperation
 from penstock.plan.element_types import typed
@@ -143,6 +145,7 @@ class StreamExecutionEnvironment(JobSettings):
         nodes = self._to_run()
         name = job_name or self.configuration.get(JOB_NAME) or "job"
         graph = JobGraph(name, tuple(nodes), self.get_parallelism(), self.get_max_parallelism(), self.job_parameters())
+        graph = replace(graph, batch=in_batch_mode(graph, self.configuration.get(RUNTIME_MODE)))
         graph.validate()
         self._check_uids(nodes)
         return graph
@@ -185,12 +188,6 @@ class StreamExecutionEnvironment(JobSettings):
         return engine_of(self.configuration).collect(graph, self.configuration.copy(), self.files)
 
     def _take_graph(self, job_name: str | None) -> JobGraph:
-        if self.configuration.get(RUNTIME_MODE) == "BATCH":
-            raise UnsupportedOperation(
-                "BATCH_MODE",
-                f"{RUNTIME_MODE.key} is BATCH, and this version runs jobs as streams only: a bounded one ends by itself. "
-                "Leave the mode out, or test the rules of batch mode with Harness(env, batch_mode=True).",
-            )
         graph = self.graph(job_name)
         self._run_before = len(self._nodes)
         return graph

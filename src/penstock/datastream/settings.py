@@ -109,7 +109,10 @@ class JobSettings:
     # -- how it runs
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> Self:
-        """AUTOMATIC means STREAMING in this version. BATCH is refused when the job is run; the test harness has `batch_mode`."""
+        """BATCH takes all input key by key and gives final results only; its sources must be bounded.
+
+        AUTOMATIC is BATCH when they all are, and STREAMING else.
+        """
         self.configuration.set(RUNTIME_MODE.key, execution_mode)
         return self
 

@@ -78,7 +78,7 @@ class ChainRunner:
             elif isinstance(step, WatermarkStep):
                 self._sites[id(step)] = CallSite(step.name, step.uid, step.strategy.timestamp_of())
             elif isinstance(step, SendStep):
-                router = self._routers[id(step)] = Router(step, self._place.max_parallelism)
+                router = self._routers[id(step)] = Router(step, self._place.max_parallelism, self._place.shares)
                 self._sites[id(step)] = router.site
                 if step.columns is not None and not self._place.batch_mode:
                     sender = self._senders[id(step)] = ColumnSender(step, router, self._waits)

@@ -17,6 +17,7 @@ from penstock.runtime.records import TAG_NAMES, Column, Records, Tags
 
 SINKS = 0  # the level of bundles for the sink router
 _BUNDLE = 4 << 20
+_OPEN = 64 << 20  # bytes that wait for their bundle to become full, all destinations together
 
 
 class Rows(msgspec.Struct, tag=0, array_like=True):
@@ -138,7 +139,7 @@ def decode_bundle(blob: bytes) -> list[Frame]:
     return _decoder.decode(blob)
 
 
-Bundle = tuple[int, int, bytes]  # slot, level, blob
+Bundle = tuple[int, int, bytes]  # slot (batch mode: address), level, blob
 
 
 class Bundles:
@@ -148,17 +149,21 @@ class Bundles:
         self._frames: dict[tuple[int, int], list[Frame]] = {}
         self._sizes: dict[tuple[int, int], int] = {}
         self._full: list[Bundle] = []
+        self._open = 0
 
     def add(self, level: int, slot: int, frame: Frame, size: int = 0) -> None:
         to = (level, slot)
         self._frames.setdefault(to, []).append(frame)
         self._sizes[to] = self._sizes.get(to, 0) + size
+        self._open += size
         if self._sizes[to] >= _BUNDLE:
             self._close(to)
+        elif self._open >= _OPEN:
+            self._close_all()
 
     def _close(self, to: tuple[int, int]) -> None:
         frames = self._frames.pop(to)
-        self._sizes.pop(to)
+        self._open -= self._sizes.pop(to)
         level, slot = to
         self._full.append((slot, level, _encoder.encode(frames)))
 
@@ -166,9 +171,12 @@ class Bundles:
         full, self._full = self._full, []
         yield from full
 
-    def take_all(self) -> Iterator[Bundle]:
+    def _close_all(self) -> None:
         for to in list(self._frames):
             self._close(to)
+
+    def take_all(self) -> Iterator[Bundle]:
+        self._close_all()
         yield from self.take_full()
 
 

@@ -138,6 +138,17 @@ class LevelHost:
         wakes += [
             w for s in self._clocks.listened() if (w := self._clocks.table_of(s).next_idle(clock.now)) is not None
         ]
+        self._tell_report(batch, clock, counts, late, flows, wakes)
+
+    def _tell_report(
+        self,
+        batch: int,
+        clock: BatchClock,
+        counts: dict[str, int],
+        late: dict[str, int],
+        flows: dict[str, tuple[int, int]],
+        wakes: list[int],
+    ) -> None:
         self.meta.ended = all(self.meta.watermarks[o.uid] == MAX_WATERMARK for o in self._operators)
         self.report = Report(
             level=self.level,

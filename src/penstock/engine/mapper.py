@@ -102,7 +102,8 @@ class Mapper:
             positions = np.arange(chunk.start, chunk.start + n, dtype=np.int64)
         else:
             positions = column(chunk.positions)
-        watermarks = self._marks_of(self._source.stream).follow(n, chunk.marks)
+        explicit = [] if self._program.batch else chunk.marks  # batch mode knows no watermarks
+        watermarks = self._marks_of(self._source.stream).follow(n, explicit)
         origin = self._origin()
         return Flow(chunk.values, Base(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
 
@@ -150,7 +151,9 @@ class Mapper:
         strategy = step.strategy
         marks = self._marks_of(step.stream)
         watermarks: Column
-        if strategy.kind == "bounded":
+        if self._program.batch:
+            watermarks = marks.follow(len(flow.values), [])
+        elif strategy.kind == "bounded":
             watermarks = marks.bounded(timestamps, strategy.delay)
         elif strategy.kind == "custom":
             generator = self._generators.get((step.stream, self._split)) or made_generator(strategy, aside)

@@ -28,6 +28,7 @@ class Place:
         self.slot = slot
         self.max_parallelism = program.max_parallelism
         self.batch_mode = program.batch
+        self.shares = program.shares
         self._program = program
         self._parallelism = parallelism
         self._contexts: list[SubtaskContext] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.engine.shares import Shares
 from penstock.engine.steps import (
     CheckStep,
     ColumnsWanted,
@@ -103,7 +104,13 @@ class Program:
     cached: bool = False  # decoded state outlives a batch in its worker: the hashmap backend
     sink_uids: list[str] = field(default_factory=list)
     batch: bool = False  # batch mode: all input in one batch, key by key (time.md 9)
+    share_count: int = 1  # batch mode: shares of keys in each slot
     attempt: int = 0  # how often the job was restarted
+
+    @property
+    def shares(self) -> Shares | None:
+        """How elements are addressed in batch mode."""
+        return Shares(self.parallelism, self.share_count) if self.batch else None
 
     def operators_at(self, level: int) -> list[OperatorProgram]:
         return [o for o in self.operators if o.level == level]
@@ -173,6 +180,7 @@ class _Builder:
             [n.name for n in graph.sinks],
             self._levels.depth,
             sink_uids=[n.uid for n in graph.sinks],
+            batch=graph.batch,
         )
 
     def _operator(self, number: int, node: OperatorNode) -> OperatorProgram:

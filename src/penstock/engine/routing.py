@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock.engine.flow import Flow
 from penstock.engine.place import ChunkName, Place
+from penstock.engine.shares import Shares
 from penstock.engine.steps import SendStep
 from penstock.errors import KeyError_
 from penstock.runtime.call_site import CallSite
@@ -20,10 +21,14 @@ from penstock.types import TypeInformation
 from penstock.types.information import Misfit
 
 _SPREAD = 0x9E3779B97F4A7C15
+_FEW_SLOTS = 8
 
 
 class Routed(NamedTuple):
-    """Elements on their way out of a chain: `slots` holds for each slot the indices of its elements, None for all."""
+    """Elements on their way out of a chain: `slots` holds for each slot the indices of its elements, None for all.
+
+    In batch mode it holds addresses (see `Shares`).
+    """
 
     flow: Flow
     keys: list[Any] | None
@@ -32,17 +37,25 @@ class Routed(NamedTuple):
 
 
 class Router:
-    """Chooses each element's slot."""
+    """Chooses each element's slot; in batch mode the share of it too."""
 
-    def __init__(self, step: SendStep, max_parallelism: int) -> None:
+    def __init__(self, step: SendStep, max_parallelism: int, shares: Shares | None = None) -> None:
         self._step = step
+        self._shares = shares
         self._key = _method(step.selector, "get_key")
         self._partition = _method(step.partitioner, "partition")
-        self._slots = _SlotTable(step.parallelism, max_parallelism)
+        self._slots = _SlotTable(step.parallelism, max_parallelism, shares if step.partition == "key" else None)
+        self._width = step.parallelism if shares is None or step.partition != "key" else shares.addresses
         self._typed = None if step.key_type is None else _converter(step.key_type)
         self.site = CallSite(step.name, step.uid, self._key if step.partition == "key" else self._partition)
 
     def route(self, flow: Flow, chunk: ChunkName, place: Place) -> Routed:
+        routed = self._route(flow, chunk, place)
+        if self._shares is None or self._step.partition in ("key", "broadcast"):
+            return routed
+        return routed._replace(slots=[(self._shares.address(slot, 1), at) for slot, at in routed.slots])
+
+    def _route(self, flow: Flow, chunk: ChunkName, place: Place) -> Routed:
         step, n = self._step, len(flow.values)
         width = step.parallelism
         if self._key is not None:
@@ -122,7 +135,7 @@ class Router:
         return good, keys, column(chosen), flow.derive(letters, dead)
 
     def _routed(self, flow: Flow, keys: list[Any], chosen: Column) -> Routed:
-        return Routed(flow, keys if self._step.partition == "key" else None, _groups(chosen, self._step.parallelism))
+        return Routed(flow, keys if self._step.partition == "key" else None, _groups(chosen, self._width))
 
     def _chooser(self) -> Callable[[Any], int]:
         """From a key to its slot."""
@@ -169,18 +182,21 @@ def _converter(key_type: TypeInformation) -> Callable[[Any], Any]:
 
 
 class _SlotTable(dict[Any, int]):
-    """A bounded cache from keys to slots."""
+    """A bounded cache from keys to slots, or to addresses."""
 
-    def __init__(self, parallelism: int, max_parallelism: int) -> None:
+    def __init__(self, parallelism: int, max_parallelism: int, shares: Shares | None) -> None:
         super().__init__()
         self._max_parallelism = max_parallelism
+        self._shares = shares
         self._slot_of_group = [slot_of_group(g, parallelism, max_parallelism) for g in range(max_parallelism)]
 
     def __missing__(self, key: Any) -> int:
         if len(self) >= 200_000:
             self.clear()
-        slot = self[key] = self._slot_of_group[key_hash(encode_key(key)[0]) % self._max_parallelism]
-        return slot
+        hashed = key_hash(encode_key(key)[0])
+        slot = self._slot_of_group[hashed % self._max_parallelism]
+        self[key] = slot if self._shares is None else self._shares.of_key(slot, hashed)
+        return self[key]
 
 
 def slot_of_group(group: int, parallelism: int, max_parallelism: int) -> int:
@@ -192,6 +208,10 @@ def _groups(slots: Column, width: int) -> list[tuple[int, Any]]:
     """The indices of each slot's elements; None for all of them."""
     if width == 1:
         return [(0, None)]
+    if width > _FEW_SLOTS:
+        order = np.argsort(slots.astype(np.int32), kind="stable")
+        found_slots, starts = np.unique(slots[order], return_index=True)
+        return list(zip(found_slots.tolist(), np.split(order, starts[1:]), strict=True))
     found = [(slot, np.flatnonzero(slots == slot)) for slot in range(width)]
     return [(slot, at) for slot, at in found if len(at)]
 

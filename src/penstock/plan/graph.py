@@ -23,6 +23,7 @@ class JobGraph:
     parallelism: int = 1
     max_parallelism: int = 128
     parameters: dict[str, str] = field(default_factory=dict)
+    batch: bool = False  # run in batch mode: all input is there, and is taken key by key
 
     @cached_property
     def by_id(self) -> dict[int, Node]:

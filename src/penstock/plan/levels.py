@@ -86,7 +86,7 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
             node = replace(node, inputs=(exchange.id,))
         nodes.append(node)
         widths[node.id] = _width(node, graph, widths)
-        if isinstance(node, WatermarkNode) and needs_split_host(node):
+        if isinstance(node, WatermarkNode) and needs_split_host(node) and not graph.batch:
             fresh += 2
             by_split = PartitionNode(
                 id=fresh - 1,
@@ -124,7 +124,7 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
             nodes.append(operator)
             renamed[node.id] = operator.id
             widths[operator.id] = operator.parallelism or graph.parallelism
-    return JobGraph(graph.name, tuple(nodes), graph.parallelism, graph.max_parallelism, graph.parameters)
+    return replace(graph, nodes=tuple(nodes))
 
 
 def needs_split_host(node: WatermarkNode) -> bool:

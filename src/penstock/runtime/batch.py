@@ -51,6 +51,8 @@ class BatchLoop(SlotLoop):
         out = BatchEmissions(records, key_table=context.backend.keys if self._operator.keyed else None)
         context.begin_batch(advance.batch, advance.now)
         context.watermark = MIN_WATERMARK
+        for queue in (context.event_timers, context.processing_timers):
+            queue.begin(MAX_WATERMARK)  # what keys register is forgotten with them, so there is nothing to be found
         records.take(self._order(records))
         context.timestamps = records.timestamps.tolist()
         try:
@@ -90,18 +92,20 @@ class BatchLoop(SlotLoop):
 
     def _run_key(self, records: Records, start: int, stop: int, out: BatchEmissions) -> None:
         context = self._context
+        event, processing = context.event_timers, context.processing_timers
         context.watermark = MIN_WATERMARK
-        for queue in (context.event_timers, context.processing_timers):
-            queue.begin(MAX_WATERMARK)
+        event.take_all()
+        processing.take_all()
         self._process(records, range(start, stop), out)
-        for queue in (context.event_timers, context.processing_timers):
-            queue.stop_firing()
         context.watermark = MAX_WATERMARK
-        self._fire_all(TimeDomain.EVENT_TIME, out)
-        self._fire_all(TimeDomain.PROCESSING_TIME, out)
+        if event.used or processing.used:
+            event.stop_firing()
+            processing.stop_firing()
+            self._fire_all(TimeDomain.EVENT_TIME, out)
+            self._fire_all(TimeDomain.PROCESSING_TIME, out)
+            event.forget()
+            processing.forget()
         context.backend.forget_keyed()  # the key never comes again
-        context.event_timers.forget()
-        context.processing_timers.forget()
 
     def _fire_all(self, domain: int, out: BatchEmissions) -> None:
         event = domain == TimeDomain.EVENT_TIME

@@ -7,7 +7,7 @@ until somebody applies the changes that were taken. So a batch that fails leaves
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Protocol
 
@@ -81,6 +81,13 @@ class Store:
         elif more:
             self._ordered = sorted(self._changes)
         return self._ordered[bisect_left(self._ordered, start) : bisect_left(self._ordered, stop)]
+
+    def drop_last(self, drops: Callable[[bytes], bool]) -> None:
+        """Forgets the latest changes, back to the first one that stays."""
+        changes = self._changes
+        while changes and drops(next(reversed(changes))):
+            changes.popitem()
+            self._ordered = []
 
     def changes(self) -> Changes:
         """What changed so far: the overlay itself, which states write to in bulk."""

@@ -79,6 +79,15 @@ class TimerQueue:
         self._added.pop(identity, None)
         self._deleted.add(identity)
 
+    def take_all(self) -> None:
+        """From now on every registration may fire: for a key in batch mode, behind one `begin` for all keys."""
+        self._limit = MAX_WATERMARK
+
+    @property
+    def used(self) -> bool:
+        """Whether anything was registered or deleted since the last `forget`."""
+        return bool(self._heap or self._added or self._deleted)
+
     def stop_firing(self) -> None:
         """From now on registrations wait for the next batch."""
         self._limit = MIN_WATERMARK

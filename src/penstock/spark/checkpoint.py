@@ -18,13 +18,19 @@ FORMAT = 1
 
 
 class Checkpoint:
-    """A job's folder: Spark's checkpoint in `spark/`, ours in `penstock/`."""
+    """A job's folder: Spark's checkpoint in `spark/`, ours in `penstock/`. That of a batch job dies with the job."""
 
-    def __init__(self, folder: str, job_id: str, resumed: bool) -> None:
+    def __init__(self, folder: str, job_id: str, resumed: bool, kept: bool = True) -> None:
         self.folder = folder
         self.job_id = job_id
         self.resumed = resumed
+        self.kept = kept
         self.lock = CheckpointLock(folder)  # held while the job runs
+
+    @property
+    def shown(self) -> str:
+        """What people can resume; nothing of a batch job."""
+        return self.folder if self.kept else ""
 
     @property
     def spark(self) -> str:
@@ -52,6 +58,12 @@ class Checkpoint:
 def open_checkpoint(program: Program, configuration: Configuration) -> Checkpoint:
     """The checkpoint to continue, checked against the program; or a new, empty one."""
     resume = configuration.get(RESUME)
+    if resume and program.batch:
+        raise CheckpointError(
+            "BATCH_RESUME",
+            f"Job '{program.name}' runs in batch mode and was asked to resume {resume}. A batch job keeps no checkpoint: it reads "
+            "everything again. Leave --resume out, or run it in STREAMING mode.",
+        )
     if resume:
         return _resumed(os.path.abspath(resume), program)
     job_id = uuid.uuid4().hex
@@ -64,7 +76,7 @@ def open_checkpoint(program: Program, configuration: Configuration) -> Checkpoin
         raise CheckpointError(
             "CHECKPOINT_UNWRITABLE", f"The checkpoint folder {folder} cannot be written: {error}. Choose another one."
         ) from error
-    return Checkpoint(folder, job_id, False)
+    return Checkpoint(folder, job_id, False, kept=not program.batch)
 
 
 def _file(folder: str) -> Path:

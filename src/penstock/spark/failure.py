@@ -48,6 +48,8 @@ def carrying() -> Iterator[None]:
 
 def in_our_words(failure: Any) -> Exception:
     """The error that ended a query: ours, if one of ours is the cause."""
+    if isinstance(failure, PenstockError):
+        return failure
     text = str(failure)
     found = _TOKEN.findall(text)
     error = _opened(found[-1]) if found else _spark_error(text)

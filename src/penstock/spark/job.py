@@ -28,6 +28,7 @@ from penstock.errors import CheckpointError, JobError
 from penstock.jobs.run import Run
 from penstock.metrics.labels import labels
 from penstock.plan.graph import JobGraph
+from penstock.spark.batch_query import BatchPlan, BatchQuery, lean
 from penstock.spark.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.failure import in_our_words
 from penstock.spark.pickling import pickle_program
@@ -47,7 +48,10 @@ Letters = dict[int, list[Any]]  # by sink
 
 
 class SparkJob:
-    """One job, from its start to its end. It may take several attempts: each is a query on the same checkpoint."""
+    """One job, from its start to its end. It may take several attempts: each is a query on the same checkpoint.
+
+    A batch job has no checkpoint: each attempt is the whole job.
+    """
 
     def __init__(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> None:
         self.program: Program = build(graph)
@@ -58,7 +62,7 @@ class SparkJob:
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration)
         self.folder = RunFolder(tempfile.mkdtemp(prefix="penstock-run-"))
         self.keep_open = False  # end a scripted job after its script, without the final watermark
-        self.query: StreamingQuery | None = None
+        self.query: StreamingQuery | BatchQuery | None = None
         self.run: Run | None = None  # what the registry knows of it
         self.attempt = 0
         self.finished: Future[JobExecutionResult] = Future()  # of a job that runs in the background
@@ -120,10 +124,24 @@ class SparkJob:
             "keep_open": self.keep_open,
             "offsets": self._offsets,
         }
-        self.folder.create(run, pickle_program(self.program, self._archives), facts)
-        self.query = start_query(self.session, self.program, self.checkpoint, self.folder, self._configuration)
+        if self.program.batch:
+            self.folder.create(run, pickle_program(lean(self.program), self._archives), facts)
+            self.query = self._batch_plan().start(run)
+        else:
+            self.folder.create(run, pickle_program(self.program, self._archives), facts)
+            self.query = start_query(self.session, self.program, self.checkpoint, self.folder, self._configuration)
         if not self._cancel.is_set():
             self._status = JobStatus.RUNNING
+
+    def _batch_plan(self) -> BatchPlan:
+        return BatchPlan(
+            self.session, self.program, self.checkpoint, self.folder, self._configuration, self._archives, self._wait
+        )
+
+    def _wait(self) -> None:
+        """For a source that has nothing yet."""
+        if self._cancel.wait(_POLL):
+            raise self._canceled()
 
     def _restart(self, failure: Exception) -> None:
         """Starts the next attempt, when the strategy says so; else raises what went wrong."""
@@ -172,11 +190,7 @@ class SparkJob:
                     break
                 self._restart(in_our_words(failure))
             if ended_as is JobStatus.CANCELED:
-                raise JobError(
-                    "JOB_CANCELED",
-                    f"Job {self.job_id} was cancelled. Its state is as of its last committed batch; "
-                    f"its checkpoint: {self.checkpoint.folder}",
-                )
+                raise self._canceled()
         except Exception:
             if not self._cancel.is_set() and ended_as is not JobStatus.FINISHED:
                 ended_as = JobStatus.FAILED
@@ -184,6 +198,14 @@ class SparkJob:
         finally:
             self.stop()
             self._end(ended_as)
+
+    def _canceled(self) -> JobError:
+        left = (
+            f"Its state is as of its last committed batch; its checkpoint: {self.checkpoint.folder}"
+            if self.checkpoint.kept
+            else "It ran in batch mode, so nothing of it was committed."
+        )
+        return JobError("JOB_CANCELED", f"Job {self.job_id} was cancelled. {left}")
 
     def _letters_of_attempt(self) -> Iterator[tuple[int, Letters]]:
         assert self.query is not None
@@ -256,7 +278,7 @@ class SparkJob:
     def _end(self, status: JobStatus) -> None:
         self._accumulators = self._counted()
         self._status = status
-        kept = self._configuration.get(CHECKPOINT_RETENTION)
+        kept = self._configuration.get(CHECKPOINT_RETENTION) if self.checkpoint.kept else "NO_EXTERNALIZED_CHECKPOINTS"
         if kept == "NO_EXTERNALIZED_CHECKPOINTS" or (kept == "DELETE_ON_CANCELLATION" and status is JobStatus.CANCELED):
             shutil.rmtree(self.checkpoint.folder, ignore_errors=True)
         self._over.set()
@@ -294,7 +316,7 @@ class SparkJob:
             report["millis"] = spent.get(report["batch"], {})
         return JobExecutionResult(
             self.job_id,
-            self.checkpoint.folder,
+            self.checkpoint.shown,
             time.monotonic() - self._began,
             reports,
             self.accumulators(),

@@ -83,6 +83,11 @@ def pickle_program(program: Program, archives: list[str]) -> bytes:
         raise unpicklable(program, error, _dumps) from error
 
 
+def pickle_value(value: Any) -> bytes:
+    """Anything that is to be opened where the program was: it finds the same classes there."""
+    return _dumps(value)
+
+
 def _dumps(thing: Any) -> bytes:
     buffer = io.BytesIO()
     ProgramPickler(buffer, protocol=5).dump(thing)

@@ -23,6 +23,7 @@ from penstock.config import (
     Configuration,
 )
 from penstock.engine.program import Program
+from penstock.spark.batch_query import BatchQuery
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.control import PenstockControl
 from penstock.spark.processor import ROW_SCHEMA, HostSettings, SlotProcessor
@@ -83,7 +84,7 @@ def _host_settings(checkpoint: Checkpoint, run: RunFolder, configuration: Config
     return HostSettings(folder, limit, policy, checkpoint.materialized, checkpoint.initial, str(run.path))
 
 
-def stop_query(session: SparkSession, query: StreamingQuery, patience: float) -> bool:
+def stop_query(session: SparkSession, query: StreamingQuery | BatchQuery, patience: float) -> bool:
     """Stops a query and waits until no task of it writes any more; other queries of the session go on.
 
     False: tasks still run after so many seconds; with 0 it waits as long as they do.
@@ -97,7 +98,7 @@ def stop_query(session: SparkSession, query: StreamingQuery, patience: float) ->
     return True
 
 
-def running_tasks(session: SparkSession, query: StreamingQuery) -> int:
+def running_tasks(session: SparkSession, query: StreamingQuery | BatchQuery) -> int:
     """Tasks of a query that executors still work on: after its end cancelled ones may go on writing for a while."""
     tracker = session.sparkContext.statusTracker()  # a query's jobs are a job group with the name of its run
     last = sorted(tracker.getJobIdsForGroup(str(query.runId)))[-_LAST_JOBS:]

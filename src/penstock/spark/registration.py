@@ -25,6 +25,7 @@ from penstock.jobs.registry import registry_of
 from penstock.jobs.requests import Action
 from penstock.jobs.run import Run
 from penstock.metrics.labels import labels
+from penstock.spark.batch_query import BatchQuery
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.reports import Report, ReportReader
 
@@ -43,7 +44,7 @@ def register(session: SparkSession, program: Program, checkpoint: Checkpoint, co
         process=this_process(),
         program=_command(),
         master=session.sparkContext.master or "",
-        checkpoint=checkpoint.folder,
+        checkpoint=checkpoint.shown,
         parallelism=program.parallelism,
         web=session.sparkContext.uiWebUrl or "",
         version=_version(),
@@ -88,7 +89,7 @@ class WatchedJob:
         return bool(self._query.status["isDataAvailable"])
 
     @property
-    def _query(self) -> StreamingQuery:
+    def _query(self) -> StreamingQuery | BatchQuery:
         """Of the attempt that runs now."""
         assert self._job.query is not None
         return self._job.query

@@ -9,7 +9,14 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, DataSourceStreamWriter, WriterCommitMessage
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    WriterCommitMessage,
+)
 
 from penstock.connectors.sink import SinkWriter, WriteTask
 from penstock.engine.body import unpack_body
@@ -181,6 +188,22 @@ def _spent(reports: list[Report]) -> dict[str, float]:
     return spent
 
 
+class BatchRouterWriter(DataSourceArrowWriter):
+    """The same for a batch job: all of it is one batch."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._router = RouterWriter(folder)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        return self._router.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        self._router.commit(messages, 0)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        self._router.abort(messages, 0)
+
+
 class PenstockRouter(DataSource):
     """Option: `folder` of the run."""
 
@@ -190,6 +213,9 @@ class PenstockRouter(DataSource):
 
     def schema(self) -> str:
         return ROW_SCHEMA
+
+    def writer(self, schema: Any, overwrite: bool) -> DataSourceWriter:
+        return BatchRouterWriter(RunFolder(self.options["folder"]))
 
     def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamWriter:
         return RouterWriter(RunFolder(self.options["folder"]))

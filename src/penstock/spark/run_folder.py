@@ -41,8 +41,11 @@ class RunFolder:
     def create(self, key: str, program: bytes, facts: dict[str, Any]) -> None:
         for name in ("mail", "logs"):
             (self.path / name).mkdir(parents=True, exist_ok=True)
-        (self.path / "program").write_bytes(program)
         self._write("facts", {**facts, "key": key})
+        self.put_program(program)
+
+    def put_program(self, program: bytes) -> None:
+        (self.path / "program").write_bytes(program)
 
     def facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = json.loads((self.path / "facts").read_text())
@@ -50,6 +53,13 @@ class RunFolder:
 
     def program(self) -> tuple[str, bytes]:
         return self.facts()["key"], (self.path / "program").read_bytes()
+
+    def put_tasks(self, tasks: list[tuple[int, bytes]]) -> None:
+        """What a batch job reads: the source of each task, and the task."""
+        (self.path / "tasks").write_bytes(msgspec.msgpack.encode(tasks))
+
+    def tasks(self) -> list[tuple[int, bytes]]:
+        return msgspec.msgpack.decode((self.path / "tasks").read_bytes(), type=list[tuple[int, bytes]])
 
     def lasting(self, uid: str) -> str:
         """A folder of a source that lives as long as the checkpoint."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.config import BACKEND
+from penstock.config import BACKEND, RUNTIME_MODE
 from penstock.connectors.scripted import At, Mark, Step
 from penstock.connectors.source import Offset
 from penstock.datastream import DataStream, StreamExecutionEnvironment
@@ -54,8 +54,8 @@ class Harness:
     Each push, watermark, change of time or end is a batch of its own, unless it stands in ``with harness.batch():``.
     A pipeline needs no sink: `collect` looks at any stream. The pipeline's own sinks are not written to, only
     collected, unless `real_sinks` is set. Functions are pickled as on Spark, so a test sees only what they emit. Blobs
-    reach operators in an order drawn from `seed`, as on a cluster; results do not depend on it. In batch mode all input
-    is one batch, which runs at `end`.
+    reach operators in an order drawn from `seed`, as on a cluster; results do not depend on it. In batch mode (the
+    environment's, or `batch_mode`) all input is one batch, which runs at `end`.
 
     >>> from penstock.testing import PushSource
     >>> env = StreamExecutionEnvironment()
@@ -72,7 +72,7 @@ class Harness:
         *,
         parallelism: int | None = None,
         max_parallelism: int | None = None,
-        batch_mode: bool = False,
+        batch_mode: bool | None = None,
         real_sinks: bool = False,
         seed: int = 0,
     ) -> None:
@@ -80,7 +80,7 @@ class Harness:
         self.max_parallelism = max_parallelism or env.get_max_parallelism()
         self.time = 0  # processing time, in milliseconds
         self._pipeline = WatchedPipeline(env)
-        self._batch_mode = batch_mode
+        self._batch_mode = (env.configuration.get(RUNTIME_MODE) == "BATCH") if batch_mode is None else batch_mode
         self._cached = env.configuration.get(BACKEND) == "hashmap"
         self._real_sinks = real_sinks
         self._seed = seed
@@ -318,9 +318,9 @@ class Harness:
     @property
     def _running(self) -> _Started:
         if self._now_running is None:
-            graph = self._pipeline.graph(self.parallelism, self.max_parallelism, self._real_sinks)
+            graph = self._pipeline.graph(self.parallelism, self.max_parallelism, self._real_sinks, self._batch_mode)
             program = build(graph)
-            program.batch = self._batch_mode
+            program.share_count = 1 + self._seed % 4
             program.cached = self._cached
             self._now_running = _Started(LocalJob(program, self._seed), self._pipeline.outputs(graph))
         return self._now_running

@@ -10,6 +10,7 @@ import cloudpickle
 import msgspec
 
 from penstock.connectors.sink import WriteTask
+from penstock.engine.batch_host import BatchHost
 from penstock.engine.body import unpack_body
 from penstock.engine.frames import (
     Bundle,
@@ -81,7 +82,8 @@ class LocalJob:
     def _open(self, level: int, slot: int, state: SlotState) -> None:
         base = self._bases[level, slot] = MemoryBase()
         base.entries.update(state.entries)
-        self._hosts[level, slot] = LevelHost(self._copy(), level, slot, Store(base), state.meta)
+        host = BatchHost if self.program.batch else LevelHost
+        self._hosts[level, slot] = host(self._copy(), level, slot, Store(base), state.meta)
 
     # -- batches
 
@@ -152,11 +154,22 @@ class LocalJob:
         self._random.shuffle(bundles)
         result: list[Bundle] = []
         for slot in range(self.program.parallelism):
-            mine = [(to, blob) for at, to, blob in bundles if at == slot]
-            result += self._hosts[level, slot].run(mine, timestamp)
+            host = self._hosts[level, slot]
+            if isinstance(host, BatchHost):
+                result += self._whole(host, bundles, timestamp)
+            else:
+                result += host.run([(to, blob) for at, to, blob in bundles if at == slot], timestamp)
             if self.after_slot is not None:
                 self.after_slot(level, slot)
         return result
+
+    def _whole(self, host: BatchHost, bundles: list[Bundle], timestamp: int) -> list[Bundle]:
+        shares = self.program.shares
+        assert shares is not None
+        mine = [bundle for bundle in bundles if shares.slot_of(bundle[0]) == host.slot]
+        rows = [(shares.share_of(address), blob) for address, level, blob in mine if level == host.level]
+        passing = [bundle for bundle in mine if bundle[1] != host.level]
+        return [*passing, *host.run_whole(sorted(rows, key=lambda row: row[0]), timestamp)]
 
     def _sink(self, bundles: list[Bundle]) -> tuple[list[list[Any]], list[Counted]]:
         came = [f for _, _, blob in bundles for f in decode_bundle(blob)]

@@ -78,7 +78,7 @@ class WatchedPipeline:
 
     # -- the job
 
-    def graph(self, parallelism: int, max_parallelism: int, real_sinks: bool) -> JobGraph:
+    def graph(self, parallelism: int, max_parallelism: int, real_sinks: bool, batch: bool = False) -> JobGraph:
         """The job that runs in the harness."""
         nodes: list[Node] = []
         for node in (*self._env._nodes, *self._extra):
@@ -91,7 +91,7 @@ class WatchedPipeline:
         if not any(isinstance(n, SinkNode) for n in nodes):  # nobody looks at anything, and it runs all the same
             read = {i for n in nodes for i in n.inputs}
             nodes.append(self._new_sink([n.id for n in nodes if n.id not in read]))
-        return JobGraph("harness", tuple(nodes), parallelism, max_parallelism, self._env.job_parameters())
+        return JobGraph("harness", tuple(nodes), parallelism, max_parallelism, self._env.job_parameters(), batch)
 
     def outputs(self, graph: JobGraph) -> list[Collected]:
         """Where the elements of each sink go, in the order of the sinks."""

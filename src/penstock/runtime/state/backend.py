@@ -238,6 +238,7 @@ class StateBackend:
             if handle._cell is not self._slot_cell:
                 handle.forget()
         self.keys.exotic.clear()
+        self._store.drop_last(lambda key: key[2:4] != SlotCell.GROUP)  # broadcast state was written before any key's
 
     def forget_cache(self) -> None:
         """Another worker went on with this slot: what is cached here is old."""
