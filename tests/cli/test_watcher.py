@@ -12,7 +12,7 @@ from rich.console import Console
 from penstock.cli.board import board, progress_line, summary_line
 from penstock.cli.failure import failure_of, without_stack
 from penstock.cli.watcher import JsonWatcher, TerminalWatcher
-from penstock.jobs.progress import OperatorFigures, Progress
+from penstock.jobs.progress import OperatorFigures, Progress, StageFigures
 from penstock.jobs.tally import Tally
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 from tests.jobs_registry.jobs import entry, report
@@ -59,6 +59,14 @@ def test_a_watermark_at_either_end_has_no_lag(mark: int, words: str) -> None:
 def test_before_the_first_batch_there_are_no_figures() -> None:
     assert shown(100, Progress())[0].startswith("ads · starting · ")
     assert len(shown(100, Progress())) == 1
+
+
+def test_before_its_end_a_batch_job_shows_its_stages() -> None:
+    stages = [StageFigures("numbers", 4, 4), StageFigures("totals", 8, 3), StageFigures("top")]
+    line = progress_line(entry(batch=True, checkpoint=""), Progress(stages=stages))
+    assert line.startswith("ads · stage 2 of 3: totals (3 of 8 tasks) · ")
+    done = [StageFigures("numbers", 4, 4), StageFigures("totals", 8, 8)]
+    assert "stage 2 of 2: totals (8 of 8 tasks)" in progress_line(entry(), Progress(stages=done))
 
 
 def test_a_wide_terminal_has_all_columns() -> None:

@@ -79,15 +79,25 @@ def test_close_forgets_what_was_not_run() -> None:
         env.execute()
 
 
-def test_batch_mode_is_refused_when_the_job_is_run_and_automatic_streams() -> None:
+@pytest.mark.parametrize(
+    ("mode", "bounded", "endless"), [("STREAMING", False, False), ("BATCH", True, None), ("AUTOMATIC", True, False)]
+)
+def test_the_mode_and_the_sources_decide_whether_it_is_a_batch_job(
+    mode: str, bounded: bool, endless: bool | None
+) -> None:
     env = environment()
-    env.from_collection([1]).print()
-    assert env.set_runtime_mode(ps.RuntimeExecutionMode.BATCH) is env
-    for run in (env.execute, env.execute_async):
-        with pytest.raises(UnsupportedOperation, match="BATCH_MODE"):
-            run()
-    env.set_runtime_mode(ps.RuntimeExecutionMode.AUTOMATIC).execute()
-    assert len(RecordingEngine.asked) == 1
+    assert env.set_runtime_mode(ps.RuntimeExecutionMode[mode]) is env
+    numbers = env.from_collection([1])
+    numbers.print()
+    assert env.graph().batch is bounded
+    numbers.union(env.from_generator(lambda n: n)).print()
+    if endless is None:
+        for run in (env.execute, env.execute_async, env.get_execution_plan):
+            with pytest.raises(PlanError, match=r"UNBOUNDED_IN_BATCH.*'generator' \(test_running.py:\d+\)"):
+                run()
+        assert RecordingEngine.asked == []
+    else:
+        assert env.graph().batch is endless
 
 
 def test_uids_can_be_asked_for() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.jobs.entry import JobEntry
 from penstock.jobs.process import ProcessName, this_process
+from penstock.jobs.progress import StageFigures
 from penstock.jobs.requests import Action
 from penstock.jobs.tally import Report
 
@@ -35,6 +36,7 @@ class FakeJob:
     def __init__(self) -> None:
         self.reports: list[Report] = []
         self.planned = False
+        self.told_stages: list[StageFigures] = []
         self.asked: list[Action] = []
         self.heard = threading.Event()
 
@@ -47,6 +49,9 @@ class FakeJob:
 
     def metrics(self) -> dict[str, Any]:
         return {"totals.hits": 7}
+
+    def stages(self) -> list[StageFigures]:
+        return self.told_stages
 
     def is_planned(self) -> bool:
         return self.planned

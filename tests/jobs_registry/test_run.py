@@ -16,7 +16,7 @@ from penstock.errors import JobError
 from penstock.jobs import requests
 from penstock.jobs.entry import Failure, JobEntry
 from penstock.jobs.listener import Listener, listening
-from penstock.jobs.progress import OperatorFigures, Progress
+from penstock.jobs.progress import OperatorFigures, Progress, StageFigures
 from penstock.jobs.registry import Registry
 from penstock.jobs.run import Run, runs
 from penstock.jobs.tally import Report
@@ -74,6 +74,31 @@ def test_progress_is_written_while_it_runs(registry: Registry, run: Run, job: Fa
     assert progress is not None
     assert (progress.read, progress.written, progress.batch_millis) == (10, 4, 250)
     assert read(registry).status == "running"
+
+
+def test_the_stages_of_a_batch_job_are_told_before_its_only_report(registry: Registry, job: FakeJob) -> None:
+    class Heard(Listener):
+        stages: list[list[StageFigures]] = []  # noqa: RUF012
+
+        def moved(self, job: JobEntry, progress: Progress) -> None:
+            self.stages.append(list(progress.stages))
+
+    with listening(heard := Heard()):
+        run = new_run(registry, batch=True, checkpoint="")
+        job.told_stages = [StageFigures("numbers", 4, 1), StageFigures("totals")]
+        run.begin(job)
+        until(lambda: (registry.progress("a1b2c3") or Progress()).stages)
+        job.told_stages = [StageFigures("numbers", 4, 4), StageFigures("totals", 2, 0)]
+        until(lambda: len(heard.stages) == 2)
+        run.end("finished")
+    assert [[s.done for s in stages] for stages in heard.stages] == [[1, 0], [4, 0]], "each change is told once"
+    assert read(registry).introduction == "job a1b2c3, in batch mode"
+
+
+def test_a_lost_batch_job_cannot_be_resumed(registry: Registry) -> None:
+    lost = entry(process=NOBODY, status="running", batch=True, checkpoint="")
+    with pytest.raises(JobError, match=r"JOB_LOST.*nothing of it was committed"):
+        requests.ask(registry, lost, "cancel")
 
 
 def test_the_end_takes_in_the_last_reports(registry: Registry, run: Run, job: FakeJob) -> None:

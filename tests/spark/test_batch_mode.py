@@ -146,7 +146,7 @@ def test_automatic_is_batch_for_files_that_are_read_whole(spark: SparkSession, t
 
 
 def test_a_failed_job_runs_again_as_a_whole_and_commits_once(spark: SparkSession, tmp_path: Path) -> None:
-    env = batch(tmp_path, **FIXED)
+    env = batch(tmp_path, **FIXED, **{"restart-strategy.fixed-delay.attempts": "2"})
     source = ScriptedSource([Step({"s": ["a", "b"]}), Step({"s": [Abort(), "a"]})])
     counts = env.from_source(source).key_by(lambda w: w).map(lambda w: (w, 1)).key_by(lambda w: w[0]).sum(1)
     counts.sink_to(LinesFailOnce(tmp_path / "counts", tmp_path / "marker"))

@@ -29,12 +29,13 @@ def run(
     settings = {"execution.checkpointing.dir": str(folder), "state.local.dir": str(folder / "local")}
     for key, value in {**settings, **({"execution.resume": resume} if resume else {})}.items():
         env.configuration.set(key, value)
+    if case.batch_mode:
+        env.configuration.set("execution.runtime-mode", "BATCH")
     graph = env.graph()
     if sink is not None:
         object.__setattr__(graph.sinks[0], "sink", sink)
     job = SparkJob(graph, env.configuration, {"files": [], "requirements": [], "archives": [], "jars": []})
     job.keep_open = True
-    job.program.batch = case.batch_mode
     if until is not None:
         del job.program.sources[0].source.steps[until:]
     if start is not None:

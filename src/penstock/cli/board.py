@@ -12,7 +12,7 @@ from rich.text import Text
 
 from penstock.cli.words import counted, event_time, lag_of, size_of, span_of
 from penstock.jobs.entry import JobEntry
-from penstock.jobs.progress import SINK, SOURCE, OperatorFigures, Progress
+from penstock.jobs.progress import SINK, SOURCE, OperatorFigures, Progress, StageFigures
 
 Column = tuple[str, int, Callable[[OperatorFigures], str]]  # heading, least width of the terminal, text
 
@@ -37,7 +37,8 @@ def board(entry: JobEntry, progress: Progress, width: int) -> RenderableType:
 def progress_line(entry: JobEntry, progress: Progress) -> str:
     """Where a job stands, in one line."""
     if not progress.batches:
-        return f"{entry.name} · starting · {span_of(entry.seconds)}"
+        doing = stage_words(progress.stages) if progress.stages else "starting"
+        return f"{entry.name} · {doing} · {span_of(entry.seconds)}"
     parts = [entry.name, span_of(entry.seconds), f"batch {progress.batches}"]
     if (millis := progress.batch_millis) is not None:
         parts[-1] += f" ({span_of(millis / 1000)})"
@@ -49,6 +50,18 @@ def progress_line(entry: JobEntry, progress: Progress) -> str:
         parts.append(f"event time {reached}" + (f" (lag {lag})" if lag else ""))
     parts.append(f"state {size_of(progress.state_bytes)}")
     return " · ".join(parts)
+
+
+def stage_words(stages: list[StageFigures]) -> str:
+    """Where a batch job stands.
+
+    >>> stage_words([StageFigures("read", 4, 4), StageFigures("totals", 8, 3), StageFigures("top")])
+    'stage 2 of 3: totals (3 of 8 tasks)'
+    """
+    at = next((i for i, stage in enumerate(stages) if not stage.tasks or stage.done < stage.tasks), len(stages) - 1)
+    stage = stages[at]
+    tasks = f" ({stage.done:,} of {stage.tasks:,} tasks)" if stage.tasks else ""
+    return f"stage {at + 1} of {len(stages)}: {stage.name}{tasks}"
 
 
 def operators(progress: Progress, width: int, seconds: float | None = None) -> Table:

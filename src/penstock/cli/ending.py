@@ -44,5 +44,5 @@ def _end(job: str, action: Action, wait: float) -> None:
         print(f"penstock: job {entry.id} was asked to {action} and is still {status}", file=sys.stderr)
         raise typer.Exit(1)
     print(f"{entry.id} {status}")
-    if action != "drain":
+    if action != "drain" and not after.batch:
         print(f"penstock: go on with --resume {after.checkpoint}", file=sys.stderr)

@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.board import operators
+from penstock.cli.board import operators, stage_words
 from penstock.cli.failure import told
 from penstock.cli.listing import described, status_of
 from penstock.cli.words import event_time, lag_of, moment, size_of, span_of
@@ -52,7 +52,7 @@ def pages(entry: JobEntry, progress: Progress, width: int) -> Iterator[Renderabl
         yield Text()
         yield _metrics(progress.metrics)
     program = shlex.split(entry.program)[:1]
-    if entry.is_over and progress.batches and program and program[0].endswith(".py"):
+    if entry.is_over and entry.checkpoint and progress.batches and program and program[0].endswith(".py"):
         yield Text()
         command = shlex.join(["penstock", "run", program[0], "--resume", entry.checkpoint])
         yield Text(f"Go on with: {command}", style="dim")
@@ -71,6 +71,8 @@ def _facts(entry: JobEntry, progress: Progress) -> Text:
         ("process", process),
         ("master", f"{entry.master}, parallelism {entry.parallelism}"),
         ("Spark's pages", entry.web),
+        ("mode", "batch" if entry.batch else ""),
+        ("stages", stage_words(progress.stages) if progress.stages and not entry.is_over else ""),
         ("checkpoint", entry.checkpoint),
         ("log", entry.log),
         ("records", f"{progress.read:,} in, {progress.written:,} out, {progress.late:,} late"),

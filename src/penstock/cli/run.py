@@ -124,7 +124,7 @@ class Command:
         """Tells of a failure, where Spark's output is, and how to go on."""
         last = self._watcher.last()
         log = last[0].log if last is not None and not self._verbose else ""
-        checkpoint = last[0].checkpoint if last is not None and last[1].batches else None
+        checkpoint = (last[0].checkpoint or None) if last is not None and last[1].batches else None
         if self._as_json:
             tell(event="failed", code=failure.code, message=failure.text, log=log or None, checkpoint=checkpoint)
             return

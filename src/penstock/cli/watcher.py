@@ -34,6 +34,9 @@ class Watcher(Listener):
     def batch(self, job: JobEntry, progress: Progress, report: Report) -> None:
         self.jobs[job.id] = job, progress
 
+    def moved(self, job: JobEntry, progress: Progress) -> None:
+        self.jobs[job.id] = job, progress
+
     def ended(self, job: JobEntry, progress: Progress) -> None:
         self.jobs[job.id] = job, progress
 
@@ -101,7 +104,7 @@ class TerminalWatcher(Watcher):
 
     def created(self, job: JobEntry) -> None:
         super().created(job)
-        self.say(f"penstock: job {job.id}, checkpoint {job.checkpoint}")
+        self.say(f"penstock: {job.introduction}")
         self._said[job.id] = time.monotonic()
         with self._lock:
             if self.moves and self._live is None:
@@ -123,6 +126,13 @@ class TerminalWatcher(Watcher):
 
     def batch(self, job: JobEntry, progress: Progress, report: Report) -> None:
         super().batch(job, progress, report)
+        self._say_progress(job, progress)
+
+    def moved(self, job: JobEntry, progress: Progress) -> None:
+        super().moved(job, progress)
+        self._say_progress(job, progress)
+
+    def _say_progress(self, job: JobEntry, progress: Progress) -> None:
         if not self.moves and time.monotonic() - self._said[job.id] >= self._pace:
             self._said[job.id] = time.monotonic()
             self.say(f"penstock: {progress_line(job, progress)}")

@@ -11,6 +11,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from penstock.engine.aside import Aside
 from penstock.engine.flow import Base, Flow
 from penstock.engine.frames import Bundle, Frame, Rows, decode_bundle
 from penstock.engine.host import LevelHost
@@ -122,7 +123,7 @@ class BatchHost(LevelHost):
         self._counts[program.uid] = self._counts.get(program.uid, 0) + entered
         add_flows(self._flows, running.take_flows(entered, len(emissions.values)))
 
-    def _mid_stream_watermarks(self, step: WatermarkStep, flow: Flow, timestamps: Column) -> Flow:
+    def _mid_stream_watermarks(self, step: WatermarkStep, flow: Flow, timestamps: Column, aside: Aside) -> Flow:
         """A strategy only gives timestamps."""
         now = flow.base.now
         if step.strategy.kind == "ingestion":

@@ -6,13 +6,14 @@ and elements that are broadcast. In streaming mode there is no other, so an addr
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 FIRST = 0
 _SHIFT = 40  # slots are chosen by a hash's lower bits
 
 
-class Shares(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Shares:
     """How a batch job's elements are addressed.
 
     >>> shares = Shares(slots=2, count=3)

@@ -41,6 +41,12 @@ class JobEntry(msgspec.Struct, kw_only=True):
     web: str = ""  # the address of Spark's pages
     runs: int = 1
     version: str = ""
+    batch: bool = False  # runs in batch mode: there is no checkpoint
+
+    @property
+    def introduction(self) -> str:
+        """What people are told when it starts."""
+        return f"job {self.id}, " + ("in batch mode" if self.batch else f"checkpoint {self.checkpoint}")
 
     def status_now(self, now: float | None = None) -> Status:
         """The status, with a look at whether the job's process still lives."""

@@ -19,6 +19,9 @@ class Listener:
     def batch(self, job: JobEntry, progress: Progress, report: Report) -> None:
         """One more batch is committed."""
 
+    def moved(self, job: JobEntry, progress: Progress) -> None:
+        """A batch job has done more of its tasks; its figures come at its end."""
+
     def ended(self, job: JobEntry, progress: Progress) -> None:
         """The job runs no more; its entry says how it ended."""
 

@@ -37,6 +37,14 @@ class BatchFigures(msgspec.Struct):
     millis: int | None = None  # how long it took; Spark tells a little later than the rest
 
 
+class StageFigures(msgspec.Struct):
+    """One stage of a batch job: what runs in it, and how many of its tasks are done."""
+
+    name: str
+    tasks: int = 0  # 0: not known before the stages before it are done
+    done: int = 0
+
+
 class Progress(msgspec.Struct):
     """All figures of a run."""
 
@@ -50,6 +58,7 @@ class Progress(msgspec.Struct):
     read_rate: float = 0.0
     recent: list[BatchFigures] = []
     metrics: dict[str, Any] = {}  # of the program's functions, as operator.metric
+    stages: list[StageFigures] = []  # of a batch job
 
     def labels(self) -> dict[str, str]:
         """What operators are called, by uid: operators of one name are told apart."""

@@ -34,7 +34,11 @@ def ask(registry: Registry, entry: JobEntry, action: Action) -> None:
         raise JobError(
             "JOB_LOST",
             f"Job {entry.id} ('{entry.name}') has no process any more: {entry.process.pid} on {entry.process.host} is gone. "
-            f"Its state is as of its last committed batch; go on with --resume {entry.checkpoint}",
+            + (
+                "It ran in batch mode, so nothing of it was committed: start it again."
+                if entry.batch
+                else f"Its state is as of its last committed batch; go on with --resume {entry.checkpoint}"
+            ),
         )
     if entry.is_over:
         raise JobError(

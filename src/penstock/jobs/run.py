@@ -15,7 +15,7 @@ from penstock.jobs import requests
 from penstock.jobs.entry import Failure, JobEntry, Status
 from penstock.jobs.listener import listeners
 from penstock.jobs.log import append, process_log
-from penstock.jobs.progress import OperatorFigures
+from penstock.jobs.progress import OperatorFigures, StageFigures
 from penstock.jobs.registry import Registry
 from penstock.jobs.requests import Action
 from penstock.jobs.tally import Report, Tally
@@ -48,6 +48,9 @@ class RunningJob(Protocol):
     def is_planned(self) -> bool:
         """Whether the first batch was planned: from then on the job really runs."""
 
+    def stages(self) -> list[StageFigures]:
+        """How far a batch job is; none of others."""
+
     def end_by(self, action: Action) -> None:
         """Begins to stop, drain or cancel; gives at once."""
 
@@ -71,7 +74,7 @@ class Run:
         self._complained = False
         self._safely(lambda: self._register(configuration))
         if not listeners():
-            print(f"penstock: job {entry.id}, checkpoint {entry.checkpoint}", file=sys.stderr)
+            print(f"penstock: {entry.introduction}", file=sys.stderr)
         for listener in listeners():
             listener.created(entry)
 
@@ -84,7 +87,7 @@ class Run:
         requests.forget(registry, entry.id)
         registry.write(entry)
         registry.write_progress(entry.id, self.tally.progress)
-        self.note(f"job {entry.id} '{entry.name}': run {entry.runs}, checkpoint {entry.checkpoint}")
+        self.note(f"{entry.introduction}, '{entry.name}', run {entry.runs}")
         registry.prune_as(configuration)
 
     def begin(self, job: RunningJob) -> None:
@@ -111,10 +114,22 @@ class Run:
         if self.entry.status == "created" and (reports or self._job.is_planned()):
             self.entry.status = "running"
             self._safely(lambda: self._registry.write(self.entry))
+        moved = self._look_at_stages()
         now = time.monotonic()
-        if now - self._written >= (_LEAST if reports or self._unmeasured() else _HEARTBEAT):
+        if now - self._written >= (_LEAST if reports or moved or self._unmeasured() else _HEARTBEAT):
             self._written = now
             self._write()
+
+    def _look_at_stages(self) -> bool:
+        """Whether a batch job has done more since the last look."""
+        assert self._job is not None
+        stages = self._job.stages()
+        if stages == self.tally.progress.stages:
+            return False
+        self.tally.progress.stages = stages
+        for listener in listeners():
+            listener.moved(self.entry, self.tally.progress)
+        return True
 
     def _unmeasured(self) -> bool:
         recent = self.tally.progress.recent

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import TimeError
 from penstock.functions import TimeDomain
-from penstock.runtime.records import PHASE_ELEMENT, PHASE_EVENT_TIMER, PHASE_PROCESSING_TIMER, Records, Tags, column
+from penstock.runtime.records import (
+    PHASE_ELEMENT,
+    PHASE_EVENT_TIMER,
+    PHASE_PROCESSING_TIMER,
+    Column,
+    Records,
+    Tags,
+    column,
+)
 from penstock.runtime.slot import Advance, Emissions, SlotLoop
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP
 
@@ -53,42 +62,47 @@ class BatchLoop(SlotLoop):
         context.watermark = MIN_WATERMARK
         for queue in (context.event_timers, context.processing_timers):
             queue.begin(MAX_WATERMARK)  # what keys register is forgotten with them, so there is nothing to be found
-        records.take(self._order(records))
+        ranks = self._arrange(records)
         context.timestamps = records.timestamps.tolist()
         try:
             if self._prepare is not None:
                 self._prepare_for(records)
-            for start, stop in self._stretches(records):
+            for start, stop in _stretches(ranks):
                 self._run_key(records, start, stop, out)
         finally:
             context.backend.unset_key()
         return out.unwrap()
 
-    def _order(self, records: Records) -> NDArray[np.intp]:
-        """Broadcast inputs first, then by key; elements of a key by timestamp and input, all else by origin."""
+    def _arrange(self, records: Records) -> Column:
+        """Puts elements into order, and gives a number for the key of each: below zero for broadcast elements, 0 for no key.
+
+        Broadcast inputs come first, then key by key; elements of a key by timestamp and input, all else by origin.
+        """
         tags, n = records.tags, len(records.values)
         inputs = column(records.inputs) if records.inputs is not None else np.zeros(n, np.int64)
-        later = ~np.isin(inputs, self._broadcast_inputs())
+        broadcast = np.isin(inputs, self._broadcast_inputs())
         ranks, stamps = np.zeros(n, np.int64), np.zeros(n, np.int64)
         if records.keys is not None:
-            known = [None if k is None else self._context.backend.keys[k] for k in records.keys]
-            places = {k.encoded: i for i, k in enumerate(sorted({k for k in known if k is not None}), 1)}
-            ranks = column([0 if k is None else places[k.encoded] for k in known])
-            stamps = np.where(later, records.timestamps, 0)
-        return np.lexsort(
-            (tags.count, tags.emitter, tags.position, tags.origin, tags.phase, inputs, stamps, ranks, later)
-        )
+            ranks = self._ranks(records.keys)
+            stamps = np.where(broadcast, 0, records.timestamps)
+        ranks[broadcast] = -1
+        order = _sorted_by(ranks, stamps, inputs, tags.phase, tags.origin, tags.position, tags.emitter, tags.count)
+        if order is not None:
+            records.take(order)
+            ranks = ranks[order]
+        return ranks
+
+    def _ranks(self, keys: list[Any]) -> Column:
+        """The hash of each element's key; their places in order, should two keys have one hash."""
+        table = self._context.backend.keys
+        known = {key: table[key] for key in set(keys) if key is not None}
+        numbers = {key: identity.hash for key, identity in known.items()}
+        if len(set(numbers.values())) < len(numbers):
+            numbers = {key: place for place, key in enumerate(sorted(known, key=known.__getitem__), 1)}
+        return column([0 if key is None else numbers[key] for key in keys])
 
     def _broadcast_inputs(self) -> list[int]:
         return list(getattr(self._operator, "broadcast_inputs", ()))
-
-    def _stretches(self, records: Records) -> list[tuple[int, int]]:
-        """From where to where the elements of one key stand; those without a key together."""
-        keys = records.keys
-        if keys is None:
-            return [(0, len(records.values))]
-        cuts = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
-        return list(pairwise([*cuts, len(keys)]))
 
     def _run_key(self, records: Records, start: int, stop: int, out: BatchEmissions) -> None:
         context = self._context
@@ -118,19 +132,40 @@ class BatchLoop(SlotLoop):
 
     def _process(self, records: Records, at: range, out: Emissions) -> None:
         """The elements of one key, or all that have none."""
-        context = self._context
+        context, values = self._context, records.values
         functions = self._operator.elements()
-        inputs, keys = records.inputs, records.keys
-        keep = self._keep(out)
+        keep, emit = self._keep(out), out.emitters.append
+        inputs, only = records.inputs, functions[0]
+        if records.keys is not None and at:
+            context.cell.at = records.keys[at.start]
         index = at.start
         try:
             for index in at:
-                if keys is not None:
-                    context.cell.at = keys[index]
                 context.index = index
-                emitted = functions[0 if inputs is None else inputs[index]](records.values[index], context)
-                for result in emitted or ():
-                    keep(result)
-                    out.emitters.append(index)
+                process = only if inputs is None else functions[inputs[index]]
+                emitted = process(values[index], context)
+                if emitted is not None:
+                    for result in emitted:
+                        keep(result)
+                        emit(index)
         except Exception as error:
             raise self.site.error(error, **self._known(records, index)) from error
+
+
+def _sorted_by(*columns: Column) -> NDArray[np.intp] | None:
+    """The permutation that sorts by the columns, the first one first; None: there is nothing to sort."""
+    if len(columns[0]) < 2:
+        return None
+    differing = [c for c in columns if np.any(c[1:] != c[0])]
+    return np.lexsort(differing[::-1]) if differing else None
+
+
+def _stretches(ranks: Column) -> list[tuple[int, int]]:
+    """From where to where elements of one key stand; those without a key together.
+
+    >>> _stretches(column([-1, 7, 7, 9]))
+    [(0, 1), (1, 3), (3, 4)]
+    """
+    if len(ranks) == 0:
+        return [(0, 0)]
+    return list(pairwise([0, *(np.flatnonzero(ranks[1:] != ranks[:-1]) + 1).tolist(), len(ranks)]))

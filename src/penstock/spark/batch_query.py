@@ -16,13 +16,14 @@ from penstock.config import Configuration
 from penstock.engine.frames import Control
 from penstock.engine.program import Program
 from penstock.engine.whole_read import WholeRead, plan_whole
+from penstock.jobs.progress import StageFigures
 from penstock.spark.batch_level import BatchLevel
 from penstock.spark.batch_source import BATCH_SCHEMA, CONTROL, PenstockBatch
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.pickling import pickle_program, pickle_value
 from penstock.spark.router import PenstockRouter
 from penstock.spark.run_folder import RunFolder
-from penstock.spark.session import prepare
+from penstock.spark.session import own_session, prepare
 
 _ROWS_AT_ONCE = "8"  # a row is up to some megabytes
 _POLL = 0.05
@@ -32,8 +33,11 @@ _BATCH = 0  # the number under which sinks commit everything
 class BatchQuery:
     """One run of a batch job. It has what its job asks a streaming query for."""
 
-    def __init__(self, session: SparkSession, run: str, folder: RunFolder, plan: Callable[[], DataFrame]) -> None:
+    def __init__(
+        self, session: SparkSession, run: str, folder: RunFolder, names: list[str], plan: Callable[[], DataFrame]
+    ) -> None:
         self._session = session
+        self._names = names  # of the stages
         self._folder = folder
         self._plan = plan
         self._failure: Exception | None = None
@@ -72,9 +76,25 @@ class BatchQuery:
             self._session.sparkContext.cancelJobGroup(self.runId)  # its Spark job may only be about to start
             self._thread.join(_POLL)
 
+    def stages(self) -> list[StageFigures]:
+        """The stages of the Spark job: its sources, then its levels, as far as they are known."""
+        tracker = self._session.sparkContext.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self.runId)]
+        numbers = sorted({stage for job in jobs if job is not None for stage in job.stageIds})
+        found = [tracker.getStageInfo(number) for number in numbers]
+        return [
+            StageFigures(name) if stage is None else StageFigures(name, stage.numTasks, stage.numCompletedTasks)
+            for name, stage in zip(self._names, [*found, *[None] * len(self._names)], strict=False)
+        ]
+
     @property
     def status(self) -> dict[str, Any]:
         return {"isDataAvailable": True, "isTriggerActive": self.isActive}
+
+    @property
+    def recentProgress(self) -> list[dict[str, Any]]:
+        last = self.lastProgress
+        return [] if last is None else [{**last, "durationMs": {"triggerExecution": last["batchDuration"]}}]
 
     @property
     def lastProgress(self) -> dict[str, Any] | None:
@@ -95,7 +115,14 @@ class BatchPlan:
 
     def start(self, run: str) -> BatchQuery:
         """Starts the job in a run folder that is there; gives at once."""
-        return BatchQuery(self.session, run, self.folder, self._rows)
+        return BatchQuery(self.session, run, self.folder, self._names(), self._rows)
+
+    def _names(self) -> list[str]:
+        """What runs in each stage."""
+        program = self.program
+        levels = range(1, program.depth + 1)
+        named = [[s.name for s in program.sources], *([o.name for o in program.operators_at(n)] for n in levels)]
+        return [", ".join(dict.fromkeys(names)) for names in named]
 
     def _rows(self) -> DataFrame:
         program, folder = self.program, self.folder
@@ -118,7 +145,7 @@ class BatchPlan:
 
     def _own_session(self) -> SparkSession:
         """A batch job reads its settings while it runs, when other jobs may have set theirs."""
-        session = self.session.newSession()
+        session = own_session(self.session)
         prepare(session, self.configuration, self.program.parallelism)
         session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ROWS_AT_ONCE)
         for source in (PenstockBatch, PenstockRouter):

@@ -20,7 +20,7 @@ from penstock.engine.program import Program
 from penstock.errors import PenstockError
 from penstock.jobs.entry import Failure, JobEntry
 from penstock.jobs.process import this_process
-from penstock.jobs.progress import OperatorFigures
+from penstock.jobs.progress import OperatorFigures, StageFigures
 from penstock.jobs.registry import registry_of
 from penstock.jobs.requests import Action
 from penstock.jobs.run import Run
@@ -48,6 +48,7 @@ def register(session: SparkSession, program: Program, checkpoint: Checkpoint, co
         parallelism=program.parallelism,
         web=session.sparkContext.uiWebUrl or "",
         version=_version(),
+        batch=program.batch,
     )
     operators = [OperatorFigures(uid, name, kind) for kind, uid, name in program.parts()]
     return Run(registry_of(configuration), entry, operators, configuration)
@@ -84,6 +85,10 @@ class WatchedJob:
     def metrics(self) -> dict[str, Any]:
         called = labels({uid: name for _, uid, name in self._job.program.parts()})
         return self._job.folder.metrics().accumulators(called)
+
+    def stages(self) -> list[StageFigures]:
+        query = self._query
+        return query.stages() if isinstance(query, BatchQuery) else []
 
     def is_planned(self) -> bool:
         return bool(self._query.status["isDataAvailable"])

@@ -126,6 +126,14 @@ def prepare(session: SparkSession, configuration: Configuration, parallelism: in
     session.conf.set("spark.sql.streaming.minBatchesToRetain", str(configuration.get(RETAIN_BATCHES)))
 
 
+def own_session(session: SparkSession) -> SparkSession:
+    """A session with settings of its own on the same Spark; this thread's writers look up their formats in it."""
+    own = session.newSession()
+    jvm: Any = own._jvm
+    SparkSession._get_j_spark_session_class(jvm).setActiveSession(own._jsparkSession)
+    return own
+
+
 def _runnable(python: str, master: str | None) -> str:
     """The Python that runs functions; on a cluster only its nodes know whether it is there."""
     if master is not None and master.startswith("local") and shutil.which(python) is None:
