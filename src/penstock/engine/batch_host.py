@@ -115,13 +115,10 @@ class BatchHost(LevelHost):
         assert self._clock is not None
         program, now = running.program, self._clock.now
         RUNNING.operator, RUNNING.subtask = program.name, self.slot
-        records = self._records(program, frames, self._clock)
-        entered = len(records.values)
-        end = self.meta.watermarks[program.uid]
-        emissions = running.loop.run(records, Advance(now, MIN_WATERMARK, end, [], self.meta.batch - 1))
-        self._emit(running, emissions, now)
+        advance = Advance(now, MIN_WATERMARK, self.meta.watermarks[program.uid], [], self.meta.batch - 1)
+        entered, left = self._feed(running, list[Frame](frames), self._clock, advance)
         self._counts[program.uid] = self._counts.get(program.uid, 0) + entered
-        add_flows(self._flows, running.take_flows(entered, len(emissions.values)))
+        add_flows(self._flows, running.take_flows(entered, left))
 
     def _mid_stream_watermarks(self, step: WatermarkStep, flow: Flow, timestamps: Column, aside: Aside) -> Flow:
         """A strategy only gives timestamps."""
