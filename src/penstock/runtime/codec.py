@@ -161,10 +161,10 @@ def _shortened(value: Any) -> str:
 def is_immutable(value: Any) -> bool:
     """Whether a value certainly cannot have been changed in place.
 
-    >>> is_immutable((1, "a")), is_immutable([1])
+    >>> is_immutable((1, ("a", 2))), is_immutable([1])
     (True, False)
     """
     kind = type(value)
-    if kind in _IMMUTABLE:
-        return True
-    return kind is tuple and all(type(v) in _IMMUTABLE for v in value)
+    if kind is tuple:
+        return _IMMUTABLE.issuperset(map(type, value)) or all(map(is_immutable, value))
+    return kind in _IMMUTABLE

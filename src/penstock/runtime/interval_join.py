@@ -15,7 +15,7 @@ from penstock.runtime.timers import Timer
 from penstock.time import MAX_WATERMARK, NO_TIMESTAMP
 from penstock.types import TypeInformation, type_information
 
-_STEPS = 8  # elements are dropped at so many times in a lifetime
+_STEPS = 4  # elements are dropped at so many times in a lifetime: fewer need fewer timers, and keep the dead for longer
 
 
 class PairContext(JoinContext):
@@ -54,9 +54,9 @@ class Side:
     """
 
     def __init__(
-        self, name: str, element_type: TypeInformation, reach: tuple[int, int], late_tag: OutputTag | None
+        self, number: int, element_type: TypeInformation, reach: tuple[int, int], late_tag: OutputTag | None
     ) -> None:
-        self.namespace = (name,)
+        self.number = number  # of the input; its timers' namespace too
         self.late_tag = late_tag
         self.lower, self.upper = reach  # elements of the other side that meet one of this side lie so far from it
         self.lifetime = max(reach[1], 0)
@@ -65,7 +65,7 @@ class Side:
         self.timeline: Any = None
 
     def open(self, context: OperatorContext) -> None:
-        self.timeline = context.backend.handle(TimelineDescriptor(f"__{self.namespace[0]}__", self._type))
+        self.timeline = context.backend.handle(TimelineDescriptor(("__left__", "__right__")[self.number], self._type))
 
     def meet(self, value: Any, timestamp: int, other: Side, context: OperatorContext) -> tuple[Line, range]:
         """Keeps an element of this side; gives a line of the other side, and the places in it that it meets."""
@@ -75,7 +75,7 @@ class Side:
         if line.note != cleanup:  # the time of the timer that was set last
             line.note = cleanup
             if cleanup < MAX_WATERMARK:
-                context.event_timers.register(cleanup, context.cell.at, self.namespace, context.running_due)
+                context.event_timers.register(cleanup, context.cell.at, self.number, context.running_due)
         lower = timestamp + self.lower
         if other.lifetime:
             # With a lifetime of zero an element may come at the very watermark, and live until the next one. Those are
@@ -118,8 +118,8 @@ class IntervalJoinOperator:
         self._call = getattr(function, "process_element", function)
         low = lower if lower_inclusive else lower + 1
         high = upper if upper_inclusive else upper - 1
-        self._left = Side("left", type_information(left_type), (low, high), left_late_tag)
-        self._right = Side("right", type_information(right_type), (-high, -low), right_late_tag)
+        self._left = Side(0, type_information(left_type), (low, high), left_late_tag)
+        self._right = Side(1, type_information(right_type), (-high, -low), right_late_tag)
         self._pair = PairContext()
 
     def open(self, context: OperatorContext) -> None:
@@ -195,7 +195,7 @@ class IntervalJoinOperator:
         return None
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
-        side = self._left if timer.namespace == self._left.namespace else self._right
+        side = self._right if timer.namespace else self._left
         side.timeline.drop(timer.time - side.lifetime)
         return None
 

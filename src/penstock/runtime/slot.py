@@ -189,17 +189,22 @@ class SlotLoop:
 
     def _of_inputs(self, records: Records, effective: list[int], marks: list[int], out: Emissions) -> None:
         """The same for elements of several inputs, or without keys."""
-        context, cell = self._context, self._context.cell
+        context, cell, timers = self._context, self._context.cell, self._context.event_timers
         functions = self._operator.elements()
         keep, emit = self._keep(out), out.emitters.append
         inputs = records.inputs or [0] * len(records.values)
         keys = records.keys or [NO_KEY] * len(records.values)
-        for index, value in enumerate(records.values):
+        watermark = context.watermark
+        for index, (value, key, number, now) in enumerate(zip(records.values, keys, inputs, effective, strict=True)):
             context.index = index
-            if effective[index] > context.watermark:
-                self._advance(effective[index], marks, out)
-            cell.at = keys[index]
-            emitted = functions[inputs[index]](value, context)
+            if now > watermark:
+                if timers.next_time <= now:
+                    self._advance(now, marks, out)
+                else:
+                    context.watermark = now
+                watermark = now
+            cell.at = key
+            emitted = functions[number](value, context)
             if emitted is not None:
                 for result in emitted:
                     keep(result)

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.runtime.codec import Codec, is_immutable
 from penstock.runtime.state.cell import Cell
-from penstock.runtime.store import Store, after_prefix
+from penstock.runtime.store import Changes, Store, after_prefix
 from penstock.state import StateDescriptor
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 
@@ -125,40 +125,42 @@ class TimelineHandle:
         line.numbers = [numbers[i] for i in order]
 
     def flush(self) -> None:
-        """Writes what changed and forgets the batch."""
+        """Writes what changed and forgets the batch. All is read first: a store that changes is slow to scan."""
+        gone: list[bytes] = []
         for at, line in self._lines.items():
-            if line.dropped is not None or line.next > line.fresh:
-                self._write(self._table + self._cell.prefix(at), line)
+            if line.dropped is not None:
+                self._find_dropped(self._table + self._cell.prefix(at), line, gone)
+        writes = self._store.changes()
+        writes.update(dict.fromkeys(gone))
+        for at, line in self._lines.items():
+            if line.next > line.fresh:
+                self._write(self._table + self._cell.prefix(at), line, writes)
         if self._cache is not None:
             self._keep_cache()
         self._lines = {}
 
-    def _write(self, prefix: bytes, line: Line) -> None:
-        writes, encode = self._store.changes(), self._codec.encode
-        if line.dropped is not None:
-            for stored, _ in list(self._store.scan(prefix + _bytes(MIN_WATERMARK), prefix + _bytes(line.dropped + 1))):
-                writes[stored] = None
-        found = False
-        if line.next > line.fresh:
-            for place in range(line.start, len(line.times)):
-                number = line.numbers[place]
-                if number >= line.fresh:
-                    writes[prefix + _bytes(line.times[place]) + number.to_bytes(8, "big")] = encode(line.values[place])
-                    found = True
-        if found:
-            writes[prefix] = line.next.to_bytes(8, "big")
-        elif line.fresh and not self._has_more(prefix, line):
-            writes[prefix] = None
-            line.next, line.low = 0, MIN_WATERMARK
-        else:
-            line.next = line.fresh
-        line.fresh, line.dropped = line.next, None
+    def _find_dropped(self, prefix: bytes, line: Line, gone: list[bytes]) -> None:
+        """The entries to delete: of what was dropped; and the one that numbers them, if no element is left."""
+        assert line.dropped is not None
+        rest = prefix + _bytes(line.dropped + 1)
+        gone += [stored for stored, _ in self._store.scan(prefix + _bytes(MIN_WATERMARK), rest)]
+        line.dropped = None
+        if line.start == len(line.times) and next(self._store.scan(rest, after_prefix(prefix)), None) is None:
+            gone.append(prefix)
+            line.next = line.fresh = 0
+            line.low = MIN_WATERMARK
 
-    def _has_more(self, prefix: bytes, line: Line) -> bool:
-        if line.start < len(line.times):
-            return True
-        first = MIN_WATERMARK if line.dropped is None else line.dropped + 1
-        return next(self._store.scan(prefix + _bytes(first), after_prefix(prefix)), None) is not None
+    def _write(self, prefix: bytes, line: Line, writes: Changes) -> None:
+        times, values, encode = line.times, line.values, self._codec.encode
+        added = [place for place in range(line.start, len(times)) if line.numbers[place] >= line.fresh]
+        if not added:  # all that came was dropped again
+            line.next = line.fresh
+            return
+        for place in added:
+            number = line.numbers[place].to_bytes(8, "big")
+            writes[prefix + _bytes(times[place]) + number] = encode(values[place])
+        writes[prefix] = line.next.to_bytes(8, "big")
+        line.fresh = line.next
 
     def _keep_cache(self) -> None:
         """Lines whose elements nobody can change in place stay in memory."""
