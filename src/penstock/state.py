@@ -36,6 +36,13 @@ class StateDescriptor:
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
         """Lets entries expire."""
+        given: Any = ttl_config
+        if not isinstance(given, StateTtlConfig):
+            raise StateError(
+                "STATE_TTL",
+                f"enable_time_to_live() got {given!r}; it takes a StateTtlConfig: "
+                "StateTtlConfig.new_builder(Duration.of_hours(1)).build().",
+            )
         self.ttl = ttl_config if ttl_config.is_enabled() else None
 
     def get_name(self) -> str:

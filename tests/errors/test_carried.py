@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+from penstock.engine.logs import RUNNING
 from penstock.errors import CheckpointError, FailedCall, JobError, PenstockError, UserFunctionError
 from penstock.runtime.failure import failure
 from penstock.spark.failure import CarriedError, carrying, in_our_words
@@ -52,6 +55,16 @@ def test_other_errors_become_a_failed_job_with_their_stack() -> None:
     assert isinstance(arrived, JobError)
     assert arrived.text == "The job failed in Spark: ZeroDivisionError: by zero"
     assert "test_carried.py" in arrived.__notes__[0]
+
+
+def test_a_function_that_exits_is_told_as_one_that_raised() -> None:
+    RUNNING.operator = "price"
+    with pytest.raises(CarriedError) as carried, carrying():
+        sys.exit(3)
+    arrived = in_our_words(Exception(SPARK.format(f"penstock.spark.failure.CarriedError: {carried.value}")))
+    assert isinstance(arrived, UserFunctionError)
+    assert "Operator 'price' raised SystemExit: it called sys.exit(3) at " in str(arrived)
+    assert "test_carried.py:" in str(arrived)
 
 
 def test_the_last_of_several_attempts_counts() -> None:

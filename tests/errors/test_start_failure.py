@@ -22,6 +22,7 @@ from penstock.spark.start_failure import check_pyspark, start_error
         ),
         ("java.net.UnknownHostException: nowhere: Name or service not known", "SPARK_HOST", "nowhere"),
         ("org.apache.spark.SparkException: Could not parse Master URL: 'spork'", "SPARK_MASTER", "spork"),
+        ("org.apache.spark.SparkException: Master must either be yarn or start with spark", "SPARK_MASTER", "spork"),
         (
             "[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.",
             "SPARK_START",

@@ -6,6 +6,7 @@ expected and what to do next, in the words of her program. Those that need Spark
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -39,6 +40,10 @@ def pushed(build: Callable[[ps.DataStream[Any]], Any], *elements: Any) -> str:
 
 def line(function: Callable[..., Any], after: int = 0) -> str:
     return f"{HERE}:{function.__code__.co_firstlineno + after}"
+
+
+def line_of_class(function: type) -> str:
+    return f"{HERE}:{inspect.getsourcelines(function)[1]}"
 
 
 # -- putting a job together
@@ -234,7 +239,9 @@ def test_14_her_price_is_a_string() -> None:
     assert message.startswith(
         "[STATE_VALUE] State 'price': A value for a state of type int does not fit it: '5' is a str"
     )
-    assert message.endswith("the batch was not committed. (In operator 'process' (uid 'process-1').)")
+    assert message.endswith(
+        f"the batch was not committed. (In operator 'process' (uid 'process-1'), {line_of_class(Last)}.)"
+    )
 
 
 # -- time

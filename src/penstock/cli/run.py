@@ -102,6 +102,15 @@ class Command:
                 raise typer.Exit(1) from None
             if heard.signal is not None:  # the program made light of it
                 raise typer.Exit(heard.exit_code)
+            if self._watcher.last() is None:
+                self._no_job()
+
+    def _no_job(self) -> None:
+        text = f"{self._job} ended and ran no job: nothing runs before env.execute() is called."
+        if self._as_json:
+            tell(event="no_job", message=text)
+        else:
+            print(f"penstock: {text}", file=sys.stderr)
 
     def _interrupted(self) -> None:
         last = self._watcher.last()

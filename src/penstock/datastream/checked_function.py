@@ -1,4 +1,4 @@
-"""Functions that users pass, checked where they are passed."""
+"""Functions and other arguments that users pass, checked where they are passed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.errors import PlanError
 from penstock.functions import Function
+from penstock.runtime.failure import shortened
 
 
 def check_function(method: str, found: Any, *kinds: type, or_callable: bool = False, hint: str = "") -> None:
@@ -20,5 +21,23 @@ def check_function(method: str, found: Any, *kinds: type, or_callable: bool = Fa
     elif or_callable and callable(found) and not isinstance(found, Function):
         return
     expected = " or ".join([*(f"a {kind.__name__}" for kind in kinds), *(["a plain function"] if or_callable else [])])
-    what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
-    raise PlanError("FUNCTION_TYPE", f"{method}() got {what}; it takes {expected}{'; ' + hint if hint else ''}.")
+    raise PlanError(
+        "FUNCTION_TYPE", f"{method}() got {_told(found)}; it takes {expected}{'; ' + hint if hint else ''}."
+    )
+
+
+def check_given(method: str, found: Any, kinds: type | tuple[type, ...], expected: str) -> None:
+    """Refuses an argument that is of none of these kinds.
+
+    >>> check_given("union", 1, str, "a text")
+    Traceback (most recent call last):
+        ...
+    penstock.errors.PlanError: [ARGUMENT_TYPE] union() got a int: 1. It takes a text.
+    """
+    if not isinstance(found, kinds):
+        value = "" if isinstance(found, type) else f": {shortened(found)}"
+        raise PlanError("ARGUMENT_TYPE", f"{method}() got {_told(found)}{value}. It takes {expected}.")
+
+
+def _told(found: Any) -> str:
+    return f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"

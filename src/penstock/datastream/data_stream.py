@@ -10,7 +10,7 @@ from penstock.config import PRINT_STYLE
 from penstock.connectors.sink import Sink
 from penstock.connectors.sinks import CallableSink, CollectSink, PrintSink
 from penstock.datastream.broadcast_stream import BroadcastStream
-from penstock.datastream.checked_function import check_function
+from penstock.datastream.checked_function import check_function, check_given
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.fields import Projection
 from penstock.datastream.on_error import OnError, check_on_error, check_side_output, sink_with
@@ -157,16 +157,28 @@ class DataStream(OperatorSettings, Generic[T]):
         self, watermark_strategy: WatermarkStrategy, *, on_error: OnError = "fail"
     ) -> DataStream[T]:
         """The same elements with timestamps and watermarks."""
+        example = "WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5)).with_timestamp_assigner(...)"
+        check_given(
+            "assign_timestamps_and_watermarks",
+            watermark_strategy,
+            WatermarkStrategy,
+            f"a WatermarkStrategy, such as {example}",
+        )
         return DataStream(
             self._env, self._add(WatermarkNode, "watermarks", strategy=watermark_strategy, on_error=on_error)
         )
 
     def union(self, *streams: DataStream[T]) -> DataStream[T]:
         """The elements of all streams."""
+        for stream in streams:
+            check_given("union", stream, DataStream, "streams, one by one: a.union(b, c)")
         return DataStream(self._env, self._add(UnionNode, "union", self._node, *(s._node for s in streams)))
 
     def get_side_output(self, output_tag: OutputTag[R]) -> DataStream[R]:
         """What the function before yielded as `(output_tag, value)`; or its dead letters, by the tag DEAD_LETTERS."""
+        check_given(
+            "get_side_output", output_tag, OutputTag, 'the OutputTag that the function yields with: OutputTag("late")'
+        )
         check_side_output(self._node, output_tag)
         declared = output_tag.type_info if output_tag.type_info.declared else None
         node = self._add(SideOutputNode, f"side:{output_tag.tag_id}", tag=output_tag.tag_id, output_type=declared)
@@ -180,7 +192,9 @@ class DataStream(OperatorSettings, Generic[T]):
         """The same elements, those of one key in one place; with a key type, keys are converted to it and checked."""
         from penstock.datastream.keyed_stream import KeyedStream
 
-        check_function("key_by", key_selector, KeySelector, or_callable=True)
+        given: Any = key_selector
+        hint = f"for a field write key_by(lambda e: e[{given!r}])" if isinstance(given, int | str) else ""
+        check_function("key_by", key_selector, KeySelector, or_callable=True, hint=hint)
         declared = None if key_type is None else type_information(key_type)
         fields = {"key_type": declared if declared is not None and declared.declared else None, "on_error": on_error}
         return KeyedStream(self, self._add(PartitionNode, "key_by", kind="key", selector=key_selector, **fields))
@@ -260,6 +274,7 @@ class DataStream(OperatorSettings, Generic[T]):
         """Two streams for one function."""
         from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
 
+        check_given("connect", ds, (DataStream, BroadcastStream), "another stream")
         if isinstance(ds, BroadcastStream):
             return BroadcastConnectedStream(self, ds)
         return ConnectedStreams(self, ds)
@@ -314,6 +329,12 @@ class DataStream(OperatorSettings, Generic[T]):
 
     def sink_to(self, sink: Sink, *, on_error: OnError = "fail") -> DataStreamSink:
         """Writes the elements to a sink."""
+        check_given(
+            "sink_to",
+            sink,
+            Sink,
+            "a Sink, such as JsonLinesSink(folder); add_sink takes a function, print shows elements",
+        )
         fields = {"sink": sink_with(sink.of_type(self._declared_type()), on_error), "on_error": on_error}
         return DataStreamSink(self._env, self._add(SinkNode, "sink", **fields))
 

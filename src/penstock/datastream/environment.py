@@ -12,6 +12,7 @@ from penstock.config import AUTO_UIDS, JOB_NAME, RUNTIME_MODE, Configuration
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
 from penstock.connectors.files import FileSource
 from penstock.connectors.source import Source
+from penstock.datastream.checked_function import check_given
 from penstock.datastream.data_stream import DataStream
 from penstock.datastream.engine import engine_of
 from penstock.datastream.job_client import JobClient
@@ -56,6 +57,7 @@ class StreamExecutionEnvironment(JobSettings):
 
     def from_collection(self, collection: Iterable[T], type_info: Any = None) -> DataStream[T]:
         """The elements of a collection; with a type, converted to it at once."""
+        check_given("from_collection", collection, Iterable, "a list, or anything else that can be iterated")
         values: list[Any] = list(collection)
         if type_info is not None:
             values = checked("from_collection", user_line(), type_information(type_info), values)
@@ -87,6 +89,12 @@ class StreamExecutionEnvironment(JobSettings):
         type_info: Any = None,
     ) -> DataStream[Any]:
         """The elements of a source, with its own timestamps or those of a strategy."""
+        check_given(
+            "from_source",
+            source,
+            Source,
+            "a Source, such as FileSource(path); from_collection takes elements themselves",
+        )
         node = SourceNode(
             id=self.next_id(),
             name=source_name,

@@ -63,8 +63,11 @@ class JobSettings:
 
     def set_parallelism(self, parallelism: int) -> Self:
         """How many subtasks operators have, unless they say otherwise."""
-        if parallelism < 1:
-            raise ConfigError("PARALLELISM", f"A parallelism of {parallelism} was set; it must be at least 1.")
+        given: Any = parallelism
+        if not isinstance(given, int) or given < 1:
+            raise ConfigError(
+                "PARALLELISM", f"A parallelism of {parallelism!r} was set; it must be a whole number, at least 1."
+            )
         self.configuration.set(PARALLELISM.key, parallelism)
         return self
 

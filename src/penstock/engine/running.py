@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from penstock.engine.chain import ChainRunner, WatermarkHook
 from penstock.engine.logs import RUNNING
@@ -73,6 +74,7 @@ class RunningOperator:
             self.loop = loop(program.name, self.operator, self.context, traced)
             if (says := program.declared) is not None:
                 self.loop.fit = partial(fitting, says.name, says.line, says.type_info)
+        self.loop.site.function = _users_own(program.spec)
         if program.spec.kind == "generator":  # stands for a watermark step of the user's
             uid = program.uid.removesuffix("#generator")
             self.loop.site = CallSite(program.name, uid, program.spec.strategy.timestamp_of())
@@ -130,3 +132,9 @@ class RunningOperator:
             raise self.loop.site.error(error) from error
         for chain in (self.chain, *self.sides.values()):
             chain.close()
+
+
+def _users_own(spec: Any) -> Any:
+    """The function of a process operator, as the user wrote it."""
+    function = getattr(spec, "function", None)
+    return getattr(function, "adapts", (function,))[0]

@@ -27,13 +27,13 @@ _NONE = object()
 class CallSite:
     """One operator's calls. Nothing here runs before a call has raised."""
 
-    __slots__ = ("_counted", "_function", "_name", "_role", "_uid", "letters", "locate")
+    __slots__ = ("_counted", "_name", "_role", "_uid", "function", "letters", "locate")
 
     def __init__(self, name: str, uid: str, function: Any = None, role: str = "Operator") -> None:
         self._role = role
         self._name = name
         self._uid = uid
-        self._function = function
+        self.function = function
         self._counted = 0
         self.locate: Locate | None = None
         self.letters = 0  # made so far
@@ -55,7 +55,7 @@ class CallSite:
             known |= self.locate(*origin)
         return failure(
             error,
-            function=self._function,
+            function=self.function,
             has_timestamp=timer is not None or timestamp != NO_TIMESTAMP,
             role=self._role,
             name=self._name,

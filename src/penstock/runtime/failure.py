@@ -46,6 +46,8 @@ def failure(error: Exception, *, function: Any = None, has_timestamp: bool = Tru
     if isinstance(error, PenstockError):
         failed.ours = error.text
         return _told(failed, error)
+    if isinstance(error, TypeError) and not failed.stack and failed.message.endswith("object is not iterable"):
+        failed.message += " (the function must yield its elements, or return a list of them, or None)"
     if not has_timestamp and isinstance(error, TypeError) and "NoneType" in failed.message and "timestamp" in line:
         ours = TimeError(
             "ELEMENT_WITHOUT_TIMESTAMP",

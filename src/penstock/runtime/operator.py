@@ -13,9 +13,17 @@ from penstock.errors import StateError, TimeError
 from penstock.functions import OnTimerContext, RuntimeContext, TimerService
 from penstock.metrics import MetricGroup
 from penstock.metrics.registry import SubtaskMetrics
+from penstock.runtime.failure import shortened
 from penstock.runtime.state.backend import StateBackend
 from penstock.runtime.timers import Timer, TimerQueue
-from penstock.state import StateDescriptor
+from penstock.state import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
 from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
 
 Emitted = Iterable[Any] | None
@@ -182,7 +190,27 @@ class SubtaskContext(RuntimeContext):
     def get_job_parameter(self, key: str, default_value: str) -> str:
         return self._parameters.get(key, default_value)
 
-    def _state(self, state_descriptor: StateDescriptor) -> Any:
+    def get_state(self, state_descriptor: Any) -> Any:
+        return self._state("get_state", ValueStateDescriptor, state_descriptor)
+
+    def get_list_state(self, state_descriptor: Any) -> Any:
+        return self._state("get_list_state", ListStateDescriptor, state_descriptor)
+
+    def get_map_state(self, state_descriptor: Any) -> Any:
+        return self._state("get_map_state", MapStateDescriptor, state_descriptor)
+
+    def get_reducing_state(self, state_descriptor: Any) -> Any:
+        return self._state("get_reducing_state", ReducingStateDescriptor, state_descriptor)
+
+    def get_aggregating_state(self, state_descriptor: Any) -> Any:
+        return self._state("get_aggregating_state", AggregatingStateDescriptor, state_descriptor)
+
+    def _state(self, method: str, kind: type, state_descriptor: StateDescriptor) -> Any:
+        if not isinstance(state_descriptor, kind):
+            raise StateError(
+                "STATE_DESCRIPTOR",
+                f"{method}() got {shortened(state_descriptor)}; it takes a {kind.__name__}, such as {_EXAMPLES[kind]}.",
+            )
         if self._backend is None:
             raise StateError(
                 "STATE_WITHOUT_KEY",
@@ -190,7 +218,14 @@ class SubtaskContext(RuntimeContext):
             )
         return self._backend.handle(state_descriptor)
 
-    get_state = get_list_state = get_map_state = get_reducing_state = get_aggregating_state = _state
+
+_EXAMPLES = {
+    ValueStateDescriptor: 'ValueStateDescriptor("total", int)',
+    ListStateDescriptor: 'ListStateDescriptor("orders", str)',
+    MapStateDescriptor: 'MapStateDescriptor("totals", str, int)',
+    ReducingStateDescriptor: 'ReducingStateDescriptor("total", lambda a, b: a + b, int)',
+    AggregatingStateDescriptor: 'AggregatingStateDescriptor("mean", Mean(), tuple[int, int])',
+}
 
 
 class WithoutTimers(TimerService):

@@ -13,7 +13,9 @@ from typing import Any
 import msgspec
 
 from penstock import errors
+from penstock.engine.logs import RUNNING
 from penstock.errors import CheckpointError, FailedCall, JobError, PenstockError
+from penstock.runtime.failure import failure
 
 _TOKEN = re.compile(r"penstock-error<([A-Za-z0-9+/=]+)>")
 _LONGEST_STACK = 20_000
@@ -33,6 +35,17 @@ class CarriedError(Exception):
     """An error on its way through Spark: its text for those who read Spark's log, and all of it as a token."""
 
 
+class _Exit(Exception):  # noqa: N818 - shown to users by what it is called here
+    """A SystemExit, as an error of the function that raised it."""
+
+    def __init__(self, error: SystemExit) -> None:
+        super().__init__(f"it called sys.exit({'' if error.code is None else repr(error.code)})")
+        self.__traceback__ = error.__traceback__
+
+
+_Exit.__name__ = "SystemExit"
+
+
 @contextmanager
 def carrying() -> Iterator[None]:
     """Around all that Spark calls: what is raised inside arrives on the driver as the same error."""
@@ -42,19 +55,21 @@ def carrying() -> Iterator[None]:
         raise
     except PenstockError as error:
         raise CarriedError(f"{error}\n{_token(error)}") from None  # its notes hold the user's frames
+    except SystemExit as error:  # a function called sys.exit: the worker must not end without a word
+        raise CarriedError(f"{error}\n{_token(failure(_Exit(error), name=RUNNING.operator))}") from error
     except Exception as error:
         raise CarriedError(f"{error}\n{_token(_unexpected(error))}") from error
 
 
-def in_our_words(failure: Any) -> Exception:
+def in_our_words(ended: Any) -> Exception:
     """The error that ended a query: ours, if one of ours is the cause."""
-    if isinstance(failure, PenstockError):
-        return failure
-    text = str(failure)
+    if isinstance(ended, PenstockError):
+        return ended
+    text = str(ended)
     found = _TOKEN.findall(text)
     error = _opened(found[-1]) if found else _spark_error(text)
-    if not found and isinstance(failure, BaseException):
-        error.__cause__ = failure
+    if not found and isinstance(ended, BaseException):
+        error.__cause__ = ended
     return error
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from penstock.errors import ConfigError
 
 NEEDED = (4, 2)
-_SAID = 2000  # characters at the end of Spark's output that are looked at
+_MASTER_WORDS = ("Could not parse Master URL", "All masters are unresponsive", "Master must either be")
+_SAID = 6000  # characters at the end of Spark's output that are looked at
 
 
 def installed_pyspark() -> str | None:
@@ -49,14 +50,15 @@ def start_error(error: Exception, master: str, log: Path | None = None) -> Confi
             f"A host name cannot be found ({_cause(text, 'UnknownHostException')}). Correct the name in spark.master or "
             "spark.driver.host, or add this machine's own name to /etc/hosts.",
         )
-    if "Could not parse Master URL" in text or "All masters are unresponsive" in text:
+    if any(words in text for words in _MASTER_WORDS):
         return ConfigError(
             "SPARK_MASTER",
             f"Spark's master '{master}' cannot be reached or read. Use local[2] to run on this machine, or the URL that the "
             "cluster shows, such as spark://host:7077.",
         )
     first = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
-    last = " ".join(line.strip() for line in said.splitlines()[-3:] if line.strip())
+    words = [line.strip() for line in said.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    last = " ".join(words[-3:])
     return ConfigError(
         "SPARK_START",
         f"Spark does not start on master '{master}': {first}. {f'It said: {last} ' if last else ''}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
+from penstock.errors import PlanError
 from penstock.types.basic import BasicType, BasicTypeInfo
 from penstock.types.collection import (
     BasicArrayTypeInfo,
@@ -183,6 +185,9 @@ def _check_element(array: str, element: TypeInformation, allowed: set[BasicType]
         )
 
 
+_NO_TYPES = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, str, int, float, list, tuple, dict)
+
+
 def type_information(declared: TypeInformation | type | None) -> TypeInformation:
     """What a user wrote where a type is asked for: a Types.*, a Python type, or nothing.
 
@@ -193,4 +198,11 @@ def type_information(declared: TypeInformation | type | None) -> TypeInformation
         return declared
     if declared is None or declared is Any or declared is object:
         return Types.PICKLED_BYTE_ARRAY()
+    if isinstance(declared, _NO_TYPES):
+        name = getattr(declared, "__qualname__", None)
+        hint = f" Call it: {name}()." if name and name.startswith("Types.") else ""
+        raise PlanError(
+            "TYPE_EXPECTED",
+            f"{declared!r} was given as a type; a type is one of Types.*(), a class, or an annotation such as list[int].{hint}",
+        )
     return Types.of(declared)
