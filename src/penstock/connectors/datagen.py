@@ -39,6 +39,7 @@ class RandomField:
     null_rate: float = 0.0
 
     def value(self, chance: random.Random, number: int) -> Any:
+        """The field of the element with this number."""
         if self.null_rate and chance.random() < self.null_rate:
             return None
         if self.kind is BasicType.STRING:
@@ -68,10 +69,12 @@ class SequenceField:
     kind: BasicType = BasicType.LONG
 
     def value(self, chance: random.Random, number: int) -> int:
+        """The field of the element with this number."""
         return self.start + number
 
     @property
     def count(self) -> int:
+        """How many elements there are."""
         return self.end - self.start + 1
 
 
