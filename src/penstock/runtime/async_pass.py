@@ -16,6 +16,7 @@ from penstock.errors import UserFunctionError
 
 Invoke = Callable[[Any], Awaitable[Any]]
 
+_TURN = 0.02  # seconds after which workers let the loop turn
 _LOOKS = 20  # at most, for late calls, in the time that a call has
 
 
@@ -60,6 +61,8 @@ class AsyncPass:
         loop = asyncio.get_running_loop()
         self._clock = loop.time
         self._finished = loop.create_future()
+        self._turning = False
+        self._turn_by = self._clock() + _TURN
         for worker in range(self._working):
             task = loop.create_task(self._work(worker))
             task.add_done_callback(self._count)
@@ -99,8 +102,13 @@ class AsyncPass:
         invoke, values, results, checked = self._invoke, self._values, self.results, self.checked
         at, since, clock, expired = self._at, self._since, self._clock, self._expired
         for index in self._todo:
+            now = clock()
+            if now >= self._turn_by:
+                since[worker] = inf
+                await self._turn()
+                now = clock()
             at[worker] = index
-            since[worker] = clock()
+            since[worker] = now
             try:
                 result = await invoke(values[index])
                 if index not in expired:
@@ -116,6 +124,20 @@ class AsyncPass:
             if expired and index in expired:
                 await self._time_out(worker, index)
         since[worker] = inf
+
+    async def _turn(self) -> None:
+        """Lets the loop turn: calls that answer without waiting would else hold it for the whole pass.
+
+        Until it has turned, all workers come here after each call.
+        """
+        if not self._turning:
+            self._turning = True
+            asyncio.get_running_loop().call_soon(self._has_turned)
+        await asyncio.sleep(0)
+
+    def _has_turned(self) -> None:
+        self._turning = False
+        self._turn_by = self._clock() + _TURN
 
     async def _time_out(self, worker: int, index: int) -> None:
         """The call was cancelled, whatever it made of that."""
