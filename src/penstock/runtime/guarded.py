@@ -77,18 +77,19 @@ class GuardedLoop(SlotLoop):
         self._guard(lambda: process(value, self._context), index, lambda: self._known(records, index), out, elsewhere)
 
     def _fire(self, timer: Timer, domain: int, out: Emissions) -> None:
-        context = self._context
+        """A timer fires once, so an operator that must go on behind a failed one has `on_failed_timer`."""
+        context, after = self._context, getattr(self._operator, "on_failed_timer", None)
+        known: Callable[[], dict[str, Any]] = lambda: {"key": timer.key, "timer": timer.time}  # noqa: E731
         context.fired = timer
         context.domain = domain
         context.cell.at = timer.key
+        emitter = ~(len(out.fired) - 1)
         try:
-            emitter = ~(len(out.fired) - 1)
-            self._guard(
-                lambda: self._operator.on_timer(timer, context),
-                emitter,
-                lambda: {"key": timer.key, "timer": timer.time},
-                out,
-            )
+            if (
+                not self._guard(lambda: self._operator.on_timer(timer, context), emitter, known, out)
+                and after is not None
+            ):
+                self._guard(lambda: after(timer, context), emitter, known, out)
         finally:
             context.fired = None
 
@@ -99,8 +100,8 @@ class GuardedLoop(SlotLoop):
         known: Callable[[], dict[str, Any]],
         out: Emissions,
         elsewhere: bool = False,
-    ) -> None:
-        """One call. `elsewhere`: all slots make the same call, and another one tells of it."""
+    ) -> bool:
+        """One call; whether it succeeded. `elsewhere`: all slots make the same call, and another one tells of it."""
         context, backend = self._context, self._context.backend
         queues = (context.event_timers, context.processing_timers)
         for queue in queues:
@@ -116,10 +117,10 @@ class GuardedLoop(SlotLoop):
                 queue.undo()  # type: ignore[attr-defined]
             if elsewhere:
                 self.site.letters -= 1
-                return
+                return False
             out.values.append((DEAD_LETTERS, letter))
             out.emitters.append(emitter)
-            return
+            return False
         keep = self._keep(out)
         for result in emitted:
             keep(result)
@@ -128,6 +129,7 @@ class GuardedLoop(SlotLoop):
             backend.flush()
         except Exception as error:
             raise self.site.error(error, **known()) from error
+        return True
 
 
 class GuardedBatchLoop(GuardedLoop, BatchLoop):

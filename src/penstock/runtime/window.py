@@ -189,6 +189,15 @@ class WindowOperator:
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
         return self._at_time(timer, context, self._known.named(timer.namespace), (timer.key, timer.namespace))
 
+    def on_failed_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
+        """Behind a call of `on_timer` that raised and left a dead letter: a window whose end has come is dropped."""
+        self._end_failed(timer, context, self._known.named(timer.namespace), (timer.key, timer.namespace))
+        return None
+
+    def _end_failed(self, timer: Timer, context: OperatorContext, known: KnownWindow, at: At) -> None:
+        if (context.domain == TimeDomain.EVENT_TIME) == self._event_time and timer.time == known.cleanup:
+            self._close_window(timer.key, known, at)
+
     def _at_time(self, timer: Timer, context: OperatorContext, known: KnownWindow, at: At) -> Emitted:
         key = timer.key
         of_event_time = context.domain == TimeDomain.EVENT_TIME

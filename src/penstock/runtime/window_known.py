@@ -53,18 +53,19 @@ class KnownWindows:
         namespace = window.namespace()
         known = self._windows.get(namespace)
         if known is None:
-            if type(window) is not self._type:
-                raise self._unexpected(window)
+            self.check(window)
             known = self._windows[namespace] = KnownWindow(window, namespace, self._lateness)
         return known
 
-    def _unexpected(self, window: Window) -> PlanError:
-        assigner, kind = type(self._assigner).__name__, type(window).__name__
-        return PlanError(
-            "WINDOW_TYPE",
-            f"{assigner} gave the window {window!r}, and its windows are known as {self._type.__name__}: such a window could "
-            f"not be found again. Write `class {assigner}(WindowAssigner[..., {kind}])`, or set window_type = {kind} in it.",
-        )
+    def check(self, window: Window) -> None:
+        """Refuses a window of another class than the assigner is known for."""
+        if type(window) is not self._type:
+            assigner, kind = type(self._assigner).__name__, type(window).__name__
+            raise PlanError(
+                "WINDOW_TYPE",
+                f"{assigner} gave the window {window!r}, and its windows are known as {self._type.__name__}: such a window could "
+                f"not be found again. Write `class {assigner}(WindowAssigner[..., {kind}])`, or set window_type = {kind} in it.",
+            )
 
     def named(self, namespace: Namespace) -> KnownWindow:
         """The window of a namespace; not remembered if it was not met before."""

@@ -33,6 +33,7 @@ class MergingWindowOperator(WindowOperator):
 
     def _places(self, value: Any, timestamp: int, context: OperatorContext) -> Iterator[tuple[KnownWindow, Namespace]]:
         for window in self._assigner.assign_windows(value, timestamp, self._pane):
+            self._known.check(window)
             actual, kept = window.namespace(), None
             for merge in self._set.merges(actual):
                 place = merge.merged[0][1] if merge.changes_nothing else self._merge(merge, context)
@@ -83,6 +84,12 @@ class MergingWindowOperator(WindowOperator):
             pane.merged = []
             self._trigger.on_merge(known.window, pane)
             self._set_cleanup_timer(known)
+        return None
+
+    def on_failed_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
+        kept = self._set.kept_under(timer.namespace)
+        if kept is not None:
+            self._end_failed(timer, context, self._known.named(timer.namespace), (timer.key, kept))
         return None
 
     def _close_window(self, key: Any, known: KnownWindow, at: At) -> None:

@@ -114,6 +114,16 @@ class SessionOperator(MergingWindowOperator):
             self._set_timer(timer.key, known, kept, timer.time)
         return emitted
 
+    def on_failed_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
+        session = self._set.covering(timer.namespace)
+        if session is not None and timer.namespace in session:
+            known, kept = self._known.named(session[0]), session[1]
+            if timer.time >= known.cleanup:
+                self._close_window(timer.key, known, (timer.key, kept))
+            else:
+                self._set_timer(timer.key, known, kept, timer.time)
+        return None
+
     def _drop(self, key: Any, known: KnownWindow, at: At) -> None:
         super()._drop(key, known, at)
         self._panes.pop(key, None)
