@@ -67,6 +67,17 @@ def test_a_resumed_job_reads_the_same_rows(tmp_path: Path) -> None:
     assert rows(first, 5) == rows(second, 5)
 
 
+def test_rows_come_at_their_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("penstock.connectors.collection.time.monotonic", lambda: clock[0])
+    source = DataGenSource({"x": RandomField(BasicType.INT)}, rows_per_second=5)
+    assert source.latest({"n": 0}) == {"n": 5}, "those of the first second at once"
+    clock[0] += 0.5
+    assert source.latest({"n": 5}) == {"n": 7}
+    clock[0] += 10
+    assert source.latest({"n": 7}) == {"n": 57}
+
+
 def test_in_a_job() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     source = DataGenSource({"n": SequenceField(1, 3)}, rows_per_second=1_000_000)
