@@ -6,6 +6,7 @@ of the subtask before `>`.
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def expected(name: str) -> list[str]:
     return sorted((HERE / "expected" / f"{name}.txt").read_text(encoding="utf-8").splitlines())
 
 
-@pytest.mark.parametrize("program", ["people", "json_data", "balance", "balance_later", "count_windows"])
+@pytest.mark.parametrize("program", ["people", "json_data", "balance", "balance_later", "words", "count_windows"])
 def test_prints_what_flink_prints(program: str) -> None:
     assert run(f"{program}.py") == expected(program)
 
@@ -38,6 +39,17 @@ def test_prints_what_flink_prints(program: str) -> None:
 @pytest.mark.parametrize("kind", ["tumbling", "sliding", "session", "dynamic"])
 def test_windows_print_what_flink_prints(kind: str) -> None:
     assert run("time_windows.py", kind) == expected(f"time_windows-{kind}")
+
+
+def test_words_of_files_go_to_files(tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    (source / "a.txt").write_bytes(b"a b\n\nb\r\n")
+    (source / "b.txt.gz").write_bytes(gzip.compress(b"c a a\n"))
+    assert run("words.py", "--input", str(source), "--output", str(target)) == []
+    files = list(target.rglob("words-*.txt"))
+    assert sorted(line for file in files for line in file.read_text().splitlines()) == ["(a,3)", "(b,2)", "(c,1)"]
+    assert not list(target.rglob(".*")), "nothing is left over"
 
 
 def test_generated_words_are_counted_one_by_one() -> None:
