@@ -173,3 +173,55 @@ def test_a_program_of_pyflinks(program: Path) -> None:
     text = text.replace("ps.ValueState", "state.ValueState").replace("ps.MapState", "state.MapState")
     assert steps(explain(program, "--pyflink", "--json", text=text))["totals"]["state"] == ["total", "seen"]
     assert explain(program, "--json").exit_code == 1, "without the flag there is no pyflink"
+
+
+OPERATORS = """
+import penstock as ps
+from penstock.cep import CEP, Pattern
+from penstock.windows import CountTrigger, EventTimeSessionWindows, TumblingEventTimeWindows
+
+second = ps.Duration.of_seconds(1)
+env = ps.StreamExecutionEnvironment.get_execution_environment()
+env.set_runtime_mode(ps.RuntimeExecutionMode.AUTOMATIC)
+
+
+class Both(ps.ProcessJoinFunction):
+    def process_element(self, left, right, ctx):
+        yield left, right
+
+
+stream = env.from_collection([("a", 1)])
+keyed = stream.key_by(lambda pair: pair[0])
+keyed.interval_join(keyed).between(ps.Duration.of_seconds(-1), second).upper_bound_exclusive().process(Both()).uid("interval").print()
+joined = stream.join(stream).where(lambda pair: pair[0]).equal_to(lambda pair: pair[0])
+joined.window(TumblingEventTimeWindows.of(second)).apply(lambda a, b: a).uid("join").print()
+late = keyed.window(EventTimeSessionWindows.with_gap(second)).trigger(CountTrigger.of(2)).allowed_lateness(5)
+late.side_output_late_data(ps.OutputTag("late")).reduce(max).uid("sessions").print()
+two = Pattern.begin("first").where(lambda pair: True).next("second").within(second)
+CEP.pattern(keyed, two).select(lambda match: match).uid("pattern").print()
+env.execute("operators")
+"""
+
+
+@pytest.mark.parametrize(
+    ("uid", "window", "state"),
+    [
+        ("interval", "right from -1000 ms to 1000 ms (exclusive) around left", ["left elements", "right elements"]),
+        ("join", "TumblingEventTimeWindows(size=1000, offset=0), EventTimeTrigger", ["window contents"]),
+        (
+            "sessions",
+            "EventTimeSessionWindows(gap=1000), CountTrigger, allowed lateness 5 ms, late elements to 'late'",
+            ["window contents", "count"],
+        ),
+        ("pattern", "pattern first(next, single) -> second(next, single), within 1000 ms", ["partial matches"]),
+    ],
+)
+def test_operators_tell_what_they_were_told(program: Path, uid: str, window: str, state: list[str]) -> None:
+    found = steps(explain(program, "--json", text=OPERATORS))[uid]
+    assert found["window"] == window
+    assert found["state"][: len(state)] == state
+    assert found["keyed"] is True
+
+
+def test_batch_mode_is_told(program: Path) -> None:
+    assert "BATCH mode, parallelism" in explain(program, "-D", "execution.runtime-mode=BATCH").stdout

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any
 
-from penstock.config import MASTER, Configuration
+from penstock.config import MASTER, RUNTIME_MODE, Configuration
 from penstock.datastream.job_client import JobClient
 from penstock.datastream.job_result import JobExecutionResult
 from penstock.datastream.job_status import JobStatus
@@ -28,7 +28,8 @@ class CapturingEngine:
         return cores_of(configuration.get(MASTER)) or 1
 
     def execute(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> JobExecutionResult:
-        captured.append(explained(graph))  # at once: later the source of the program's classes is not found any more
+        # At once: later the source of the program's classes is not found any more.
+        captured.append(explained(graph, configuration.get(RUNTIME_MODE)))
         return JobExecutionResult(_NO_ID, "", 0.0, [])
 
     def execute_async(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> JobClient:

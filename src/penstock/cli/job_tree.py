@@ -13,8 +13,9 @@ _COLOURS = {"source": "green", "operator": "blue", "sink": "yellow", "step": "de
 
 def job_tree(job: ExplainedJob) -> Group:
     """Each step once; where elements move to another level, the way there is told."""
+    mode = f"{job.mode} mode, " if job.mode != "STREAMING" else ""
     head = Text.assemble(
-        (f"job '{job.name}'", "bold"), f"  parallelism {job.parallelism}, {job.max_parallelism} key groups"
+        (f"job '{job.name}'", "bold"), f"  {mode}parallelism {job.parallelism}, {job.max_parallelism} key groups"
     )
     return Group(head, *(_level(job, number) for number in range(job.depth + 1)))
 

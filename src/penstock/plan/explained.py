@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,8 +9,6 @@ from typing import Any
 from penstock.plan.graph import JobGraph
 from penstock.plan.levels import Levels, cut
 from penstock.plan.nodes import (
-    BroadcastSpec,
-    CachedLookupSpec,
     Node,
     OperatorNode,
     PartitionNode,
@@ -19,14 +16,10 @@ from penstock.plan.nodes import (
     SinkNode,
     SourceNode,
     UnionNode,
-    WindowSpec,
 )
-from penstock.plan.state_names import state_names
+from penstock.plan.operator_words import states, words
 
 _BETWEEN = (PartitionNode, SideOutputNode, UnionNode)
-_OBJECT = re.compile(
-    r"<(?:[\w.<>]+\.)?(\w+) object at 0x[0-9a-f]+>"
-)  # Python's own words for an object: its class is enough
 _WORDS = {"key": "hash", "split": "by split", "custom": "custom partitioner"}
 
 
@@ -85,6 +78,7 @@ class ExplainedJob:
     parallelism: int
     max_parallelism: int
     steps: tuple[Step, ...]
+    mode: str = "STREAMING"
 
     @property
     def depth(self) -> int:
@@ -108,7 +102,7 @@ class ExplainedJob:
         return asdict(self)
 
 
-def explained(graph: JobGraph) -> ExplainedJob:
+def explained(graph: JobGraph, mode: str = "STREAMING") -> ExplainedJob:
     """A job graph, cut into levels as it would run.
 
     >>> explained(JobGraph("empty", ())).steps
@@ -119,7 +113,7 @@ def explained(graph: JobGraph) -> ExplainedJob:
     for node in levels.graph.nodes:
         if not isinstance(node, _BETWEEN):
             steps[node.id] = _step(node, levels, steps)
-    return ExplainedJob(graph.name, graph.parallelism, graph.max_parallelism, tuple(steps.values()))
+    return ExplainedJob(graph.name, graph.parallelism, graph.max_parallelism, tuple(steps.values()), mode)
 
 
 def _step(node: Node, levels: Levels, steps: dict[int, Step]) -> Step:
@@ -140,10 +134,10 @@ def _step(node: Node, levels: Levels, steps: dict[int, Step]) -> Step:
         parallelism=node.parallelism or wide,
         inputs=edges,
         keyed=bool(getattr(spec, "keyed", False)) and any(e.partitioning == "hash" for e in edges),
-        window=_window(spec.window) if isinstance(spec, WindowSpec) else "",
-        state=_state(node, spec),
+        window=words(spec),
+        state=tuple(states(spec)),
         line=node.line,
-        description="" if isinstance(spec, WindowSpec) else node.description,
+        description=node.description,
     )
 
 
@@ -168,31 +162,3 @@ def _edges(graph: JobGraph, node_id: int) -> Iterator[Edge]:
             yield replace(edge, side_output=node.tag)
         else:
             yield edge
-
-
-def _window(window: Any) -> str:
-    """What the fluent API collected, as it would be said."""
-    said = [_OBJECT.sub(r"\1", repr(window.assigner)), type(window.trigger).__name__]
-    if getattr(window, "evictor", None) is not None:
-        said.append(type(window.evictor).__name__)
-    if getattr(window, "allowed_lateness", 0):
-        said.append(f"allowed lateness {window.allowed_lateness} ms")
-    if getattr(window, "late_tag", None) is not None:
-        said.append(f"late elements to '{window.late_tag.tag_id}'")
-    return ", ".join(said)
-
-
-def _state(node: Node, spec: Any) -> tuple[str, ...]:
-    """The names of an operator's state, as far as they can be known before it runs."""
-    if not isinstance(node, OperatorNode):
-        return ()
-    found = [descriptor.name for descriptor in spec.states] if isinstance(spec, BroadcastSpec) else []
-    functions = [getattr(spec, "function", None)]
-    if isinstance(spec, CachedLookupSpec):
-        found.append("answer")
-    if isinstance(spec, WindowSpec):
-        found.append("window contents")
-        functions = [getattr(spec.window, part, None) for part in ("function", "reduce", "aggregate", "trigger")]
-    for function in functions:
-        found += state_names(function)
-    return tuple(dict.fromkeys(found))
