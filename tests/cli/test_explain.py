@@ -211,7 +211,7 @@ env.execute("operators")
         (
             "sessions",
             "EventTimeSessionWindows(gap=1000), CountTrigger, allowed lateness 5 ms, late elements to 'late'",
-            ["window contents", "count"],
+            ["window contents"],
         ),
         ("pattern", "pattern first(next, single) -> second(next, single), within 1000 ms", ["partial matches"]),
     ],
