@@ -172,10 +172,6 @@ MISSING_NAMES = {
     "StreamingFileSink": "was replaced by FileSink in Flink itself; use that",
     "StreamTransformer": "is a part of PyFlink's own machinery",
     "SupportsPreprocessing": "is a part of PyFlink's own machinery",
-    "CountWindowSerializer": _SERIALIZER,
-    "GlobalWindowSerializer": _SERIALIZER,
-    "TimeWindowSerializer": _SERIALIZER,
-    "TypeSerializer": _SERIALIZER,
     "VoidNamespaceSerializer": _SERIALIZER,
     **{
         f"{kind}Row{way}Schema": _FORMAT
