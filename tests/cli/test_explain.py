@@ -192,7 +192,8 @@ class Both(ps.ProcessJoinFunction):
 
 stream = env.from_collection([("a", 1)])
 keyed = stream.key_by(lambda pair: pair[0])
-keyed.interval_join(keyed).between(ps.Duration.of_seconds(-1), second).upper_bound_exclusive().process(Both()).uid("interval").print()
+near = keyed.interval_join(keyed).between(ps.Duration.of_seconds(-1), second).upper_bound_exclusive()
+near.process(Both()).uid("interval").print()
 joined = stream.join(stream).where(lambda pair: pair[0]).equal_to(lambda pair: pair[0])
 joined.window(TumblingEventTimeWindows.of(second)).apply(lambda a, b: a).uid("join").print()
 late = keyed.window(EventTimeSessionWindows.with_gap(second)).trigger(CountTrigger.of(2)).allowed_lateness(5)

@@ -2,7 +2,7 @@
 
 import json
 
-from pyflink.common import Types
+from pyflink.common import TypeInformation, Types
 from pyflink.datastream import StreamExecutionEnvironment
 
 PEOPLE = [
@@ -22,6 +22,11 @@ def dial_next(person):
 def country_and_tel(person):
     told = json.loads(person.info)
     return told["addr"]["country"], told["tel"]
+
+
+def lives_in_china(pair):
+    """For another program: a worker imports this module then, and PyFlink's with it."""
+    return isinstance(Types.INT(), TypeInformation) and "China" in pair[1]["addr"]["country"]
 
 
 if __name__ == "__main__":
