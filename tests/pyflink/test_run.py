@@ -1,0 +1,80 @@
+"""`penstock run --pyflink`, with an engine that runs nothing: imports, options, errors, what stays without the flag."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from penstock.cli.main import app
+from tests.cli.fake_engine import NAME
+
+PROGRAM = """
+from pyflink.datastream import StreamExecutionEnvironment
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1, 2]).print()
+env.execute("job")
+"""
+
+
+def run(program: Path, text: str, *arguments: str) -> Result:
+    program.write_text(text)
+    return CliRunner().invoke(app, ["run", str(program), "-D", f"execution.engine={NAME}", *arguments])
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    return tmp_path / "job.py"
+
+
+def test_elements_are_printed_as_flink_does_unless_it_is_said_otherwise(program: Path) -> None:
+    done = run(program, PROGRAM, "--pyflink")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["options"] == {"print.style": "flink"}
+    other = run(program, PROGRAM, "--pyflink", "-D", "print.style=python")
+    assert json.loads(other.stdout)["options"] == {"print.style": "python"}
+
+
+def test_nothing_stays_behind(program: Path) -> None:
+    assert run(program, PROGRAM, "--pyflink").exit_code == 0
+    assert not [name for name in sys.modules if name.split(".")[0] == "pyflink"]
+    done = run(program, PROGRAM)
+    assert done.exit_code == 1
+    assert "No module named 'pyflink'" in done.stderr
+
+
+def test_a_module_beside_the_program_may_import_pyflink(program: Path) -> None:
+    (program.parent / "beside_pyflink.py").write_text("from pyflink.common import Types\nNUMBER = Types.INT()\n")
+    done = run(program, f"from beside_pyflink import NUMBER\n{PROGRAM}assert repr(NUMBER) == 'Integer'\n", "--pyflink")
+    assert done.exit_code == 0, done.stderr
+
+
+def test_a_missing_name_is_one_line(program: Path) -> None:
+    done = run(program, "from pyflink.datastream.connectors.kafka import KafkaSource", "--pyflink")
+    assert done.exit_code == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("penstock: [NOT_IN_PENSTOCK] pyflink.datastream.connectors.kafka is a connector that")
+
+
+def test_a_program_can_try_an_import(program: Path) -> None:
+    text = "try:\n    from pyflink.table import TableEnvironment\nexcept ImportError:\n    print('no tables')\n"
+    assert run(program, text, "--pyflink").stdout == "no tables\n"
+
+
+def test_a_detached_program_gets_the_flag_too(program: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    started: list[list[str]] = []
+
+    def start(command: list[str], **_: Any) -> Any:
+        started.append(command)
+        return subprocess.CompletedProcess(command, 3)
+
+    monkeypatch.setattr("penstock.cli.detached.subprocess.Popen", start)
+    monkeypatch.setattr("penstock.cli.detached._first_job", lambda registry, process: None)
+    assert run(program, PROGRAM, "--pyflink", "--detached").exit_code == 3
+    assert "--pyflink" in started[0]
