@@ -162,8 +162,9 @@ def main() -> int:
     first = min((SHOP / ".penstock" / "jobs").glob("*/job.json"), key=os.path.getctime).parent.name
     assert (running.exit_code, broken.exit_code) == (0, 1), (running.text, broken.text)
     frames = running.frames()
+    boards = [frame for frame in frames[:-1] if "operator" in frame]  # before the first batch there are no figures
     pictures = {
-        "cli-run": (running.command, frames[0].split("\n")[0] + "\n" + frames[len(frames) // 2]),
+        "cli-run": (running.command, frames[0].split("\n")[0] + "\n" + boards[len(boards) // 2]),
         "cli-summary": (running.command, "\n".join([frames[0].split("\n")[0], frames[-1]])),
         "cli-error": (broken.command, broken.frames()[-1]),
         "cli-list": _simple("list"),

@@ -5,8 +5,10 @@ Run as: python cluster_job.py MASTER OUT ROOT
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,8 @@ import msgspec
 
 import penstock as ps
 from penstock.connectors import JsonLinesSink
+
+DRIVER_FILES = tempfile.gettempdir()
 
 
 class Word(msgspec.Struct):
@@ -30,12 +34,15 @@ class Count(ps.KeyedProcessFunction):
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", ps.Types.LONG()))
         self.subtask = runtime_context.get_index_of_this_subtask()
+        self.seen = runtime_context.get_metrics_group().counter("seen")
 
     def process_element(self, value: Word, ctx: Any) -> Iterator[Any]:
         import cluster_added  # type: ignore[import-not-found]  # only on executors
         import shipped_package  # type: ignore[import-not-found]  # from the requirements
         from pyspark import SparkFiles
 
+        self.seen.inc()
+        logging.getLogger("words").info("saw %s, %s", value.text, driver_files())
         count = (self.count.value() or 0) + 1
         self.count.update(count)
         archived = Path(SparkFiles.get("facts"), "facts.txt").read_text()
@@ -48,6 +55,11 @@ class Count(ps.KeyedProcessFunction):
             "archive": archived,
             "process": os.getpid(),
         }
+
+
+def driver_files() -> str:
+    """Whether the folder that the driver's temporary files are in can be seen from here."""
+    return "beside the driver" if any(Path(DRIVER_FILES).iterdir()) else "without the driver's files"
 
 
 def package(root: Path) -> Path:
@@ -85,9 +97,11 @@ def main() -> None:
     env.add_python_archive(str(root / "facts.zip"), "facts")
     env.set_python_requirements(str(package(root)))
     words = env.from_collection(cluster_words.WORDS * 3).map(lambda w: Word(w, len(w)))
-    words.key_by(lambda w: w.text).process(Count()).sink_to(JsonLinesSink(out))
-    env.execute("cluster")
-    print("DONE", flush=True)
+    words.key_by(lambda w: w.text).process(Count()).name("count words").sink_to(JsonLinesSink(out))
+    logging.basicConfig(level=logging.WARNING, format="LOGGED %(name)s %(message)s")
+    logging.getLogger("words").setLevel(logging.INFO)
+    result = env.execute("cluster")
+    print("SEEN", result.metrics.get("count words", "seen"), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
-"""A real standalone cluster: the user's modules, files, packages and archives reach the executors."""
+"""A real standalone cluster: the user's modules, files, packages and archives reach the executors, which do not see the
+driver's files; metrics and log lines come back all the same.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,14 +13,17 @@ import pytest
 
 from tests.jobs.cluster_words import WORDS
 from tests.spark.processes import JobProcess, lines_of
-from tests.spark.standalone import StandaloneCluster
+from tests.spark.standalone import StandaloneCluster, can_hide
 
 JOB = Path(__file__).parent.parent / "jobs" / "cluster_job.py"
 
 
 @pytest.mark.spark
-def test_a_job_runs_on_two_workers_with_everything_it_needs(tmp_path: Path) -> None:
-    with StandaloneCluster(tmp_path / "cluster") as cluster:
+def test_a_job_runs_on_two_workers_with_everything_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver_files = tmp_path / "driver"
+    driver_files.mkdir()
+    with StandaloneCluster(tmp_path / "cluster", hidden=driver_files) as cluster:
+        monkeypatch.setenv("TMPDIR", str(driver_files))  # where the run's folder is
         job = JobProcess(JOB, cluster.url, str(tmp_path / "out"), str(tmp_path / "root"))
         assert job.process.wait(240) == 0, job.text()[-4000:]
     rows = [json.loads(line) for line in lines_of(tmp_path / "out")]
@@ -25,3 +31,8 @@ def test_a_job_runs_on_two_workers_with_everything_it_needs(tmp_path: Path) -> N
     assert {(r["added"], r["package"], r["archive"]) for r in rows} == {("added", "from the requirements", "archived")}
     assert {r["subtask"] for r in rows} == {0, 1}
     assert len({r["process"] for r in rows}) == 2
+    told = job.text()
+    assert f"SEEN {3 * len(WORDS)}\n" in told
+    where = "without the driver's files" if can_hide() else "beside the driver"
+    logged = re.findall(r"^LOGGED words \[count words #[01]\] saw (.*)$", told, re.MULTILINE)
+    assert Counter(logged) == Counter({f"{w}, {where}": 3 for w in WORDS})
