@@ -147,9 +147,13 @@ def keys(env: ps.StreamExecutionEnvironment) -> None:
     totals = by_user.process(Total())
     assert_type(totals, ps.DataStream[tuple[str, int]])
     assert_type(totals.get_side_output(LATE), ps.DataStream[Order])
+    assert_type(
+        totals.add_sink(print, on_error="dead_letter").get_side_output(ps.DEAD_LETTERS), ps.DataStream[ps.DeadLetter]
+    )
     assert_type(by_user.process(Untyped()), ps.DataStream[Any])
     assert_type(by_user.reduce(lambda a, b: Order(a.user, a.amount + b.amount)), ps.DataStream[Order])
     assert_type(by_user.sum("amount"), ps.DataStream[Order])
+    assert_type(by_user.max_by("amount", on_error="dead_letter"), ps.DataStream[Order])
     assert_type(by_user.map(lambda order: order.amount), ps.DataStream[int])
     assert_type(by_user.key_by(lambda order: order.amount), ps.KeyedStream[Order, int])
 
