@@ -1,0 +1,34 @@
+"""The pictures of windows show what the harness gives."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from types import ModuleType
+
+import pytest
+
+from tests.docs.blocks import ROOT
+
+IMAGES = ROOT / "docs" / "images"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_window_pictures", ROOT / "scripts" / "make_window_pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_pictures_are_those_that_the_script_draws(script: ModuleType) -> None:
+    made = script.made()
+    kept = {path.name: path.read_text(encoding="utf-8") for path in IMAGES.glob("window-*.svg")}
+    assert kept == made, "run scripts/make_window_pictures.py"
+
+
+def test_every_picture_is_shown_on_a_page(script: ModuleType) -> None:
+    pages = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "docs" / "explanation" / "windows").glob("*.md"))
+    assert set(re.findall(r"images/(window-\w+\.svg)", pages)) == set(script.made())
