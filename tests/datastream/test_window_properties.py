@@ -208,7 +208,7 @@ TRIGGERS: dict[str, Callable[[Windows], Windows]] = {
 GLOBAL: dict[str, Callable[[Windows], Windows]] = {
     "delta": lambda windows: windows.trigger(DeltaTrigger.of(6, _difference)),
     "count": lambda windows: windows.trigger(CountTrigger.of(2)).evictor(CountEvictor.of(3)),
-    "continuous": lambda windows: windows.trigger(ContinuousEventTimeTrigger.of(7)),
+    "purging delta": lambda windows: windows.trigger(PurgingTrigger.of(DeltaTrigger.of(6, _difference))),
 }
 
 
