@@ -8,6 +8,7 @@ import tempfile
 import uuid
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from penstock.config import CHECKPOINT_DIR, RESUME, Configuration
 from penstock.engine.program import Program
@@ -42,7 +43,7 @@ class Checkpoint:
 
     def memory_of_sink(self, uid: str) -> str:
         """A folder of a sink's own."""
-        folder = Path(self.folder, "penstock", "sinks", uid)
+        folder = Path(self.folder, "penstock", "sinks", quote(uid, safe=""))
         folder.mkdir(parents=True, exist_ok=True)
         return str(folder)
 
