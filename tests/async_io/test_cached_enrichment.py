@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.errors import PlanError, UserFunctionError
+from penstock.errors import PlanError, StateError, UserFunctionError
 from penstock.plan.explained import explained
 from penstock.runtime.event_loop import EventLoop
 from penstock.testing import Collected, Harness, PushSource
@@ -276,6 +277,27 @@ def test_mistakes(options: dict[str, Any], code: str) -> None:
     with pytest.raises(PlanError) as caught:
         call(env.from_source(PushSource()), **given)
     assert caught.value.code == code
+
+
+@dataclass(frozen=True)
+class Customer:
+    name: str
+    orders: int
+
+
+async def customer(key: str) -> Customer | None:
+    return None if key == "nobody" else Customer(key.upper(), "3" if key == "wrong" else 3)  # type: ignore[arg-type]
+
+
+def test_answers_of_a_declared_type() -> None:
+    harness, out, _ = enriched(customer, answer_type=Customer)
+    harness.push_all([("a", 1), ("nobody", 2)])
+    harness, out, _ = enriched(customer, harness.snapshot(), answer_type=Customer)
+    harness.push_all([("a", 3), ("nobody", 4)])
+    assert [answer for _, answer in out] == [Customer("A", 3), None]
+    assert counts(harness) == (0, 2)
+    with pytest.raises(StateError, match=r"answer.*orders"):
+        harness.push(("wrong", 5))
 
 
 def test_the_job_is_explained() -> None:

@@ -15,6 +15,7 @@ from penstock.functions import AsyncLookup, AsyncRetryStrategy, KeySelector
 from penstock.functions.async_retry import NO_RETRY_STRATEGY
 from penstock.plan.nodes import CachedLookupSpec, OperatorNode
 from penstock.time import Duration, millis_of
+from penstock.types import type_information
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -35,6 +36,7 @@ def cached_enrichment(
     output_type: Any = None,
     *,
     retry: AsyncRetryStrategy[Any] | None = None,
+    answer_type: Any = None,
     cache_none: bool = True,
     on_error: OnError = "fail",
 ) -> DataStream[tuple[T, A]]: ...
@@ -52,6 +54,7 @@ def cached_enrichment(
     output: Callable[[T, A], R],
     output_type: Any = None,
     retry: AsyncRetryStrategy[Any] | None = None,
+    answer_type: Any = None,
     cache_none: bool = True,
     on_error: OnError = "fail",
 ) -> DataStream[R]: ...
@@ -68,6 +71,7 @@ def cached_enrichment(
     output_type: Any = None,
     *,
     retry: AsyncRetryStrategy[Any] | None = None,
+    answer_type: Any = None,
     cache_none: bool = True,
     on_error: OnError = "fail",
 ) -> DataStream[Any]:
@@ -76,7 +80,8 @@ def cached_enrichment(
     A key is asked once, and again when its answer is older than `ttl`; until then the answer comes from keyed state, also after a
     restart. The keys of a batch that have no answer are asked together, at most `capacity` at once in a subtask. The counters
     `async.calls` and `async.calls_saved` tell how many calls were made, and how many elements needed none. An answer of None is
-    kept like any other unless `cache_none` is False; an error is never kept. A predicate of `retry` sees the answer itself.
+    kept like any other unless `cache_none` is False; an error is never kept. With `answer_type` answers are checked and kept
+    as what it says, else they are pickled. A predicate of `retry` sees the answer itself.
 
     >>> from penstock import StreamExecutionEnvironment, Time
     >>> from penstock.testing import Harness
@@ -97,7 +102,8 @@ def cached_enrichment(
         check_function(method, output, or_callable=True)
     strategy = NO_RETRY_STRATEGY if retry is None else checked_strategy(method, retry)
     settings = checked_settings(method, timeout, capacity, strategy)
-    spec = CachedLookupSpec(async_lookup, settings, _checked_ttl(method, ttl), output or _pair, cache_none)
+    kept = None if answer_type is None else type_information(answer_type)
+    spec = CachedLookupSpec(async_lookup, settings, _checked_ttl(method, ttl), output or _pair, cache_none, kept)
     keyed = data_stream.key_by(key_selector)
     told = f"answers kept for {spec.ttl} ms, {settings}"
     node = keyed._add(OperatorNode, method, spec=spec, output_type=output_type, on_error=on_error, description=told)

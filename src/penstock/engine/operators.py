@@ -59,8 +59,15 @@ def _broadcast(program: OperatorProgram, slot: int) -> Operator:
 
 def _cached_lookup(program: OperatorProgram, slot: int) -> Operator:
     spec = program.spec
-    fail_fast = not program.guarded
-    return CachedLookupOperator(spec.function, spec.settings, spec.ttl, spec.output, spec.keeps_none, fail_fast)
+    return CachedLookupOperator(
+        spec.function,
+        spec.settings,
+        spec.ttl,
+        spec.output,
+        keeps_none=spec.keeps_none,
+        answer_type=spec.answer_type,
+        fail_fast=not program.guarded,
+    )
 
 
 def _exchange(program: OperatorProgram, slot: int) -> Operator:

@@ -189,6 +189,7 @@ class CachedLookupSpec:
     ttl: int  # milliseconds
     output: Any  # of an element and its answer
     keeps_none: bool
+    answer_type: TypeInformation | None = None  # None: answers are pickled
     kind: str = "cached_lookup"
     keyed: bool = True
 

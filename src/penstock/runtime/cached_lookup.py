@@ -14,7 +14,7 @@ from penstock.runtime.records import Records
 from penstock.runtime.timers import Timer
 from penstock.state import ValueStateDescriptor
 from penstock.ttl import StateTtlConfig
-from penstock.types import Types
+from penstock.types import TypeInformation, Types
 
 
 class CachedLookupOperator:
@@ -32,7 +32,9 @@ class CachedLookupOperator:
         settings: AsyncSettings,
         ttl: int,
         output: Callable[[Any, Any], Any],
+        *,
         keeps_none: bool,
+        answer_type: TypeInformation | None,
         fail_fast: bool,
     ) -> None:
         self._function = function
@@ -40,12 +42,14 @@ class CachedLookupOperator:
         self._ttl = ttl
         self._output = output
         self._keeps_none = keeps_none
+        # In a tuple: None is an answer too.
+        self._kept_type = Types.PICKLED_BYTE_ARRAY() if answer_type is None else Types.TUPLE([answer_type])
         self._fail_fast = fail_fast
         self._answers: dict[Any, Any] = {}  # of the running batch
         self._failed: dict[Any, tuple[Exception, TracebackType | None]] = {}
 
     def open(self, context: OperatorContext) -> None:
-        answer: ValueStateDescriptor[Any] = ValueStateDescriptor("answer", Types.PICKLED_BYTE_ARRAY())
+        answer: ValueStateDescriptor[Any] = ValueStateDescriptor("answer", self._kept_type)
         answer.enable_time_to_live(StateTtlConfig.new_builder(self._ttl).build())
         self._backend = context.backend
         self._kept = context.backend.handle(answer)
@@ -89,7 +93,7 @@ class CachedLookupOperator:
     def _keep(self, key: Any, answer: Any) -> None:
         if self._keeps and (answer is not None or self._keeps_none):
             self._backend.set_key(key)
-            self._kept.update((answer,))  # in a tuple: None is an answer too
+            self._kept.update((answer,))
 
     def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
         return (self._element,)
