@@ -148,6 +148,38 @@ def test_an_error_ends_the_other_calls() -> None:
     assert time.perf_counter() - began < 5
 
 
+def test_no_call_begins_after_an_error() -> None:
+    CALLED.clear()
+    harness, _ = waited(Told(0), capacity=2)
+    with pytest.raises(UserFunctionError, match="no answer for 0"):
+        harness.push_all(range(100))
+    assert CALLED == [0, 1]
+
+
+CALLED: list[int] = []
+
+
+class Told(services.Failing):
+    async def async_invoke(self, value: int) -> list[int]:
+        CALLED.append(value)
+        return await super().async_invoke(value)
+
+
+def test_an_error_does_not_wait_for_calls_that_cannot_be_cancelled() -> None:
+    harness, _ = waited(DeafFailing(), ps.Time.minutes(10))
+    began = time.perf_counter()
+    with pytest.raises(UserFunctionError, match="the first"):
+        harness.push_all(range(3))
+    assert time.perf_counter() - began < 5
+
+
+class DeafFailing(services.Deaf):
+    async def async_invoke(self, value: int) -> list[int]:
+        if value == 0:
+            raise ValueError("the first")
+        return await super().async_invoke(value)
+
+
 class SlowFailing(ps.AsyncFunction[int, int]):
     async def async_invoke(self, value: int) -> list[int]:
         if value == 0:
@@ -248,6 +280,24 @@ def test_the_timeout_function_gives_the_result(function: Any) -> None:
     harness.push_all([1, 2, 3, 4])
     assert out == [1, -2, 3, -4]
     assert harness.metrics.get("async wait operator", "async.timeouts") == 2
+
+
+def test_a_timeout_function_that_raises() -> None:
+    for error in (ValueError("no default"), SystemExit("no default")):
+        harness, out = waited(BadDefault(error, 2), ps.Time.milliseconds(50))
+        with pytest.raises(UserFunctionError, match="no default"):
+            harness.push_all([1, 2])
+        harness.push_all([3])
+        assert out == [3]
+
+
+class BadDefault(services.Silent):
+    def __init__(self, error: BaseException, *silent: int) -> None:
+        super().__init__(*silent)
+        self.error = error
+
+    def timeout(self, value: int) -> list[int]:
+        raise self.error
 
 
 def test_a_call_that_makes_a_result_of_its_cancellation_has_timed_out_all_the_same() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections import deque
 from collections.abc import Awaitable, Callable
 from math import inf
 from typing import Any
@@ -36,7 +37,8 @@ class AsyncPass:
         self._invoke = invoke
         self._values = values
         self._timeout = timeout
-        self._grace = max(grace, timeout)  # for a call that was cancelled to end
+        self._grace = grace  # for calls to end that were cancelled because the pass ends,
+        self._long_grace = max(grace, timeout)  # and for one that took too long
         self._timed_out = timed_out
         self._fail_fast = fail_fast
         self.checked: Callable[[Any], Any] | None = None
@@ -73,6 +75,7 @@ class AsyncPass:
                 await self._finished
         finally:
             self._look.cancel()
+            self._begin_no_more()
             running = [task for task in self._tasks if not task.done()]
             for task in running:
                 task.cancel()
@@ -91,6 +94,11 @@ class AsyncPass:
         if not self._finished.done():
             self.fatal = fatal
             self._finished.set_result(None)
+            self._begin_no_more()
+
+    def _begin_no_more(self) -> None:
+        """No worker finds another value."""
+        deque(self._todo, maxlen=0)
 
     def _fail(self, index: int, error: Exception) -> None:
         self.failed[index] = error
@@ -149,8 +157,8 @@ class AsyncPass:
             if inspect.isawaitable(result):
                 result = await result
             self.results[index] = result if self.checked is None else self.checked(result)
-        except Exception as error:
-            self._fail(index, error)
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            self._fail(index, _as_exception(error))
 
     def _look_for_late_calls(self) -> None:
         now = self._clock()
@@ -158,7 +166,7 @@ class AsyncPass:
         for worker, since in enumerate(self._since):
             index = self._at[worker]
             expired = index in self._expired
-            due = since + (self._grace if expired else self._timeout)
+            due = since + (self._long_grace if expired else self._timeout)
             if due <= now:
                 if expired:
                     self._end((index, _stuck()))
