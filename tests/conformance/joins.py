@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
-from penstock.windows import (
-    EventTimeSessionWindows,
-    ProcessingTimeSessionWindows,
-    SlidingEventTimeWindows,
-    SlidingProcessingTimeWindows,
-    TumblingEventTimeWindows,
-    TumblingProcessingTimeWindows,
-    WindowAssigner,
-)
-from tests.conformance.case import Case, NotRunnableError
-
-_MILLIS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}
-_ASSIGNERS: dict[tuple[str, str], Any] = {
-    ("tumbling", "event"): TumblingEventTimeWindows.of,
-    ("tumbling", "processing"): TumblingProcessingTimeWindows.of,
-    ("sliding", "event"): SlidingEventTimeWindows.of,
-    ("sliding", "processing"): SlidingProcessingTimeWindows.of,
-    ("session", "event"): EventTimeSessionWindows.with_gap,
-    ("session", "processing"): ProcessingTimeSessionWindows.with_gap,
-}
+from penstock.windows import WindowAssigner
+from tests.conformance import windows
+from tests.conformance.case import Case
 
 
 def with_values(case: Case) -> Case:
@@ -57,22 +39,20 @@ def sources_of(case: Case) -> int:
 
 
 def assigner_of(case: Case) -> WindowAssigner[Any, Any]:
-    """The windows that a case tells of: their kind, their time, and lengths."""
-    told = str(case.params.get("window", "")).lower()
-    kind = next((k for k in ("tumbling", "sliding", "session") if k in told), None)
-    time = "processing" if "processing" in told else "event"
-    lengths = [int(n) * _MILLIS[unit] for n, unit in re.findall(r"(\d+) ?(ms|s|min|h)\b", told)]
-    if kind is None or len(lengths) != (2 if kind == "sliding" else 1):
-        raise NotRunnableError(f'the window "{told}" is not understood')
-    assigner: WindowAssigner[Any, Any] = _ASSIGNERS[kind, time](*lengths)
-    return assigner
+    """The windows that a case tells of, in words or by fields."""
+    told = case.params.get("assigner") or case.params.get("window")
+    return windows.assigner_of(told) if isinstance(told, dict) else windows.assigner_in(str(told))
 
 
-def with_settings(windows: Any, case: Case) -> Any:
-    """What else a case sets on its windows."""
+def with_settings(windowed: Any, case: Case) -> Any:
+    """Sets the trigger, the evictor and the lateness that a case tells of."""
     params = case.params
-    unknown = {"trigger", "evictor"} & set(params)
-    if unknown:
-        raise NotRunnableError(f"the {' and the '.join(sorted(unknown))} of a join is not understood")
-    lateness = params.get("allowed_lateness_ms", params.get("lateness"))
-    return windows if lateness is None else windows.allowed_lateness(lateness)
+    if (trigger := params.get("trigger")) is not None:
+        told = windows.trigger_of(trigger) if isinstance(trigger, dict) else windows.trigger_in(str(trigger))
+        windowed = windowed if told is None else windowed.trigger(told)
+    if (evictor := windows.evictor_of(params.get("evictor"))) is not None:
+        windowed = windowed.evictor(evictor)
+    lateness = params.get("lateness", params.get("allowed_lateness", params.get("allowed_lateness_ms")))
+    if lateness is None:
+        return windowed
+    return windowed.allowed_lateness(lateness if isinstance(lateness, int) else windows.lengths_in(str(lateness))[0])

@@ -170,6 +170,7 @@ def test_dead_letters() -> None:
         (lambda v, c: v.interval_join(c).between(0, 1).side_output_left_late_data("late"), "LATE_OUTPUT_TAG"),
         (lambda v, c: v.interval_join(c).between(0, 1).side_output_right_late_data(None), "LATE_OUTPUT_TAG"),
         (lambda v, c: v.interval_join(c).between(0, 1).process(Delay(), on_error="skip"), "ON_ERROR"),
+        (lambda v, c: v.interval_join(c).between(0, 1).process(lambda left, right: []), "FUNCTION_ARGUMENTS"),
     ],
 )
 def test_mistakes_are_found_where_they_are_made(wrong: Any, code: str) -> None:

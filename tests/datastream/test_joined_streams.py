@@ -310,6 +310,8 @@ NO_MERGE = OnClick()
         (lambda v, c: joined(v, c).apply(Groups()), "FUNCTION_TYPE"),
         (lambda v, c: grouped(v, c).apply(Join()), "FUNCTION_TYPE"),
         (lambda v, c: grouped(v, c).apply(None), "FUNCTION_TYPE"),
+        (lambda v, c: joined(v, c).apply(lambda view: view), "FUNCTION_ARGUMENTS"),
+        (lambda v, c: grouped(v, c).apply(lambda views, clicks, window: []), "FUNCTION_ARGUMENTS"),
     ],
 )
 def test_mistakes_are_found_where_they_are_made(wrong: Any, code: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from penstock.errors import PlanError
@@ -41,3 +42,24 @@ def check_given(method: str, found: Any, kinds: type | tuple[type, ...], expecte
 
 def _told(found: Any) -> str:
     return f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+
+
+def check_arguments(method: str, found: Any, *names: str) -> None:
+    """Refuses a plain function that cannot be called with so many arguments; says nothing of one that has no signature.
+
+    >>> check_arguments("apply", lambda left, right: None, "left", "right")
+    """
+    if isinstance(found, Function):
+        return
+    try:
+        signature = inspect.signature(found)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*names)
+    except TypeError:
+        raise PlanError(
+            "FUNCTION_ARGUMENTS",
+            f"{method}() got {getattr(found, '__name__', type(found).__name__)}{signature}; it calls its function with "
+            f"({', '.join(names)}).",
+        ) from None

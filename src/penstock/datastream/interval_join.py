@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 
-from penstock.datastream.checked_function import check_function
+from penstock.datastream.checked_function import check_arguments, check_function
 from penstock.datastream.data_stream import DataStream, R, T, U
 from penstock.datastream.on_error import OnError
 from penstock.errors import PlanError, UnsupportedOperation
@@ -97,6 +97,7 @@ class IntervalJoined(Generic[T, U, K]):
         'interval_join'
         """
         check_function("process", func, ProcessJoinFunction, or_callable=True)
+        check_arguments("process", func, "left", "right", "ctx")
         node = self._left._add(
             OperatorNode,
             "interval_join",

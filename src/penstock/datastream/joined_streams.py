@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
 from typing_extensions import TypeVar
 
-from penstock.datastream.checked_function import check_function
+from penstock.datastream.checked_function import check_arguments, check_function
 from penstock.datastream.data_stream import DataStream, R, T, U
 from penstock.datastream.on_error import OnError
 from penstock.datastream.same_environment import check_same_environment
@@ -166,6 +166,7 @@ class JoinedWindows(_Windows[T, U, K]):
     def apply(self, function: Any, output_type: Any = None, *, on_error: OnError = "fail") -> DataStream[Any]:
         """What the function gives for each pair of elements of a key and window, with the window's last timestamp."""
         check_function("apply", function, JoinFunction, FlatJoinFunction, or_callable=True)
+        check_arguments("apply", function, "first", "second")
         of = "flat_join" if isinstance(function, FlatJoinFunction) else "join"
         return self._applied(function, of, output_type, on_error)
 
@@ -182,13 +183,17 @@ class CoGroupedWindows(_Windows[T, U, K]):
     ) -> DataStream[R]:
         """What the function gives for all elements of a key and window, with the window's last timestamp."""
         check_function("apply", function, CoGroupFunction, or_callable=True)
+        check_arguments("apply", function, "first", "second")
         return self._applied(function, "co_group", output_type, on_error)
 
 
 def check_streams(method: str, first: DataStream[Any], second: Any) -> None:
     """Refuses to join what is no stream, or one of another job."""
     if not isinstance(second, DataStream):
-        raise PlanError("JOINED_STREAM", f"{method}() got a {type(second).__name__}; it takes the other stream.")
+        raise PlanError(
+            "JOINED_STREAM",
+            f"{method}() got a {type(second).__name__}; it takes the other stream: left.{method}(right).where(...).equal_to(...).",
+        )
     check_same_environment(method, first, second)
 
 
