@@ -11,8 +11,10 @@ from tests.conformance.case import Case
 
 
 def with_values(case: Case) -> Case:
-    """Elements that are told by their timestamp only are their timestamp."""
+    """Elements that are told by their timestamp only are their timestamp; input without a watermark just ends."""
     entries = [{"value": e["ts"], **e} if "ts" in e else e for e in case.input]
+    if not any("watermark" in e or "processing_time" in e or "end_of_input" in e for e in entries):
+        entries.append({"end_of_input": True})
     return replace(case, told={**case.told, "input": entries})
 
 

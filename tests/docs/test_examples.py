@@ -44,6 +44,17 @@ def test_silent_sensors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys:
 
 @pytest.mark.spark
 @pytest.mark.slow
+def test_click_delays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("click_delays.py", monkeypatch, tmp_path)
+    assert sorted(capsys.readouterr().out.splitlines()) == [
+        "ann clicked on shoes after 2500 ms",
+        "bob clicked on hats after 1000 ms",
+        "bob clicked on shoes after 200 ms",
+    ]
+
+
+@pytest.mark.spark
+@pytest.mark.slow
 def test_word_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("To be, or not to be:\nthat is the question.\n")
