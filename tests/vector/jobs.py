@@ -53,6 +53,16 @@ class Told(ProcessWindowFunction[Any, Any, Any, Any]):
         context.window_state().get_state(FIRED).clear()
 
 
+class Shown(ProcessWindowFunction[Any, Any, Any, Any]):
+    """The same for windows that merge, which have no state of their own."""
+
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        window = context.window()
+        seen = context.global_state().get_state(FIRED)
+        seen.update((seen.value() or 0) + 1)
+        yield key, window.start, window.end, *elements, context.current_watermark(), seen.value()
+
+
 FIRED = ValueStateDescriptor("fired", Types.LONG())
 
 
@@ -131,4 +141,4 @@ def at(key: str, timestamp: int, value: Any = 1, other: Any = 0) -> At:
     return At(Event(key, value, other), timestamp)
 
 
-__all__ = ["UID", "At", "Event", "Job", "Mark", "Outcome", "Step", "Told", "at"]
+__all__ = ["UID", "At", "Event", "Job", "Mark", "Outcome", "Shown", "Step", "Told", "at"]

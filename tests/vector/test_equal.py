@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from penstock.functions.named_aggregates import NamedAggregates, avg_of, count, max_of, min_of, sum_of
 from penstock.windows import (
+    ContinuousEventTimeTrigger,
+    EventTimeSessionWindows,
     EventTimeTrigger,
     PurgingTrigger,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from tests.vector.jobs import Job, Mark, Step, at
+from tests.vector.jobs import Job, Mark, Shown, Step, at
 
 ASSIGNERS = [
     TumblingEventTimeWindows.of(10),
@@ -81,3 +83,41 @@ def test_explicit_watermarks_of_one_split(assigner: Any, steps: Any, groups: int
         step.splits.pop("s1", None)
     job = Job(assigner, sum_of("value"), steps, delay=None, known=("s0",))
     assert job.run(True, groups).told() == job.run(False).told()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    gap=st.sampled_from([1, 3, 6]),
+    aggregate=st.sampled_from(AGGREGATES),
+    steps=scripts(events),
+    delay=st.sampled_from([0, 2, 9, 30]),
+    groups=st.sampled_from([1, 2, 5]),
+    restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
+)
+def test_sessions(gap: int, aggregate: Any, steps: Any, delay: int, groups: int, restore: Any) -> None:
+    assigner = EventTimeSessionWindows.with_gap(gap)
+    job = Job(assigner, aggregate, steps, delay=delay, function=Shown())
+    restores = {} if restore is None else dict([restore])
+    vector, one_by_one = job.run(True, groups, restores), job.run(False)
+    assert vector.told() == one_by_one.told()
+    assert vector.left <= one_by_one.left
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    assigner=st.sampled_from([TumblingEventTimeWindows.of(10), TumblingEventTimeWindows.of(12, 5)]),
+    interval=st.sampled_from([2, 3, 5, 10, 25]),
+    aggregate=st.sampled_from(AGGREGATES),
+    steps=scripts(events),
+    delay=st.sampled_from([0, 2, 9]),
+    groups=st.sampled_from([1, 2, 5]),
+    restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
+)
+def test_early_results(
+    assigner: Any, interval: int, aggregate: Any, steps: Any, delay: int, groups: int, restore: Any
+) -> None:
+    job = Job(assigner, aggregate, steps, trigger=ContinuousEventTimeTrigger.of(interval), delay=delay)
+    restores = {} if restore is None else dict([restore])
+    vector = job.run(True, groups, restores)
+    assert vector.told() == job.run(False).told()
+    assert vector.left == 0

@@ -17,7 +17,10 @@ from penstock.runtime.records import TAG_NAMES, Tags
 from penstock.runtime.vector.blocks import Block, combined
 from penstock.runtime.vector.grid import Grid
 from penstock.runtime.vector.measures import Measures
+from penstock.time import MIN_WATERMARK
 
+_FAR = 2**31 - 2
+_NEVER = -(2**31)  # stands for MIN_WATERMARK among 32-bit numbers
 _MOST = 1_000_000  # elements, or keys, that wait to be combined
 
 
@@ -126,22 +129,52 @@ def pack(block: Block, from_source: bool) -> bytes:
     tags = block.tags
     places: Any = None
     if tags is not None:
-        places = tags.position if from_source else np.stack([getattr(tags, name) for name in TAG_NAMES])
-    packed = (block.keys, _small(block.codes), block.times, block.watermarks, places, block.counts, block.columns)
+        names = ("position",) if from_source else TAG_NAMES
+        places = [_small(getattr(tags, name)) for name in names]
+    packed = (
+        block.keys,
+        _small(block.codes),
+        _small(block.times),
+        _small(block.watermarks),
+        places,
+        None if block.counts is None else _small(block.counts),
+        [_small(c) if isinstance(c, np.ndarray) and c.dtype == np.int64 else (0, c) for c in block.columns],
+    )
     return pickle.dumps(packed, 5)
 
 
 def unpack(frame: Columns, origin: int, at_least: int) -> Block:
     """The block of a frame; its watermarks are raised to that of its split where that is higher than the chunk's own."""
     keys, codes, times, watermarks, places, counts, columns = pickle.loads(frame.body)
-    watermarks = np.maximum(watermarks, at_least)
+    watermarks = np.maximum(_large(watermarks), at_least)
     tags = None
     if places is not None:
-        tags = Tags(*places) if frame.stream < 0 else Tags.of_source(watermarks, origin, places)
+        of = [_large(place) for place in places]
+        tags = Tags(*of) if frame.stream < 0 else Tags.of_source(watermarks, origin, *of)
         tags.watermark = watermarks
         tags = tags.on_branch(frame.branch)
-    return Block(keys, codes.astype(np.int64), times, watermarks, tags, counts, columns)
+    return Block(
+        keys,
+        _large(codes),
+        _large(times),
+        watermarks,
+        tags,
+        None if counts is None else _large(counts),
+        [_large(c) for c in columns],
+    )
 
 
-def _small(codes: Any) -> Any:
-    return codes.astype(np.int32)
+def _small(values: Any) -> tuple[int, Any]:
+    """Numbers as differences from one of them, in half the bytes if they are near enough; MIN_WATERMARK stays apart."""
+    there = values[values != MIN_WATERMARK]
+    base = int(there[0]) if len(there) else 0
+    if len(there) and (int(there.max()) - base > _FAR or base - int(there.min()) > _FAR):
+        return 0, values
+    return base, np.where(values == MIN_WATERMARK, _NEVER, values - base).astype(np.int32)
+
+
+def _large(packed: tuple[int, Any]) -> Any:
+    base, values = packed
+    if not isinstance(values, np.ndarray) or values.dtype != np.int32:
+        return values
+    return np.where(values == _NEVER, MIN_WATERMARK, values.astype(np.int64) + base)

@@ -8,6 +8,8 @@ from typing import Any
 from penstock.functions.named_aggregates import NamedAggregate, NamedAggregates
 from penstock.plan.windows import WindowDescription
 from penstock.windows import (
+    ContinuousEventTimeTrigger,
+    EventTimeSessionWindows,
     EventTimeTrigger,
     PurgingTrigger,
     SlidingEventTimeWindows,
@@ -20,14 +22,14 @@ from penstock.windows import (
 class Aggregation:
     """How a window operator works by columns. `kind` says which operator does it."""
 
-    kind: str  # "slices"
+    kind: str  # "slices", "early", "sessions"
     combined: bool  # before the shuffle; else elements are shuffled as columns, and combined behind it
     window: WindowDescription
 
     @property
     def on_grid(self) -> bool:
         """Whether windows stand on a grid of event time, so that elements have slices."""
-        return self.kind == "slices"
+        return self.kind in ("slices", "early")
 
     @property
     def text(self) -> str:
@@ -53,6 +55,10 @@ def aggregation_of(window: WindowDescription) -> Aggregation | None:
     )
     if on_grid and type(trigger) is EventTimeTrigger:
         return Aggregation("slices", True, window)
+    if type(assigner) is TumblingEventTimeWindows and type(window.trigger) is ContinuousEventTimeTrigger:
+        return Aggregation("early", False, window)
+    if type(assigner) is EventTimeSessionWindows and type(trigger) is EventTimeTrigger:
+        return Aggregation("sessions", False, window)
     return None
 
 

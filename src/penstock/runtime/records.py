@@ -114,7 +114,7 @@ class Records:
         """Computes each element's effective watermark and puts all into order."""
         tags = self.tags
         self.effective = np.maximum(watermark_before, np.minimum(tags.watermark, watermark_end))
-        order = _order(self.effective, tags)
+        order = order_of(self.effective, tags)
         if order is not None:
             self.take(order)
             self.effective = self.effective[order]
@@ -131,7 +131,7 @@ class Records:
         self.tags = self.tags.take(order)
 
 
-def _order(effective: Column, tags: Tags) -> NDArray[np.intp] | None:
+def order_of(effective: Column, tags: Tags) -> NDArray[np.intp] | None:
     """The permutation that sorts by (effective, phase, origin, position, emitter, count); None: sorted already."""
     n = len(effective)
     if n < 2:

@@ -8,18 +8,41 @@ from typing import Any
 import numpy as np
 
 from penstock.runtime.records import PHASE_EVENT_TIMER, PHASE_PROCESSING_TIMER, Column, Tags, column
-from penstock.time import MIN_WATERMARK
+from penstock.runtime.vector.measures import Groups
 
 
 @dataclass(slots=True)
 class Firing:
-    """Timers of one time that fire together. `due` is when (time.md 3.4); results carry the timestamp `stamp`."""
+    """Windows of some keys that fire. `times` are those of their timers, `dues` when they are due (time.md 3.4).
 
-    time: int
-    due: int
-    stamp: int
-    event_time: bool = True
-    before: int = MIN_WATERMARK  # of processing timers: the watermark before the batch
+    `before` is None for timers of event time; for those of processing time it is the watermark before the batch.
+    """
+
+    groups: Groups
+    starts: Column
+    ends: Column
+    times: Column
+    dues: Column
+    before: int | None = None
+
+    @classmethod
+    def of_window(cls, groups: Groups, start: int, end: int, time: int, before: int | None = None) -> Firing:
+        """One window of many keys, by timers of one time."""
+        n = len(groups.codes)
+        starts, ends, times = (np.full(n, bound, np.int64) for bound in (start, end, time))
+        return cls(groups, starts, ends, times, times, before)
+
+    @staticmethod
+    def join(parts: list[Firing]) -> Firing:
+        """Firings of one clock as one."""
+        if len(parts) == 1:
+            return parts[0]
+        columns = (np.concatenate([getattr(p, name) for p in parts]) for name in ("starts", "ends", "times", "dues"))
+        return Firing(Groups.join([p.groups for p in parts]), *columns, parts[0].before)
+
+    def take(self, at: Any) -> Firing:
+        groups = self.groups.take(at)
+        return Firing(groups, self.starts[at], self.ends[at], self.times[at], self.dues[at], self.before)
 
 
 @dataclass(slots=True)
@@ -27,28 +50,36 @@ class VectorEmissions:
     """Emissions of a batch, in order, all of them made by timers."""
 
     values: list[Any] = field(default_factory=list)
-    _firings: list[tuple[Firing, Column]] = field(default_factory=list)
+    _parts: list[tuple[Firing, Column, Column]] = field(default_factory=list)
 
-    def add(self, firing: Firing, hashes: Column, values: list[Any]) -> None:
-        """Values that keys with these hashes emit, one each."""
+    def add(self, firing: Firing, hashes: Column, values: list[Any], emitters: Column | None = None) -> None:
+        """Values that fired windows give, of keys with these hashes. `emitters`: which window each is of; None: one each."""
         self.values += values
-        self._firings.append((firing, hashes))
+        self._parts.append((firing, hashes, np.arange(len(values)) if emitters is None else emitters))
 
     def timestamps(self) -> Column:
-        return self._column([f.stamp for f, _ in self._firings])
+        return self._column([f.ends[at] - 1 for f, _, at in self._parts])
 
     def tags(self) -> Tags:
         """Where the emissions stand in the next operator's order."""
-        firings = [f for f, _ in self._firings]
         n = len(self.values)
         return Tags(
-            self._column([f.due - 1 if f.event_time else f.before for f in firings]),
-            self._column([PHASE_EVENT_TIMER if f.event_time else PHASE_PROCESSING_TIMER for f in firings]),
-            self._column([f.due if f.event_time else f.time for f in firings]),
+            self._column([_watermarks(f)[at] for f, _, at in self._parts]),
+            self._column([np.full(len(at), _phase(f), np.int64) for f, _, at in self._parts]),
+            self._column([(f.dues if f.before is None else f.times)[at] for f, _, at in self._parts]),
             np.zeros(n, np.int64),
-            np.concatenate([hashes for _, hashes in self._firings]) if self._firings else column([]),
+            self._column([hashes[at] for _, hashes, at in self._parts]),
             np.arange(n, dtype=np.int64),
         )
 
-    def _column(self, of_firings: list[int]) -> Column:
-        return np.repeat(column(of_firings), [len(hashes) for _, hashes in self._firings])
+    @staticmethod
+    def _column(parts: list[Column]) -> Column:
+        return np.concatenate(parts) if parts else column([])
+
+
+def _watermarks(firing: Firing) -> Column:
+    return firing.dues - 1 if firing.before is None else np.full(len(firing.times), firing.before, np.int64)
+
+
+def _phase(firing: Firing) -> int:
+    return PHASE_EVENT_TIMER if firing.before is None else PHASE_PROCESSING_TIMER

@@ -72,12 +72,17 @@ class KeyCodes:
     def hashes(self, codes: Column) -> Column:
         return column(self._hashes)[codes]
 
-    def in_order(self, codes: Column) -> Any:
-        """The places of some different keys in the order of their timers: by hash, then by bytes."""
+    def in_order(self, codes: Column, *times: Column) -> Any:
+        """The places of some keys in the order of their timers: by times, the first ones first, then by hash and bytes."""
         hashes = self.hashes(codes)
-        order = np.argsort(hashes, kind="stable")
-        ranked = hashes[order]
-        if len(order) > 1 and np.any(ranked[1:] == ranked[:-1]):
-            numbers = codes.tolist()
-            return np.array(sorted(range(len(numbers)), key=lambda i: self.suffixes[numbers[i]]), np.int64)
-        return order
+        columns = (*times, hashes)
+        order = np.lexsort(columns[::-1])
+        alike = np.ones(max(0, len(order) - 1), bool)
+        for ranked in (c[order] for c in columns):
+            alike &= ranked[1:] == ranked[:-1]
+        if not alike.any():
+            return order
+        numbers, listed = codes.tolist(), [c.tolist() for c in times]
+        return np.array(
+            sorted(range(len(numbers)), key=lambda i: (*(c[i] for c in listed), self.suffixes[numbers[i]])), np.int64
+        )

@@ -18,7 +18,7 @@ from penstock.runtime.vector.emissions import Firing, VectorEmissions
 from penstock.runtime.vector.grid import Grid
 from penstock.runtime.vector.measures import Groups
 from penstock.runtime.vector.time_table import TimeTable
-from penstock.runtime.vector.windows import VectorWindows, seen_watermark
+from penstock.runtime.vector.windows import VectorWindows
 
 
 class SlicedWindows(VectorWindows):
@@ -105,10 +105,7 @@ class SlicedWindows(VectorWindows):
                 parts.append(Groups(behind.codes, behind.counts, behind.columns).take(np.flatnonzero(of)))
         if not parts:
             return
-        groups = self._sum(parts)
-        bounds, seen = (window, last + 1), seen_watermark(last, advance.marks)
-        self._fire(groups, bounds, Firing(last, last, last), seen, out)
-        self._dropped(groups, bounds, seen)
+        self._fire(Firing.of_window(self._sum(parts), window, last + 1, last), advance, out)
 
     def _write(self, fresh: dict[int, Groups], slices: dict[int, Groups], end: int) -> None:
         """Keeps what later windows need, drops what they do not."""

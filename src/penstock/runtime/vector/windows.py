@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from penstock.runtime.vector.arrived import Arrived
 from penstock.runtime.vector.blocks import Block
 from penstock.runtime.vector.emissions import Firing, VectorEmissions
 from penstock.runtime.vector.key_codes import KeyCodes
-from penstock.runtime.vector.measures import Groups, Measures
+from penstock.runtime.vector.measures import Measures
 from penstock.runtime.window_context import WindowFunctionContext
 from penstock.runtime.window_function import Evaluate, clearing, evaluation
 from penstock.windows import TimeWindow
@@ -83,55 +82,53 @@ class VectorWindows:
 
     # -- firing
 
-    def _fire(self, groups: Groups, window: tuple[int, int], firing: Firing, seen: int, out: VectorEmissions) -> None:
-        """Emits a window's results of all keys, in the order of their timers. `seen`: what functions see as watermark."""
-        groups = groups.take(self._keys.in_order(groups.codes))
-        codes = groups.codes.tolist()
-        keys = [self._keys.keys[code] for code in codes]
+    def _fire(self, firing: Firing, advance: Advance, out: VectorEmissions) -> None:
+        """Emits the results of windows, in the order of their timers. A window that fires at its end is done."""
+        firing = firing.take(self._keys.in_order(firing.groups.codes, firing.dues, firing.times))
+        groups, keys = firing.groups, [self._keys.keys[code] for code in firing.groups.codes.tolist()]
         hashes = self._keys.hashes(groups.codes)
         results = self.measures.results(groups.counts.tolist(), groups.columns)
         function = self._function
         if function is None:
             out.add(firing, hashes, results)
         elif isinstance(function, WithWindow):
-            start, end = window
-            out.add(firing, hashes, list(map(function.result, keys, repeat(start), repeat(end), results)))
+            starts, ends = firing.starts.tolist(), firing.ends.tolist()
+            out.add(firing, hashes, list(map(function.result, keys, starts, ends, results)))
         else:
-            self._call(keys, hashes, results, window, firing, seen, out)
+            self._call(firing, keys, hashes, results, advance, out)
 
     def _call(
-        self, keys: list[Any], hashes: Any, results: list[Any], bounds: Any, firing: Firing, seen: int, out: Any
+        self,
+        firing: Firing,
+        keys: list[Any],
+        hashes: Any,
+        results: list[Any],
+        advance: Advance,
+        out: VectorEmissions,
     ) -> None:
-        """Asks the user's window function about each key."""
-        context, window, mutable = self._context, TimeWindow(*bounds), self._context.backend.mutable
-        context.watermark = seen
-        context.domain = TimeDomain.EVENT_TIME if firing.event_time else TimeDomain.PROCESSING_TIME
+        """Asks the user's window function about each key and window."""
+        context, mutable, clear = self._context, self._context.backend.mutable, self._clear
+        by_event_time = firing.before is None
+        context.domain = TimeDomain.EVENT_TIME if by_event_time else TimeDomain.PROCESSING_TIME
+        bounds = zip(firing.starts.tolist(), firing.ends.tolist(), strict=True)
+        timers = zip(firing.times.tolist(), firing.dues.tolist(), strict=True)
         values: list[Any] = []
         emitters: list[int] = []
-        for at, (key, result) in enumerate(zip(keys, results, strict=True)):
+        for at, (key, result, namespace, (time, due)) in enumerate(zip(keys, results, bounds, timers, strict=True)):
+            window = TimeWindow(*namespace)
             context.cell.at = key
-            context.fired = Timer(firing.time, 0, b"", b"", key, bounds, None)
+            context.watermark = seen_watermark(due, advance.marks) if by_event_time else advance.before
+            context.fired = Timer(time, 0, b"", b"", key, namespace, None)
             try:
-                emitted = self._evaluate(key, bounds, window, [result])
+                emitted = self._evaluate(key, namespace, window, [result])
+                if clear is not None and time == namespace[1] - 1:
+                    clear(key, namespace, window)
             except Exception as error:
-                raise self._site.error(error, key=key, timer=firing.time) from error
+                raise self._site.error(error, key=key, timer=time) from error
             values += [_kept(v) for v in emitted] if mutable else emitted
             emitters += [at] * len(emitted)
         context.fired = None
-        out.add(firing, hashes[column(emitters)] if emitters else hashes[:0], values)
-
-    def _dropped(self, groups: Groups, bounds: tuple[int, int], seen: int) -> None:
-        """Tells the window function that a window of these keys is gone."""
-        if self._clear is None:
-            return
-        self._context.watermark = seen
-        for code in groups.codes[self._keys.in_order(groups.codes)].tolist():
-            key = self._keys.keys[code]
-            self._context.cell.at = key
-            try:
-                self._clear(key, bounds, TimeWindow(*bounds))
-            except Exception as error:
-                raise self._site.error(error, key=key, timer=bounds[1] - 1) from error
+        out.add(firing, hashes, values, column(emitters))
 
 
 def _kept(value: Any) -> Any:
