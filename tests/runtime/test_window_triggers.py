@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.functions.named_aggregates import NamedAggregate
 from penstock.runtime.window_build import window_operator
-from penstock.runtime.window_combine import can_combine
 from penstock.windows import (
     ContinuousEventTimeTrigger,
     CountTrigger,
@@ -176,7 +174,6 @@ def test_a_trigger_made_from_another_is_asked_for_every_element(
 
 def test_an_assigner_made_from_another_is_asked_for_every_element() -> None:
     assert fired(Shifted(10), EventTimeTrigger(), "a@1 a@2=-3 a@3 !2000") == [["a[0,10)=2", "a[1000,1010)=-3"]]
-    assert not can_combine(Shifted(10), NamedAggregate("sum"))
 
 
 @pytest.mark.parametrize("result", list(TriggerResult))

@@ -162,7 +162,6 @@ class Driver:
     `delay`: watermarks follow the timestamps by delay + 1 (0: monotonous); None: explicit ones only.
     `cached`: state stays decoded between batches; `restarting`: all but committed state is made anew before each batch.
     `inputs`: which input of the operator each split feeds, if not the first.
-    `combined`: turns a chunk's columns into partial records, as the mapper would.
     """
 
     def __init__(
@@ -173,7 +172,6 @@ class Driver:
         delay: int | None = None,
         splits: Iterable[str] = (),
         inputs: dict[str, int] | None = None,
-        combined: Callable[..., Records] | None = None,
         restarting: bool = False,
         cached: bool = False,
     ) -> None:
@@ -183,7 +181,6 @@ class Driver:
         self._table = SplitTable({})
         self._table.known(splits)
         self._inputs = inputs or {}
-        self._combined = combined
         self._restarting = restarting
         self._position = 0
         self._explicit: list[int] = []
@@ -211,29 +208,24 @@ class Driver:
         return [[shown(r.value) for r in self.run(batch)] for batch in batches]
 
     def _chunk(self, split: str, events: list[Event | Mark]) -> Records:
-        before = self._table.splits[split].mark
-        mark, highest, own = before, MIN_WATERMARK, MIN_WATERMARK
+        mark = self._table.splits[split].mark
+        highest = MIN_WATERMARK
         kept: list[Event] = []
         watermarks: list[int] = []
-        chunk_watermarks: list[int] = []
         for event in events:
             if isinstance(event, Mark):
-                mark, own = max(mark, event.watermark), max(own, event.watermark)
+                mark = max(mark, event.watermark)
                 self._explicit.append(mark)
                 continue
             kept.append(event)
             watermarks.append(mark)
-            chunk_watermarks.append(own)
             if self._delay is not None:
                 highest = max(highest, event.timestamp)
-                own = max(own, highest - self._delay - 1)
-                mark = max(mark, own)
+                mark = max(mark, highest - self._delay - 1)
         self._table.mark(split, mark)
         positions = column(range(self._position, self._position + len(kept)))
         self._position += len(kept)
         origin = sorted(self._table.splits).index(split)
-        if self._combined is not None:
-            return self._combined(kept, column(chunk_watermarks), before, origin, positions)
         return Records(
             list(kept),
             [e.key for e in kept],

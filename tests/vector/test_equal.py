@@ -15,6 +15,7 @@ from penstock.windows import (
     PurgingTrigger,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
 )
 from tests.vector.jobs import Job, Mark, Shown, Step, at
 
@@ -121,3 +122,19 @@ def test_early_results(
     vector = job.run(True, groups, restores)
     assert vector.told() == job.run(False).told()
     assert vector.left == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    assigner=st.sampled_from([TumblingProcessingTimeWindows.of(10), TumblingProcessingTimeWindows.of(4, 3)]),
+    aggregate=st.sampled_from(AGGREGATES),
+    steps=scripts(events),
+    groups=st.sampled_from([1, 2, 5]),
+    restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
+)
+def test_windows_by_the_clock(assigner: Any, aggregate: Any, steps: Any, groups: int, restore: Any) -> None:
+    job = Job(assigner, aggregate, steps)
+    restores = {} if restore is None else dict([restore])
+    vector, one_by_one = job.run(True, groups, restores), job.run(False)
+    assert vector.told() == one_by_one.told()
+    assert vector.left <= one_by_one.left

@@ -11,10 +11,12 @@ from penstock.windows import (
     ContinuousEventTimeTrigger,
     EventTimeSessionWindows,
     EventTimeTrigger,
+    ProcessingTimeTrigger,
     PurgingTrigger,
     SlidingEventTimeWindows,
     Trigger,
     TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
 )
 
 
@@ -22,7 +24,7 @@ from penstock.windows import (
 class Aggregation:
     """How a window operator works by columns. `kind` says which operator does it."""
 
-    kind: str  # "slices", "early", "sessions"
+    kind: str  # "slices", "early", "sessions", "clock"
     combined: bool  # before the shuffle; else elements are shuffled as columns, and combined behind it
     window: WindowDescription
 
@@ -47,9 +49,11 @@ def aggregation_of(window: WindowDescription) -> Aggregation | None:
     """
     if type(window.aggregate) not in (NamedAggregate, NamedAggregates) or window.evictor is not None:
         return None
+    assigner, trigger = window.assigner, _without_purging(window.trigger)
+    if type(assigner) is TumblingProcessingTimeWindows and type(trigger) is ProcessingTimeTrigger:
+        return Aggregation("clock", True, window)
     if window.allowed_lateness or window.late_tag is not None:
         return None
-    assigner, trigger = window.assigner, _without_purging(window.trigger)
     on_grid = type(assigner) is TumblingEventTimeWindows or (
         type(assigner) is SlidingEventTimeWindows and assigner.slide <= assigner.size
     )

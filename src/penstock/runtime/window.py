@@ -40,8 +40,7 @@ CONTINUE = TriggerResult.CONTINUE
 class WindowOperator:
     """Windows over a keyed stream: of `reduce`, of `aggregate`, or of all elements; then `function`, if given.
 
-    Results carry their window's last timestamp. Late elements go to `late_tag`, or are counted in `late_records`. With
-    `combined`, the elements are partials that the mapper has made.
+    Results carry their window's last timestamp. Late elements go to `late_tag`, or are counted in `late_records`.
 
     >>> from penstock.windows import TumblingEventTimeWindows
     >>> WindowOperator(TumblingEventTimeWindows.of(10), reduce=max).late_records
@@ -64,7 +63,6 @@ class WindowOperator:
         evictor: Evictor | None = None,
         allowed_lateness: int = 0,
         late_tag: OutputTag | None = None,
-        combined: bool = False,
         contents: Contents | None = None,  # how panes are kept, where neither function nor evictor says it
     ) -> None:
         self.late_records = 0
@@ -72,12 +70,11 @@ class WindowOperator:
         self._trigger = assigner.get_default_trigger() if trigger is None else trigger
         self._evictor = evictor
         self._late_tag = late_tag
-        self._combined = combined
         self._event_time = assigner.is_event_time()
         self._lateness = allowed_lateness if self._event_time else 0
         self._fold = Fold.of(reduce, aggregate)
         kept = type_information(value_type)
-        self._contents = contents or contents_of(self._fold, kept, evictor is not None, combined)
+        self._contents = contents or contents_of(self._fold, kept, evictor is not None)
         self._functions = [f for f in (reduce, aggregate, function) if f is not None]
         self._function = function
         self._evaluate: Evaluate = pass_through
@@ -118,8 +115,6 @@ class WindowOperator:
     def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
         """Called once a batch, before its first element: what is known of panes holds until the batch is written."""
         self._known = KnownWindows(self._assigner, self._lateness)
-        if self._combined:
-            return (self._partial,)
         return (self._aligned_element if self._aligned else self._element,)
 
     # -- elements
@@ -132,7 +127,7 @@ class WindowOperator:
         if not at.start <= time < at.end:
             at = self._known.enter(value, time, timestamp, self._pane)
         if at.fires <= context.watermark:
-            return self._take(value, timestamp, context, 1)
+            return self._take(value, timestamp, context)
         key, add = context.cell.at, self._contents.add
         for known in at.windows:
             pane = known.panes.get(key)
@@ -143,13 +138,10 @@ class WindowOperator:
         return None
 
     def _element(self, value: Any, context: OperatorContext) -> Emitted:
-        return self._take(value, context.timestamps[context.index], context, 1)
+        return self._take(value, context.timestamps[context.index], context)
 
-    def _partial(self, partial: Any, context: OperatorContext) -> Emitted:
-        return self._take(partial, partial.time, context, partial.count)
-
-    def _take(self, value: Any, timestamp: int, context: OperatorContext, count: int) -> Emitted:
-        """Adds an element to its windows, which may fire at once. `count`: how many records a partial stands for."""
+    def _take(self, value: Any, timestamp: int, context: OperatorContext) -> Emitted:
+        """Adds an element to its windows, which may fire at once."""
         key, contents = context.cell.at, self._contents
         emitted: list[Any] = []
         taken = False
@@ -161,7 +153,7 @@ class WindowOperator:
             if result is not CONTINUE:
                 emitted += self._act(result, key, known, at, stamped=True)
         if not taken:
-            return self._late(value, timestamp, context.watermark, count)
+            return self._late(value, timestamp, context.watermark)
         return emitted or None
 
     def _places(self, value: Any, timestamp: int, context: OperatorContext) -> Iterator[tuple[KnownWindow, Namespace]]:
@@ -177,11 +169,11 @@ class WindowOperator:
         self._set_cleanup_timer(known)
         return result
 
-    def _late(self, value: Any, timestamp: int, watermark: int, count: int) -> Emitted:
+    def _late(self, value: Any, timestamp: int, watermark: int) -> Emitted:
         if self._event_time and element_is_late(timestamp, self._lateness, watermark):
             if self._late_tag is not None:
                 return ((self._late_tag, value),)
-            self.late_records += count
+            self.late_records += 1
         return None
 
     # -- timers

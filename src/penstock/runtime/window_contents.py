@@ -140,13 +140,6 @@ class Folded:
             self.clear(target)
 
 
-class Combined(Folded):
-    """One accumulator per pane, of partials that the mapper has made (window_combine.py)."""
-
-    def add(self, pane: list[Any], value: Any, timestamp: int) -> None:
-        self.add_partial(pane, value.accumulator)
-
-
 class Collected:
     """All elements of a pane, each stored by itself. A pane is its own address."""
 
@@ -197,10 +190,10 @@ class Timed(Collected):
         super().add(pane, (timestamp, value), timestamp)
 
 
-def contents_of(fold: Fold | None, value_type: TypeInformation, evicting: bool, combined: bool) -> Contents:
+def contents_of(fold: Fold | None, value_type: TypeInformation, evicting: bool) -> Contents:
     """How a window's panes are kept: with an evictor, all elements and their timestamps, whatever the function."""
     if evicting:
         return Timed(value_type)
     if fold is None:
         return Collected(value_type)
-    return Combined(fold, value_type) if combined else Folded(fold, value_type)
+    return Folded(fold, value_type)

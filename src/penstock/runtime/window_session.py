@@ -38,7 +38,7 @@ class SessionOperator(MergingWindowOperator):
     def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
         self._panes = {}
         functions = super().elements()
-        return functions if self._combined or not self._gap else (self._session_element,)
+        return functions if not self._gap else (self._session_element,)
 
     def _session_element(self, value: Any, context: OperatorContext) -> Emitted:
         """Most elements belong to the key's last session and make it longer."""
@@ -52,7 +52,7 @@ class SessionOperator(MergingWindowOperator):
                     self._set.changed(sessions)
                 self._contents.add(self._pane_of(context.cell.at, kept), value, start)
                 return None
-        return self._take(value, start, context, 1)
+        return self._take(value, start, context)
 
     def _pane_of(self, key: Any, kept: Namespace) -> Any:
         known = self._panes.get(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.runtime.vector.by_clock import ClockWindows
 from penstock.runtime.vector.early import EarlyWindows
 from penstock.runtime.vector.grid import Grid
 from penstock.runtime.vector.sessions import VectorSessions
@@ -23,5 +24,7 @@ def vector_windows(kind: str, assigner: Any, trigger: Any, aggregate: Any, funct
         return VectorSessions(assigner.gap, aggregate, function)
     if kind == "early":
         return EarlyWindows(Grid.of(assigner), trigger.interval, aggregate, function)
+    if kind == "clock":
+        return ClockWindows(Grid.of(assigner), aggregate, function)
     assert kind == "slices"
     return SlicedWindows(Grid.of(assigner), aggregate, function)

@@ -71,15 +71,6 @@ class SlicedWindows(VectorWindows):
             found[start] = self._by_key(every if len(at) == len(slices) else every.take(at))
         return found
 
-    def _by_key(self, groups: Groups) -> Groups:
-        """One group for each key."""
-        codes, anew = self._keys.numbered(groups.codes)
-        if len(codes) == len(groups.codes):
-            return groups
-        counts = np.zeros(len(codes), np.int64)
-        np.add.at(counts, anew, groups.counts)
-        return Groups(codes, counts, self.measures.fold(anew, len(codes), groups.columns))
-
     def _sum(self, parts: list[Groups | None]) -> Groups:
         return self._by_key(Groups.join([p for p in parts if p is not None]))
 

@@ -20,7 +20,7 @@ from penstock.runtime.vector.arrived import Arrived
 from penstock.runtime.vector.blocks import Block
 from penstock.runtime.vector.emissions import Firing, VectorEmissions
 from penstock.runtime.vector.key_codes import KeyCodes
-from penstock.runtime.vector.measures import Measures
+from penstock.runtime.vector.measures import Groups, Measures
 from penstock.runtime.window_context import WindowFunctionContext
 from penstock.runtime.window_function import Evaluate, clearing, evaluation
 from penstock.windows import TimeWindow
@@ -79,6 +79,15 @@ class VectorWindows:
     def _by_watermark(self, arrived: Arrived, advance: Advance, out: VectorEmissions) -> None:
         """Takes the elements, and fires what the watermark has passed."""
         raise NotImplementedError
+
+    def _by_key(self, groups: Groups) -> Groups:
+        """One group for each key."""
+        codes, anew = self._keys.numbered(groups.codes)
+        if len(codes) == len(groups.codes):
+            return groups
+        counts = np.zeros(len(codes), np.int64)
+        np.add.at(counts, anew, groups.counts)
+        return Groups(codes, counts, self.measures.fold(anew, len(codes), groups.columns))
 
     # -- firing
 

@@ -1,0 +1,93 @@
+"""Which windows are worked out by columns, and which must not be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.functions import AggregateFunction, OutputTag, count, sum_of
+from penstock.plan.aggregation import aggregation_of
+from penstock.plan.windows import WindowDescription
+from penstock.windows import (
+    ContinuousEventTimeTrigger,
+    CountTrigger,
+    EventTimeSessionWindows,
+    EventTimeTrigger,
+    GlobalWindows,
+    ProcessingTimeSessionWindows,
+    PurgingTrigger,
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+    WindowAssigner,
+)
+
+
+class Own(AggregateFunction[Any, Any, Any]):
+    def create_accumulator(self) -> Any: ...
+
+    def add(self, value: Any, accumulator: Any) -> Any: ...
+
+    def get_result(self, accumulator: Any) -> Any: ...
+
+    def merge(self, acc_a: Any, acc_b: Any) -> Any: ...
+
+
+class Shifted(TumblingEventTimeWindows):
+    __slots__ = ()
+
+
+class Eager(EventTimeTrigger):
+    __slots__ = ()
+
+
+TUMBLING = TumblingEventTimeWindows.of(10)
+EARLY = ContinuousEventTimeTrigger.of(2)
+
+
+def described(assigner: WindowAssigner[Any, Any], told: dict[str, Any]) -> WindowDescription:
+    return WindowDescription(
+        assigner=assigner, **{"trigger": assigner.get_default_trigger(), "aggregate": count(), **told}
+    )
+
+
+@pytest.mark.parametrize(
+    ("assigner", "told", "kind", "combined"),
+    [
+        (TUMBLING, {}, "slices", True),
+        (TUMBLING, {"trigger": PurgingTrigger.of(EventTimeTrigger())}, "slices", True),
+        (SlidingEventTimeWindows.of(10, 5), {"aggregate": sum_of("x")}, "slices", True),
+        (TUMBLING, {"trigger": EARLY}, "early", False),
+        (EventTimeSessionWindows.with_gap(5), {}, "sessions", False),
+        (TumblingProcessingTimeWindows.of(5), {}, "clock", True),
+    ],
+)
+def test_by_columns(assigner: Any, told: dict[str, Any], kind: str, combined: bool) -> None:
+    how = aggregation_of(described(assigner, told))
+    assert how is not None
+    assert (how.kind, how.combined) == (kind, combined)
+
+
+@pytest.mark.parametrize(
+    ("assigner", "told"),
+    [
+        (TUMBLING, {"aggregate": Own()}),
+        (TUMBLING, {"aggregate": None, "reduce": max}),
+        (TUMBLING, {"allowed_lateness": 1}),
+        (TUMBLING, {"late_tag": OutputTag("late")}),
+        (TUMBLING, {"trigger": CountTrigger.of(2)}),
+        (TUMBLING, {"trigger": PurgingTrigger.of(EARLY)}),
+        (TUMBLING, {"trigger": Eager()}),
+        (Shifted(10), {}),
+        (SlidingEventTimeWindows.of(10, 5), {"trigger": EARLY}),
+        (SlidingEventTimeWindows.of(5, 10), {}),
+        (SlidingProcessingTimeWindows.of(10, 5), {}),
+        (EventTimeSessionWindows.with_dynamic_gap(len), {}),
+        (ProcessingTimeSessionWindows.with_gap(5), {}),
+        (GlobalWindows.create(), {}),
+    ],
+)
+def test_element_by_element(assigner: Any, told: dict[str, Any]) -> None:
+    assert aggregation_of(described(assigner, told)) is None
