@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async pyflink-examples clean
+.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async bench-windows pyflink-examples clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ bench-latency: setup java ## latency at 1,000 events/s
 
 bench-async: setup java ## 200,000 lookups of 50 ms beside their ideal time
 	$(BIN)/python bench/async_io.py $(ARGS)
+
+bench-windows: setup java ## windows of named aggregates against Spark's own
+	$(BIN)/python bench/windows.py $(ARGS)
 
 clean: ## remove .venv, caches and build output
 	rm -rf $(VENV) $(NEXT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from penstock.connectors import At, Mark, ScriptedSource, Step
 from penstock.datastream import DataStream, StreamExecutionEnvironment
-from penstock.functions import ProcessWindowFunction
+from penstock.functions import OutputTag, ProcessWindowFunction
 from penstock.functions.named_aggregates import NamedAggregate, NamedAggregates
 from penstock.state import ValueStateDescriptor
 from penstock.testing import Harness
@@ -16,6 +16,7 @@ from penstock.time import WatermarkStrategy
 from penstock.types import Types
 
 UID = "windows"
+LATE: OutputTag[Any] = OutputTag("late")
 
 
 class Event(NamedTuple):
@@ -79,6 +80,7 @@ class Job:
     known: tuple[str, ...] = ("s0", "s1")
     then: Callable[[DataStream[Any]], DataStream[Any]] | None = None
     lateness: int = 0
+    late_output: bool = False
 
     def env(self, vector: bool, groups: int) -> tuple[StreamExecutionEnvironment, DataStream[Any]]:
         env = StreamExecutionEnvironment()
@@ -90,8 +92,12 @@ class Job:
             windows = windows.trigger(self.trigger)
         if self.lateness:
             windows = windows.allowed_lateness(self.lateness)
+        if self.late_output:
+            windows = windows.side_output_late_data(LATE)
         aggregate = self.aggregate if vector else unrecognised(self.aggregate)
         out = windows.aggregate(aggregate, self.function).uid(UID)
+        if self.late_output:
+            out = out.map(lambda v: ("taken", v)).union(out.get_side_output(LATE).map(lambda v: ("late", v)))
         return env, out if self.then is None else self.then(out)
 
     def run(self, vector: bool, groups: int = 1, restores: dict[int, int] | None = None, seed: int = 0) -> Outcome:

@@ -138,3 +138,31 @@ def test_windows_by_the_clock(assigner: Any, aggregate: Any, steps: Any, groups:
     vector, one_by_one = job.run(True, groups, restores), job.run(False)
     assert vector.told() == one_by_one.told()
     assert vector.left <= one_by_one.left
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    assigner=st.sampled_from([TumblingEventTimeWindows.of(5), TumblingEventTimeWindows.of(12, 5)]),
+    lateness=st.sampled_from([0, 1, 4, 20]),
+    late_output=st.booleans(),
+    aggregate=st.sampled_from(AGGREGATES),
+    steps=scripts(events),
+    delay=st.sampled_from([0, 2, 9]),
+    groups=st.sampled_from([1, 2, 5]),
+    restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
+)
+def test_late_elements(
+    assigner: Any,
+    lateness: int,
+    late_output: bool,
+    aggregate: Any,
+    steps: Any,
+    delay: int,
+    groups: int,
+    restore: Any,
+) -> None:
+    job = Job(assigner, aggregate, steps, delay=delay, lateness=lateness, late_output=late_output)
+    restores = {} if restore is None else dict([restore])
+    vector, one_by_one = job.run(True, groups, restores), job.run(False)
+    assert vector.told() == one_by_one.told()
+    assert vector.left <= one_by_one.left

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.engine.body import pack_body, unpack_body
 from penstock.engine.flow import Flow
 from penstock.engine.frames import Bundles, Columns
 from penstock.engine.place import ChunkName
@@ -34,6 +35,7 @@ class ColumnSender:
         self._router = router
         self._waits = waits  # until `flush`; else everything is sent at once
         self._combined = wanted.combined
+        self._with_values = wanted.values
         self._measures = Measures(wanted.aggregate)
         self._grid = Grid.of(wanted.assigner) if wanted.on_grid else None
         self._codes = _Codes(router)
@@ -58,7 +60,8 @@ class ColumnSender:
         except Exception as error:
             raise self._told(error, flow) from error
         try:
-            block = Block(self._codes.named, codes, flow.timestamps(), tags.watermark, tags, None, columns)
+            values = flow.values if self._with_values else None
+            block = Block(self._codes.named, codes, flow.timestamps(), tags.watermark, tags, None, columns, values)
             if self._grid is not None:
                 self._grid.slices(block.times)
         except Exception as error:
@@ -139,13 +142,14 @@ def pack(block: Block, from_source: bool) -> bytes:
         places,
         None if block.counts is None else _small(block.counts),
         [_small(c) if isinstance(c, np.ndarray) and c.dtype == np.int64 else (0, c) for c in block.columns],
+        None if block.values is None else pack_body(None, block.values),
     )
     return pickle.dumps(packed, 5)
 
 
 def unpack(frame: Columns, origin: int, at_least: int) -> Block:
     """The block of a frame; its watermarks are raised to that of its split where that is higher than the chunk's own."""
-    keys, codes, times, watermarks, places, counts, columns = pickle.loads(frame.body)
+    keys, codes, times, watermarks, places, counts, columns, values = pickle.loads(frame.body)
     watermarks = np.maximum(_large(watermarks), at_least)
     tags = None
     if places is not None:
@@ -161,6 +165,7 @@ def unpack(frame: Columns, origin: int, at_least: int) -> Block:
         tags,
         None if counts is None else _large(counts),
         [_large(c) for c in columns],
+        None if values is None else unpack_body(values)[1],
     )
 
 

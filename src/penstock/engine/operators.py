@@ -132,8 +132,7 @@ def _factory(program: OperatorProgram, slot: int) -> Operator:
 def _window(program: OperatorProgram, slot: int) -> Operator | VectorWindows:
     how = program.aggregation
     if how is not None:
-        window = how.window
-        return vector_windows(how.kind, window.assigner, window.trigger, window.aggregate, window.function)
+        return vector_windows(how.kind, how.window)
     return window_operator(**_settings(program))
 
 

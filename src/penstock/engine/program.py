@@ -19,7 +19,7 @@ from penstock.engine.steps import (
     all_steps,
 )
 from penstock.errors import PlanError
-from penstock.plan.aggregation import Aggregation, aggregation_of
+from penstock.plan.aggregation import Aggregation, aggregation_of_node
 from penstock.plan.element_types import passes_elements_on
 from penstock.plan.graph import JobGraph
 from penstock.plan.levels import Levels, cut
@@ -34,7 +34,6 @@ from penstock.plan.nodes import (
     TransformNode,
     UnionNode,
     WatermarkNode,
-    WindowSpec,
 )
 from penstock.types import TypeInformation
 
@@ -194,7 +193,7 @@ class _Builder:
             node.on_error == "dead_letter",
             _declared_call_by_call(node),
             input_types=[self._certain_type(upstream) for upstream in self._inputs_of(node)],
-            aggregation=_aggregation(node),
+            aggregation=aggregation_of_node(node),
         )
 
     def _certain_type(self, node: Node) -> TypeInformation | None:
@@ -328,7 +327,9 @@ class _Builder:
             return None
         combined = how.combined and not (stream >= 0 and self._streams[stream].ingestion)
         window = how.window
-        return ColumnsWanted(window.aggregate, window.assigner, combined, how.on_grid, target.name, target.uid)
+        return ColumnsWanted(
+            window.aggregate, window.assigner, combined, how.on_grid, how.values, target.name, target.uid
+        )
 
     def _element_type(self, node: Node) -> ElementType | None:
         """What is known of a node's elements, and whether it is certain."""
@@ -372,13 +373,6 @@ def _declared_call_by_call(node: Node) -> Declared | None:
         return None
     assert node.output_type is not None
     return Declared(node.name, node.line, node.output_type)
-
-
-def _aggregation(node: OperatorNode) -> Aggregation | None:
-    """How an operator works by columns. Elements that may become dead letters have to be taken one by one."""
-    if not isinstance(node.spec, WindowSpec) or node.on_error == "dead_letter":
-        return None
-    return aggregation_of(node.spec.window)
 
 
 def _is_way(node: Node) -> bool:

@@ -72,6 +72,7 @@ class ColumnsWanted:
     assigner: Any
     combined: bool
     on_grid: bool
+    values: bool  # the elements themselves too
     name: str  # of the operator, for errors of its fields
     uid: str
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.functions.named_aggregates import NamedAggregate, NamedAggregates
+from penstock.plan.nodes import Node, OperatorNode, WindowSpec
 from penstock.plan.windows import WindowDescription
 from penstock.windows import (
     ContinuousEventTimeTrigger,
@@ -24,19 +25,24 @@ from penstock.windows import (
 class Aggregation:
     """How a window operator works by columns. `kind` says which operator does it."""
 
-    kind: str  # "slices", "early", "sessions", "clock"
+    kind: str  # "slices", "early", "late", "sessions", "clock"
     combined: bool  # before the shuffle; else elements are shuffled as columns, and combined behind it
     window: WindowDescription
 
     @property
     def on_grid(self) -> bool:
         """Whether windows stand on a grid of event time, so that elements have slices."""
-        return self.kind in ("slices", "early")
+        return self.kind in ("slices", "early", "late")
+
+    @property
+    def values(self) -> bool:
+        """Whether the elements themselves are needed behind the shuffle."""
+        return self.kind == "late" and self.window.late_tag is not None
 
     @property
     def text(self) -> str:
         """What `explain` says of it."""
-        return "combined before the shuffle" if self.combined else "combined in columns"
+        return "combined before the shuffle" if self.combined else "combined in columns behind the shuffle"
 
 
 def aggregation_of(window: WindowDescription) -> Aggregation | None:
@@ -53,7 +59,8 @@ def aggregation_of(window: WindowDescription) -> Aggregation | None:
     if type(assigner) is TumblingProcessingTimeWindows and type(trigger) is ProcessingTimeTrigger:
         return Aggregation("clock", True, window)
     if window.allowed_lateness or window.late_tag is not None:
-        return None
+        late = type(assigner) is TumblingEventTimeWindows and type(window.trigger) is EventTimeTrigger
+        return Aggregation("late", False, window) if late else None
     on_grid = type(assigner) is TumblingEventTimeWindows or (
         type(assigner) is SlidingEventTimeWindows and assigner.slide <= assigner.size
     )
@@ -64,6 +71,13 @@ def aggregation_of(window: WindowDescription) -> Aggregation | None:
     if type(assigner) is EventTimeSessionWindows and type(trigger) is EventTimeTrigger:
         return Aggregation("sessions", False, window)
     return None
+
+
+def aggregation_of_node(node: Node) -> Aggregation | None:
+    """How an operator works by columns. Elements that may become dead letters have to be taken one by one."""
+    if not isinstance(node, OperatorNode) or not isinstance(node.spec, WindowSpec) or node.on_error == "dead_letter":
+        return None
+    return aggregation_of(node.spec.window)
 
 
 def _without_purging(trigger: Trigger[Any, Any]) -> Trigger[Any, Any]:

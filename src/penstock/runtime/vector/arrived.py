@@ -27,6 +27,7 @@ class Arrived:
     counts: Column
     columns: list[Values]
     tags: Tags | None
+    values: list[Any] | None = None  # of operators that have a late output
 
     @classmethod
     def of(cls, blocks: list[Block], keys: KeyCodes, before: int, end: int, measures: int) -> Arrived:
@@ -43,6 +44,7 @@ class Arrived:
             np.concatenate([np.ones(len(b), np.int64) if b.counts is None else b.counts for b in blocks]),
             [join(list(c)) for c in zip(*(b.columns for b in blocks), strict=True)],
             Tags.concatenate([b.tags for b in blocks if b.tags is not None]) if raw else None,
+            [v for b in blocks for v in b.values or ()] if blocks[0].values is not None else None,
         )
 
     def __len__(self) -> int:
@@ -56,4 +58,5 @@ class Arrived:
             self.counts[at],
             [take(c, at) for c in self.columns],
             None if self.tags is None else self.tags.take(at),
+            None if self.values is None else take(self.values, at),
         )

@@ -30,6 +30,7 @@ class Block:
     tags: Tags | None  # of elements one by one: their places in the order
     counts: Column | None  # how many elements each stands for; None: one
     columns: list[Values]
+    values: list[Any] | None = None  # the elements themselves, where they may come out again
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -52,6 +53,7 @@ class Block:
             None if self.tags is None else self.tags.take(at),
             None if self.counts is None else self.counts[at],
             [take(c, at) for c in self.columns],
+            None if self.values is None else take(self.values, at),
         )
 
     @staticmethod
@@ -68,6 +70,7 @@ class Block:
             None if first.tags is None else Tags.concatenate([b.tags for b in blocks if b.tags is not None]),
             None if first.counts is None else np.concatenate([b.counts for b in blocks]),
             [join(list(c)) for c in zip(*(b.columns for b in blocks), strict=True)],
+            None if first.values is None else [v for b in blocks for v in b.values or ()],
         )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from penstock.runtime.records import PHASE_EVENT_TIMER, PHASE_PROCESSING_TIMER, Column, Tags, column
+from penstock.runtime.records import PHASE_ELEMENT, PHASE_EVENT_TIMER, PHASE_PROCESSING_TIMER, Column, Tags, column
 from penstock.runtime.vector.measures import Groups
+
+Told = tuple[Tags, Column]  # where emissions stand in the order, and their timestamps
 
 
 @dataclass(slots=True)
@@ -24,6 +27,7 @@ class Firing:
     times: Column
     dues: Column
     before: int | None = None
+    closing: bool = True  # windows that fire at their end are done
 
     @classmethod
     def of_window(cls, groups: Groups, start: int, end: int, time: int, before: int | None = None) -> Firing:
@@ -38,48 +42,69 @@ class Firing:
         if len(parts) == 1:
             return parts[0]
         columns = (np.concatenate([getattr(p, name) for p in parts]) for name in ("starts", "ends", "times", "dues"))
-        return Firing(Groups.join([p.groups for p in parts]), *columns, parts[0].before)
+        return Firing(Groups.join([p.groups for p in parts]), *columns, parts[0].before, parts[0].closing)
 
     def take(self, at: Any) -> Firing:
         groups = self.groups.take(at)
-        return Firing(groups, self.starts[at], self.ends[at], self.times[at], self.dues[at], self.before)
+        return Firing(groups, self.starts[at], self.ends[at], self.times[at], self.dues[at], self.before, self.closing)
+
+    def told(self, hashes: Column, at: Column) -> Told:
+        """Of what some of the windows emit, whose keys have these hashes."""
+        n = len(at)
+        by_event_time = self.before is None
+        watermarks = self.dues[at] - 1 if by_event_time else np.full(n, self.before, np.int64)
+        phase = PHASE_EVENT_TIMER if by_event_time else PHASE_PROCESSING_TIMER
+        origins = (self.dues if by_event_time else self.times)[at]
+        none = np.zeros(n, np.int64)
+        return Tags(watermarks, np.full(n, phase, np.int64), origins, none, hashes[at], none), self.ends[at] - 1
 
 
 @dataclass(slots=True)
 class VectorEmissions:
-    """Emissions of a batch, in order, all of them made by timers."""
+    """Emissions of a batch. Where each stands in the order is worked out when somebody asks."""
 
     values: list[Any] = field(default_factory=list)
-    _parts: list[tuple[Firing, Column, Column]] = field(default_factory=list)
+    _parts: list[Callable[[], Told]] = field(default_factory=list)
+    _told: list[Told] | None = None
 
     def add(self, firing: Firing, hashes: Column, values: list[Any], emitters: Column | None = None) -> None:
         """Values that fired windows give, of keys with these hashes. `emitters`: which window each is of; None: one each."""
         self.values += values
-        self._parts.append((firing, hashes, np.arange(len(values)) if emitters is None else emitters))
+        at = np.arange(len(values)) if emitters is None else emitters
+        self._parts.append(lambda: firing.told(hashes, at))
+
+    def add_of_elements(
+        self, tags: Tags, effective: Column, hashes: Column, values: list[Any], timestamps: Column
+    ) -> None:
+        """Values that elements make come out, one each."""
+        self.values += values
+        self._parts.append(lambda: (_of_elements(tags, effective, hashes), timestamps))
 
     def timestamps(self) -> Column:
-        return self._column([f.ends[at] - 1 for f, _, at in self._parts])
+        return np.concatenate([stamps for _, stamps in self._all()]) if self._parts else column([])
 
     def tags(self) -> Tags:
         """Where the emissions stand in the next operator's order."""
-        n = len(self.values)
-        return Tags(
-            self._column([_watermarks(f)[at] for f, _, at in self._parts]),
-            self._column([np.full(len(at), _phase(f), np.int64) for f, _, at in self._parts]),
-            self._column([(f.dues if f.before is None else f.times)[at] for f, _, at in self._parts]),
-            np.zeros(n, np.int64),
-            self._column([hashes[at] for _, hashes, at in self._parts]),
-            np.arange(n, dtype=np.int64),
-        )
+        if not self._parts:
+            return Tags(*(column([]) for _ in range(6)))
+        together = Tags.concatenate([tags for tags, _ in self._all()])
+        together.count = np.arange(len(self.values), dtype=np.int64)
+        return together
 
-    @staticmethod
-    def _column(parts: list[Column]) -> Column:
-        return np.concatenate(parts) if parts else column([])
+    def _all(self) -> list[Told]:
+        if self._told is None:
+            self._told = [part() for part in self._parts]
+        return self._told
 
 
-def _watermarks(firing: Firing) -> Column:
-    return firing.dues - 1 if firing.before is None else np.full(len(firing.times), firing.before, np.int64)
-
-
-def _phase(firing: Firing) -> int:
-    return PHASE_EVENT_TIMER if firing.before is None else PHASE_PROCESSING_TIMER
+def _of_elements(old: Tags, effective: Column, hashes: Column) -> Tags:
+    """What an element emits stands at the element's place (as in `Emissions.tags`)."""
+    after_processing_timer = old.phase == PHASE_PROCESSING_TIMER
+    return Tags(
+        effective,
+        np.where(after_processing_timer, PHASE_ELEMENT, old.phase),
+        np.where(after_processing_timer, -1, old.origin),
+        np.where(after_processing_timer, old.origin, old.position),
+        hashes,
+        np.zeros(len(hashes), np.int64),
+    )

@@ -18,7 +18,7 @@ from penstock.runtime.records import Column, column
 from penstock.runtime.state.backend import StateBackend
 from penstock.runtime.vector.fold import Values, as_list, narrow
 from penstock.runtime.vector.key_codes import KeyCodes
-from penstock.runtime.vector.time_table import PLAIN, time_bytes
+from penstock.runtime.vector.time_table import time_bytes
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[int, list[list[Any]]]).decode
@@ -84,7 +84,7 @@ class SessionTable:
     def write(self, codes: Column, sessions: Sessions) -> None:
         """What is open now of these keys: those without a session are dropped."""
         table, index, suffixes, writes = self._table, self._index, self._keys.suffixes, self._store.changes()
-        plain = all(isinstance(c, np.ndarray) or set(map(type, c)) <= PLAIN for c in sessions.columns)
+        numbers = all(isinstance(c, np.ndarray) for c in sessions.columns)
         open_now: dict[int, list[tuple[Any, ...]]] = {}
         for code, row in zip(sessions.codes.tolist(), sessions.rows(), strict=True):
             open_now.setdefault(code, []).append(row)
@@ -103,8 +103,4 @@ class SessionTable:
             else:
                 first = before
             entry = (first, rows)
-            writes[table + suffix] = CHECKED + _encode(entry) if plain else _pickled(entry)
-
-
-def _pickled(entry: Any) -> bytes:
-    return PICKLED + pickle.dumps(entry, 5)
+            writes[table + suffix] = CHECKED + _encode(entry) if numbers else PICKLED + pickle.dumps(entry, 5)

@@ -19,7 +19,7 @@ from penstock.runtime.vector.measures import Groups
 _SIGN = 1 << 63
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[Any, ...]).decode
-PLAIN = {int, float, str, bool, bytes, type(None)}  # come back from msgpack as what they are
+_PLAIN = {int, float, str, bool, bytes, type(None)}  # come back from msgpack as what they are
 
 
 class TimeTable:
@@ -71,10 +71,10 @@ class TimeTable:
         """Puts the entries of some keys."""
         prefix, suffixes, writes = self._table + time_bytes(time), self._keys.suffixes, self._store.changes()
         columns = [as_list(c) for c in groups.columns]
-        plain = all(isinstance(c, np.ndarray) or set(map(type, c)) <= PLAIN for c in groups.columns)
+        numbers = all(isinstance(c, np.ndarray) for c in groups.columns)
         rows = zip(groups.counts.tolist(), *columns, strict=True)
         for code, row in zip(groups.codes.tolist(), rows, strict=True):
-            writes[prefix + suffixes[code]] = CHECKED + _encode(row) if plain else _to_bytes(row)
+            writes[prefix + suffixes[code]] = CHECKED + _encode(row) if numbers else to_bytes(row)
 
     def delete_all(self, time: int) -> None:
         """Drops all entries of a time."""
@@ -83,8 +83,9 @@ class TimeTable:
             writes[key] = None
 
 
-def _to_bytes(row: tuple[Any, ...]) -> bytes:
-    if set(map(type, row)) <= PLAIN:
+def to_bytes(row: tuple[Any, ...]) -> bytes:
+    """Any measures as bytes: a pickle, unless msgpack gives each back as what it is."""
+    if set(map(type, row)) <= _PLAIN:
         try:
             return CHECKED + _encode(row)
         except OverflowError:

@@ -116,7 +116,7 @@ class VectorWindows:
         out: VectorEmissions,
     ) -> None:
         """Asks the user's window function about each key and window."""
-        context, mutable, clear = self._context, self._context.backend.mutable, self._clear
+        context, mutable, clear = self._context, self._context.backend.mutable, self._clear if firing.closing else None
         by_event_time = firing.before is None
         context.domain = TimeDomain.EVENT_TIME if by_event_time else TimeDomain.PROCESSING_TIME
         bounds = zip(firing.starts.tolist(), firing.ends.tolist(), strict=True)
@@ -138,6 +138,19 @@ class VectorWindows:
             emitters += [at] * len(emitted)
         context.fired = None
         out.add(firing, hashes, values, column(emitters))
+
+    def _dropped(self, groups: Groups, bounds: tuple[int, int], seen: int) -> None:
+        """Tells the window function that a window of these keys is gone, without having fired."""
+        if self._clear is None:
+            return
+        self._context.watermark = seen
+        for code in groups.codes[self._keys.in_order(groups.codes)].tolist():
+            key = self._keys.keys[code]
+            self._context.cell.at = key
+            try:
+                self._clear(key, bounds, TimeWindow(*bounds))
+            except Exception as error:
+                raise self._site.error(error, key=key, timer=bounds[1] - 1) from error
 
 
 def _kept(value: Any) -> Any:

@@ -1,0 +1,130 @@
+"""Tumbling windows by event time that take late elements for a while (time.md 5.8).
+
+Elements that come in time are folded at once. Those that come after their window has fired, and before it is dropped, fire
+it again, each by itself and in their order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.functions import TimeDomain
+from penstock.runtime.lateness import cleanup_time
+from penstock.runtime.operator import OperatorContext
+from penstock.runtime.records import column, order_of
+from penstock.runtime.slot import Advance
+from penstock.runtime.vector.arrived import Arrived
+from penstock.runtime.vector.emissions import Firing, VectorEmissions
+from penstock.runtime.vector.grid import Grid
+from penstock.runtime.vector.measures import Groups
+from penstock.runtime.vector.time_table import TimeTable
+from penstock.runtime.vector.windows import VectorWindows
+from penstock.windows import TimeWindow
+
+
+class LateWindows(VectorWindows):
+    """Tumbling windows with an allowed lateness, a late output, or both."""
+
+    def __init__(self, grid: Grid, lateness: int, late_tag: Any, aggregate: Any, function: Any = None) -> None:
+        super().__init__(aggregate, function)
+        self._grid = grid
+        self._lateness = min(lateness, 2**62)  # no sum of times may overflow
+        self._late_tag = late_tag
+        self._table: TimeTable
+
+    def open(self, context: OperatorContext) -> None:
+        super().open(context)
+        self._table = TimeTable(context.backend, "__windows__", self._keys)
+
+    def _last(self, start: int) -> int:
+        return start + self._grid.size - 1
+
+    def _cleanup(self, start: int) -> int:
+        return cleanup_time(self._last(start), self._lateness)
+
+    def _by_watermark(self, arrived: Arrived, advance: Advance, out: VectorEmissions) -> None:
+        starts = self._grid.slices(arrived.times)
+        last = starts + (self._grid.size - 1)
+        in_time = arrived.effective < last
+        refused = arrived.effective >= last + self._lateness
+        self._refuse(arrived.take(np.flatnonzero(refused)), out)
+        for start in np.unique(starts[in_time]).tolist():
+            some = arrived.take(np.flatnonzero((starts == start) & in_time))
+            self._add(start, self._by_key(Groups(some.codes, some.counts, some.columns)))
+        self._fire_ended(advance, out)
+        late = np.flatnonzero(~in_time & ~refused)
+        if len(late):
+            self._fire_again(arrived.take(late), out)
+        if advance.end > advance.before:
+            for start in self._table.times(advance.end):
+                if self._cleanup(start) <= advance.end:
+                    groups = self._table.all_of(start)
+                    assert groups is not None
+                    self._dropped(groups, (start, self._last(start) + 1), self._cleanup(start))
+                    self._table.delete_all(start)
+
+    def _refuse(self, late: Arrived, out: VectorEmissions) -> None:
+        """Elements that come too late go to the late output, or are counted."""
+        if not len(late):
+            return
+        if self._late_tag is None:
+            self.late_records += int(late.counts.sum())
+            return
+        assert late.tags is not None
+        assert late.values is not None
+        told = [(self._late_tag, value) for value in late.values]
+        out.add_of_elements(late.tags, late.effective, self._keys.hashes(late.codes), told, late.times)
+
+    def _add(self, start: int, came: Groups) -> None:
+        stored = self._table.some_of(start, came.codes)
+        self._table.write(start, came if stored is None else self._by_key(Groups.join([stored, came])))
+
+    def _fire_ended(self, advance: Advance, out: VectorEmissions) -> None:
+        """Windows whose end the watermark passes; with a lateness they live on."""
+        for start in self._table.times(advance.end) if advance.end > advance.before else []:
+            if advance.before < self._last(start) <= advance.end:
+                groups = self._table.all_of(start)
+                assert groups is not None
+                firing = Firing.of_window(groups, start, self._last(start) + 1, self._last(start))
+                firing.closing = False
+                self._fire(firing, advance, out)
+
+    def _fire_again(self, late: Arrived, out: VectorEmissions) -> None:
+        """Late elements that are still taken, one after the other."""
+        assert late.tags is not None
+        order = order_of(late.effective, late.tags)
+        if order is not None:
+            late = late.take(order)
+        starts = self._grid.slices(late.times).tolist()
+        values: list[Any] = []
+        emitters: list[int] = []
+        for at, start in enumerate(starts):
+            one = late.take(np.array([at]))
+            self._add(start, Groups(one.codes, one.counts, one.columns))
+            held = self._table.some_of(start, one.codes)
+            assert held is not None
+            [result] = self.measures.results(held.counts.tolist(), held.columns)
+            emitted = self._results(late, at, start, result)
+            values += emitted
+            emitters += [at] * len(emitted)
+        places = column(emitters)
+        some = late.take(places)
+        assert some.tags is not None
+        stamps = self._grid.slices(some.times) + (self._grid.size - 1)
+        out.add_of_elements(some.tags, some.effective, self._keys.hashes(some.codes), values, stamps)
+
+    def _results(self, late: Arrived, at: int, start: int, result: Any) -> list[Any]:
+        if self._function is None:
+            return [result]
+        context, bounds = self._context, (start, self._last(start) + 1)
+        key = self._keys.keys[int(late.codes[at])]
+        context.cell.at = key
+        context.watermark = int(late.effective[at])
+        context.domain = TimeDomain.EVENT_TIME
+        try:
+            return self._evaluate(key, bounds, TimeWindow(*bounds), [result])
+        except Exception as error:
+            assert late.tags is not None
+            raise self._site.error(error, key=key, origin=(late.tags, at), timestamp=int(late.times[at])) from error
