@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,12 @@ def everything(env: ps.StreamExecutionEnvironment, failing: bool = False) -> Dat
         keyed.window(EventTimeSessionWindows.with_gap(2)).avg(1),
         tumbling.trigger(ContinuousEventTimeTrigger.of(4)).count(),
     ]
-    first, *others = [s.map(lambda value, n=n: (n, value)) for n, s in enumerate(streams)]
+    first, *others = [stream.map(partial(numbered, number)) for number, stream in enumerate(streams)]
     return first.union(*others)
+
+
+def numbered(number: int, value: Any) -> tuple[int, Any]:
+    return number, value
 
 
 def expected() -> list[Any]:

@@ -83,8 +83,9 @@ def test_many_keys_and_far_slices() -> None:
     keys = [f"k{n}" for n in range(3000)]
     stamps = column([n * 1_000_000 for n in range(3000)])
     codes = np.arange(3000, dtype=np.int64)
-    twice = [np.concatenate([c, c]) for c in (codes, stamps, np.full(3000, MIN_WATERMARK, np.int64))]
-    made = combined(Block(keys, *twice, None, None, []), Grid(10, 10, 0), Measures(NamedAggregate("count")))
+    twice, again = np.concatenate([codes, codes]), np.concatenate([stamps, stamps])
+    came = Block(keys, twice, again, np.full(6000, MIN_WATERMARK, np.int64), None, None, [])
+    made = combined(came, Grid(10, 10, 0), Measures(NamedAggregate("count")))
     assert made.codes.tolist() == list(range(3000))
     assert made.counts is not None
     assert set(made.counts.tolist()) == {2}

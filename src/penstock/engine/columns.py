@@ -14,10 +14,10 @@ from penstock.engine.place import ChunkName
 from penstock.engine.routing import Router
 from penstock.engine.steps import SendStep
 from penstock.runtime.call_site import CallSite
-from penstock.runtime.records import TAG_NAMES, Tags
 from penstock.runtime.vector.blocks import Block, combined
 from penstock.runtime.vector.grid import Grid
 from penstock.runtime.vector.measures import Measures
+from penstock.runtime.vector.places import Places
 from penstock.time import MIN_WATERMARK
 
 _FAR = 2**31 - 2
@@ -54,14 +54,16 @@ class ColumnSender:
         return () if dead is None else (dead,)
 
     def _block(self, flow: Flow, codes: Any, chunk: ChunkName) -> Block:
-        tags = flow.tags()
+        tags, places = flow.tags(), None
+        if not self._combined:
+            places = Places.of(tags, self._step.stream >= 0 and chunk.split is not None)
         try:
             columns = self._measures.read(flow.values)
         except Exception as error:
             raise self._told(error, flow) from error
         try:
             values = flow.values if self._with_values else None
-            block = Block(self._codes.named, codes, flow.timestamps(), tags.watermark, tags, None, columns, values)
+            block = Block(self._codes.named, codes, flow.timestamps(), tags.watermark, places, None, columns, values)
             if self._grid is not None:
                 self._grid.slices(block.times)
         except Exception as error:
@@ -99,7 +101,7 @@ class ColumnSender:
     def _pack(self, block: Block, split: str | None, start: int, slot: int, out: Bundles) -> None:
         step = self._step
         from_source = step.stream >= 0 and split is not None
-        body = pack(block, from_source)
+        body = pack(block)
         frame = Columns(
             step.operator,
             step.stream if from_source else -1,
@@ -127,19 +129,14 @@ class _Codes(dict[Any, int]):
         return code
 
 
-def pack(block: Block, from_source: bool) -> bytes:
-    """A block as bytes. Of elements from a source a position says where each stands, of others all of its tags."""
-    tags = block.tags
-    places: Any = None
-    if tags is not None:
-        names = ("position",) if from_source else TAG_NAMES
-        places = [_small(getattr(tags, name)) for name in names]
+def pack(block: Block) -> bytes:
+    """A block as bytes."""
     packed = (
         block.keys,
         _small(block.codes),
         _small(block.times),
         _small(block.watermarks),
-        places,
+        None if block.places is None else [_small(c) for c in block.places.columns],
         None if block.counts is None else _small(block.counts),
         [_small(c) if isinstance(c, np.ndarray) and c.dtype == np.int64 else (0, c) for c in block.columns],
         None if block.values is None else pack_body(None, block.values),
@@ -151,18 +148,12 @@ def unpack(frame: Columns, origin: int, at_least: int) -> Block:
     """The block of a frame; its watermarks are raised to that of its split where that is higher than the chunk's own."""
     keys, codes, times, watermarks, places, counts, columns, values = pickle.loads(frame.body)
     watermarks = np.maximum(_large(watermarks), at_least)
-    tags = None
-    if places is not None:
-        of = [_large(place) for place in places]
-        tags = Tags(*of) if frame.stream < 0 else Tags.of_source(watermarks, origin, *of)
-        tags.watermark = watermarks
-        tags = tags.on_branch(frame.branch)
     return Block(
         keys,
         _large(codes),
         _large(times),
         watermarks,
-        tags,
+        None if places is None else Places([_large(c) for c in places], origin, frame.branch),
         None if counts is None else _large(counts),
         [_large(c) for c in columns],
         None if values is None else unpack_body(values)[1],

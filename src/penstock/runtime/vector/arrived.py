@@ -11,14 +11,14 @@ from penstock.runtime.records import Column, Tags, column
 from penstock.runtime.vector.blocks import Block
 from penstock.runtime.vector.fold import Values, join, take
 from penstock.runtime.vector.key_codes import KeyCodes
+from penstock.runtime.vector.places import AllPlaces
 
 
 @dataclass(slots=True)
 class Arrived:
     """Elements and partials of a batch, by the numbers of their keys.
 
-    `effective` is the watermark by which each is judged (time.md 1.5). Elements that came one by one have tags, which order
-    them; partials have none, and `times` is where their slices start.
+    `effective` is the watermark by which each is judged (time.md 1.5). Of partials, `times` is where their slices start.
     """
 
     codes: Column
@@ -26,7 +26,8 @@ class Arrived:
     effective: Column
     counts: Column
     columns: list[Values]
-    tags: Tags | None
+    at: Column  # which elements of the batch these are
+    places: AllPlaces | None  # of all elements of the batch; partials have none
     values: list[Any] | None = None  # of operators that have a late output
 
     @classmethod
@@ -34,16 +35,17 @@ class Arrived:
         """All blocks; their watermarks are those that their splits had before them."""
         if not blocks:
             none = column([])
-            return cls(none, none, none, none, [[] for _ in range(measures)], None)
+            return cls(none, none, none, none, [[] for _ in range(measures)], none, None)
+        sizes, places = [len(b) for b in blocks], [b.places for b in blocks if b.places is not None]
         watermarks = np.concatenate([b.watermarks for b in blocks])
-        raw = all(b.tags is not None for b in blocks)
         return cls(
             np.concatenate([keys.of(b.keys)[b.codes] for b in blocks]),
             np.concatenate([b.times for b in blocks]),
             np.maximum(before, np.minimum(watermarks, end)),
             np.concatenate([np.ones(len(b), np.int64) if b.counts is None else b.counts for b in blocks]),
             [join(list(c)) for c in zip(*(b.columns for b in blocks), strict=True)],
-            Tags.concatenate([b.tags for b in blocks if b.tags is not None]) if raw else None,
+            np.arange(sum(sizes), dtype=np.int64),
+            AllPlaces(places, sizes) if len(places) == len(blocks) else None,
             [v for b in blocks for v in b.values or ()] if blocks[0].values is not None else None,
         )
 
@@ -57,6 +59,12 @@ class Arrived:
             self.effective[at],
             self.counts[at],
             [take(c, at) for c in self.columns],
-            None if self.tags is None else self.tags.take(at),
+            self.at[at],
+            self.places,
             None if self.values is None else take(self.values, at),
         )
+
+    def tags(self) -> Tags:
+        """Where the elements stand in the order."""
+        assert self.places is not None
+        return self.places.tags(self.at, self.effective)

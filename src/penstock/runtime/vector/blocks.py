@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.runtime.records import Column, Tags
+from penstock.runtime.records import Column
 from penstock.runtime.vector.fold import Values, join, take
 from penstock.runtime.vector.grid import Grid
 from penstock.runtime.vector.measures import Measures
+from penstock.runtime.vector.places import Places
 from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
 
 
@@ -27,7 +28,7 @@ class Block:
     codes: Column
     times: Column
     watermarks: Column
-    tags: Tags | None  # of elements one by one: their places in the order
+    places: Places | None  # of elements one by one, in the order
     counts: Column | None  # how many elements each stands for; None: one
     columns: list[Values]
     values: list[Any] | None = None  # the elements themselves, where they may come out again
@@ -50,7 +51,7 @@ class Block:
             anew[codes],
             self.times[at],
             self.watermarks[at],
-            None if self.tags is None else self.tags.take(at),
+            None if self.places is None else self.places.take(at),
             None if self.counts is None else self.counts[at],
             [take(c, at) for c in self.columns],
             None if self.values is None else take(self.values, at),
@@ -67,7 +68,7 @@ class Block:
             np.concatenate([b.codes for b in blocks]),
             np.concatenate([b.times for b in blocks]),
             np.concatenate([b.watermarks for b in blocks]),
-            None if first.tags is None else Tags.concatenate([b.tags for b in blocks if b.tags is not None]),
+            None if first.places is None else Places.join([b.places for b in blocks if b.places is not None]),
             None if first.counts is None else np.concatenate([b.counts for b in blocks]),
             [join(list(c)) for c in zip(*(b.columns for b in blocks), strict=True)],
             None if first.values is None else [v for b in blocks for v in b.values or ()],

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from penstock.runtime.operator import OperatorContext
 from penstock.runtime.slot import Advance
 from penstock.runtime.vector.arrived import Arrived
@@ -44,6 +42,6 @@ class ClockWindows(VectorWindows):
         if not len(arrived):
             return
         start = advance.now - (advance.now - self._grid.offset) % self._grid.size
-        stored = self._table.some_of(start, np.unique(arrived.codes))
+        stored = self._table.some_of(start, self._keys.different(arrived.codes))
         came = Groups(arrived.codes, arrived.counts, arrived.columns)
         self._table.write(start, self._by_key(came if stored is None else Groups.join([stored, came])))

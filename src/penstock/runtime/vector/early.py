@@ -47,7 +47,7 @@ class EarlyWindows(VectorWindows):
         slices = self._grid.slices(arrived.times)
         late = slices + (self._grid.size - 1) <= arrived.effective
         self.late_records += int(arrived.counts[late].sum())
-        windows = set(np.unique(slices[~late]).tolist())
+        windows = set(self._grid.different(slices[~late]))
         if advance.end > advance.before:
             windows.update(self._table.times(advance.end))
         fired = []
@@ -59,8 +59,10 @@ class EarlyWindows(VectorWindows):
     def _window(self, start: int, came: Arrived, advance: Advance) -> list[Firing]:
         """Takes a window's elements, and gives what it fires in this batch."""
         fires = advance.end > advance.before
-        stored = self._table.all_of(start) if fires else self._table.some_of(start, np.unique(came.codes))
-        codes = np.unique(came.codes if stored is None else np.concatenate((stored.codes, came.codes)))
+        codes = self._keys.different(came.codes)
+        stored = self._table.all_of(start) if fires else self._table.some_of(start, codes)
+        if stored is not None:
+            codes = self._keys.different(stored.codes, came.codes)
         where = np.zeros(len(self._keys.keys), np.int64)
         where[codes] = np.arange(len(codes))
         kept, timers = self._timers(start, len(codes), where, stored, came, advance.before)
@@ -103,11 +105,10 @@ class EarlyWindows(VectorWindows):
         least = np.full(len(new), 2**63 - 1, np.int64)
         np.minimum.at(least, of, came.effective)
         some = np.flatnonzero(new[of] & (came.effective == least[of]))
-        assert came.tags is not None
-        order = order_of(came.effective[some], came.tags.take(some))
+        order = order_of(came.effective[some], came.take(some).tags())
         if order is not None:
             some = some[order]
-        keys, first = np.unique(of[some], return_index=True)
+        keys, first = np.unique(of[some], return_index=True)  # few: mostly one for each new key
         return keys, some[first]
 
     def _firings(self, start: int, timers: _Timers, end: int) -> Column:
@@ -126,7 +127,8 @@ class EarlyWindows(VectorWindows):
         """What a window holds when some elements have been added; codes are places among its keys."""
         more = Groups(where[came.codes[at]], came.counts[at], [take(c, at) for c in came.columns])
         together = more if kept is None else Groups.join([kept, more])
-        there, anew = np.unique(together.codes, return_inverse=True)
+        there = np.flatnonzero(np.bincount(together.codes))
+        anew = np.searchsorted(there, together.codes)
         counts = np.zeros(len(there), np.int64)
         np.add.at(counts, anew, together.counts)
         return Groups(there, counts, self.measures.fold(anew, len(there), together.columns))

@@ -107,7 +107,7 @@ class EarlyByClock(VectorWindows):
         else:
             start = advance.now - (advance.now - self._grid.offset) % self._grid.size
             starts, late = np.full(len(arrived), start, np.int64), np.zeros(len(arrived), bool)
-        for start in np.unique(starts[~late]).tolist():
+        for start in self._grid.different(starts[~late]):
             some = arrived.take(np.flatnonzero((starts == start) & ~late))
             self._add(start, self._by_key(Groups(some.codes, some.counts, some.columns)), advance.now)
         if self._event_time and advance.end > advance.before:

@@ -41,8 +41,15 @@ class Firing:
         """Firings of one clock as one."""
         if len(parts) == 1:
             return parts[0]
-        columns = (np.concatenate([getattr(p, name) for p in parts]) for name in ("starts", "ends", "times", "dues"))
-        return Firing(Groups.join([p.groups for p in parts]), *columns, parts[0].before, parts[0].closing)
+        return Firing(
+            Groups.join([p.groups for p in parts]),
+            np.concatenate([p.starts for p in parts]),
+            np.concatenate([p.ends for p in parts]),
+            np.concatenate([p.times for p in parts]),
+            np.concatenate([p.dues for p in parts]),
+            parts[0].before,
+            parts[0].closing,
+        )
 
     def take(self, at: Any) -> Firing:
         groups = self.groups.take(at)

@@ -42,6 +42,16 @@ class Grid:
             event_time_of(NO_TIMESTAMP)
         return times - (times - self.offset) % self.width
 
+    def different(self, slices: Column) -> list[int]:
+        """The different ones of some slices, in order."""
+        if not len(slices):
+            return []
+        lowest, width = int(slices.min()), self.width
+        steps = (slices - lowest) // width
+        if int(steps.max()) > 4 * len(steps) + 1024:  # far apart
+            return [int(s) for s in np.unique(slices)]
+        return [lowest + width * step for step in np.flatnonzero(np.bincount(steps)).tolist()]
+
     def last_starts(self, slices: Column) -> Column:
         """The start of the last window of each slice."""
         return slices if self.slide == self.width else slices - (slices - self.offset) % self.slide

@@ -60,12 +60,17 @@ class KeyCodes:
         self._hashes.append(identity.hash)
         return code
 
+    def different(self, *codes: Column) -> Column:
+        """The different ones of some codes, in order."""
+        there = np.zeros(len(self.keys), bool)
+        for some in codes:
+            there[some] = True
+        return np.flatnonzero(there)
+
     def numbered(self, codes: Column) -> tuple[Column, Column]:
         """The different ones of some codes, in order, and for each code the place of its like among them."""
-        there = np.zeros(len(self.keys), bool)
-        there[codes] = True
-        different = np.flatnonzero(there)
-        places = np.empty(len(there), np.int64)
+        different = self.different(codes)
+        places = np.empty(len(self.keys), np.int64)
         places[different] = np.arange(len(different))
         return different, places[codes]
 

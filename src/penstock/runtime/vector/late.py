@@ -50,7 +50,7 @@ class LateWindows(VectorWindows):
         in_time = arrived.effective < last
         refused = arrived.effective >= last + self._lateness
         self._refuse(arrived.take(np.flatnonzero(refused)), out)
-        for start in np.unique(starts[in_time]).tolist():
+        for start in self._grid.different(starts[in_time]):
             some = arrived.take(np.flatnonzero((starts == start) & in_time))
             self._add(start, self._by_key(Groups(some.codes, some.counts, some.columns)))
         self._fire_ended(advance, out)
@@ -72,10 +72,9 @@ class LateWindows(VectorWindows):
         if self._late_tag is None:
             self.late_records += int(late.counts.sum())
             return
-        assert late.tags is not None
         assert late.values is not None
         told = [(self._late_tag, value) for value in late.values]
-        out.add_of_elements(late.tags, late.effective, self._keys.hashes(late.codes), told, late.times)
+        out.add_of_elements(late.tags(), late.effective, self._keys.hashes(late.codes), told, late.times)
 
     def _add(self, start: int, came: Groups) -> None:
         stored = self._table.some_of(start, came.codes)
@@ -93,8 +92,7 @@ class LateWindows(VectorWindows):
 
     def _fire_again(self, late: Arrived, out: VectorEmissions) -> None:
         """Late elements that are still taken, one after the other."""
-        assert late.tags is not None
-        order = order_of(late.effective, late.tags)
+        order = order_of(late.effective, late.tags())
         if order is not None:
             late = late.take(order)
         starts = self._grid.slices(late.times).tolist()
@@ -111,9 +109,8 @@ class LateWindows(VectorWindows):
             emitters += [at] * len(emitted)
         places = column(emitters)
         some = late.take(places)
-        assert some.tags is not None
         stamps = self._grid.slices(some.times) + (self._grid.size - 1)
-        out.add_of_elements(some.tags, some.effective, self._keys.hashes(some.codes), values, stamps)
+        out.add_of_elements(some.tags(), some.effective, self._keys.hashes(some.codes), values, stamps)
 
     def _results(self, late: Arrived, at: int, start: int, result: Any) -> list[Any]:
         if self._function is None:
@@ -126,5 +123,4 @@ class LateWindows(VectorWindows):
         try:
             return self._evaluate(key, bounds, TimeWindow(*bounds), [result])
         except Exception as error:
-            assert late.tags is not None
-            raise self._site.error(error, key=key, origin=(late.tags, at), timestamp=int(late.times[at])) from error
+            raise self._site.error(error, key=key, origin=(late.tags(), at), timestamp=int(late.times[at])) from error

@@ -43,7 +43,7 @@ class VectorSessions(VectorWindows):
 
     def _by_watermark(self, arrived: Arrived, advance: Advance, out: VectorEmissions) -> None:
         due = self._table.due(advance.end)
-        concerned = np.unique(np.concatenate((arrived.codes, due)))
+        concerned = self._keys.different(arrived.codes, due)
         if not len(concerned):
             return
         if len(arrived) and arrived.times.min() == MIN_WATERMARK:
@@ -74,9 +74,8 @@ class VectorSessions(VectorWindows):
         columns = [join([take(k, old), take(a, new)]) for k, a in zip(known.columns, arrived.columns, strict=True)]
         if not len(codes):
             return Sessions(codes, starts, ends, counts, columns)
-        order = np.lexsort((marks, starts, codes))
-        codes, starts, ends, marks = codes[order], starts[order], ends[order], marks[order]
-        first = _first_of_each(codes, starts, ends, marks)
+        order, first = _stretches(codes, starts, ends, marks)
+        codes, starts, ends = codes[order], starts[order], ends[order]
         groups = np.cumsum(first) - 1
         at = np.flatnonzero(first)
         total = len(at)
@@ -98,8 +97,7 @@ class VectorSessions(VectorWindows):
             open_now.setdefault(code, []).append(list(row))
         at = np.flatnonzero(of[arrived.codes])
         some = arrived.take(at)
-        assert some.tags is not None
-        order = order_of(some.effective, some.tags)
+        order = order_of(some.effective, some.tags())
         if order is not None:
             some = some.take(order)
         done: list[tuple[int, list[Any]]] = []
@@ -140,20 +138,28 @@ class VectorSessions(VectorWindows):
         sessions[:] = [s for s in sessions if s not in touched] + [merged]
 
 
-def _first_of_each(codes: Any, starts: Any, ends: Any, marks: Any) -> Any:
-    """Where a session begins, among intervals sorted by key, start and watermark."""
-    alone = marks >= starts - 1  # touches nothing that ends where it begins
+def _stretches(codes: Any, starts: Any, ends: Any, marks: Any) -> tuple[Any, Any]:
+    """The order of intervals by key and start, and in this order where a session begins."""
     lowest = int(starts.min())
     span = int(ends.max()) - lowest + 1
+    alone_below = starts - 1
     if span > _MOST // (int(codes.max()) + 1):  # times so far apart that keys and times do not fit into one number
         ranks = np.unique(np.concatenate((starts, ends)), return_inverse=True)[1]
         starts, ends = ranks[: len(starts)], ranks[len(starts) :]
         lowest, span = 0, int(ranks.max()) + 1
-    highest = np.maximum.accumulate(codes * span + (ends - lowest))  # the last end so far of each key
     begins = codes * span + (starts - lowest)
-    first = np.ones(len(codes), bool)
-    first[1:] = (codes[1:] != codes[:-1]) | (begins[1:] > highest[:-1]) | ((begins[1:] == highest[:-1]) & alone[1:])
-    return first
+    order = np.argsort(begins, kind="stable")
+    begins = begins[order]
+    highest = np.maximum.accumulate((codes * span + (ends - lowest))[order])  # the last end so far of each key
+    first = np.ones(len(order), bool)
+    np.greater(begins[1:], highest[:-1], out=first[1:])
+    touching = np.flatnonzero(begins[1:] == highest[:-1]) + 1
+    if len(touching):  # of those that begin there together, one that came early enough is enough
+        runs = np.flatnonzero(np.concatenate(([True], begins[1:] != begins[:-1])))
+        earliest = np.minimum.reduceat(marks[order], runs)
+        run_of = np.searchsorted(runs, touching, side="right") - 1
+        first[touching] = earliest[run_of] >= alone_below[order][touching]
+    return order, first
 
 
 def _picked(sessions: Sessions, at: Any) -> Sessions:

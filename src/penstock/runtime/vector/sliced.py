@@ -66,7 +66,7 @@ class SlicedWindows(VectorWindows):
         slices = self._grid.slices(arrived.times)
         every = Groups(arrived.codes, arrived.counts, arrived.columns)
         found: dict[int, Groups] = {}
-        for start in np.unique(slices).tolist():
+        for start in self._grid.different(slices):
             at = np.flatnonzero(slices == start)
             found[start] = self._by_key(every if len(at) == len(slices) else every.take(at))
         return found
