@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from penstock.functions.named_aggregates import NamedAggregates, avg_of, count, max_of, min_of, sum_of
 from penstock.windows import (
     ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
     EventTimeSessionWindows,
     EventTimeTrigger,
     PurgingTrigger,
@@ -162,6 +163,33 @@ def test_late_elements(
     restore: Any,
 ) -> None:
     job = Job(assigner, aggregate, steps, delay=delay, lateness=lateness, late_output=late_output)
+    restores = {} if restore is None else dict([restore])
+    vector, one_by_one = job.run(True, groups, restores), job.run(False)
+    assert vector.told() == one_by_one.told()
+    assert vector.left <= one_by_one.left
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    assigner=st.sampled_from(
+        [
+            TumblingEventTimeWindows.of(10),
+            TumblingEventTimeWindows.of(12, 5),
+            TumblingProcessingTimeWindows.of(10),
+            TumblingProcessingTimeWindows.of(4, 3),
+        ]
+    ),
+    interval=st.sampled_from([2, 3, 5, 10, 25]),
+    aggregate=st.sampled_from(AGGREGATES),
+    steps=scripts(events),
+    delay=st.sampled_from([0, 2, 9, 50]),
+    groups=st.sampled_from([1, 2, 5]),
+    restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
+)
+def test_early_results_by_the_clock(
+    assigner: Any, interval: int, aggregate: Any, steps: Any, delay: int, groups: int, restore: Any
+) -> None:
+    job = Job(assigner, aggregate, steps, trigger=ContinuousProcessingTimeTrigger.of(interval), delay=delay)
     restores = {} if restore is None else dict([restore])
     vector, one_by_one = job.run(True, groups, restores), job.run(False)
     assert vector.told() == one_by_one.told()

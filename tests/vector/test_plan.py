@@ -11,6 +11,7 @@ from penstock.plan.aggregation import aggregation_of
 from penstock.plan.windows import WindowDescription
 from penstock.windows import (
     ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
     CountTrigger,
     EventTimeSessionWindows,
     EventTimeTrigger,
@@ -44,6 +45,7 @@ class Eager(EventTimeTrigger):
 
 
 TUMBLING = TumblingEventTimeWindows.of(10)
+EVERY_SECOND = ContinuousProcessingTimeTrigger.of(1000)
 EARLY = ContinuousEventTimeTrigger.of(2)
 
 
@@ -64,6 +66,8 @@ def described(assigner: WindowAssigner[Any, Any], told: dict[str, Any]) -> Windo
         (TUMBLING, {"late_tag": OutputTag("late")}, "late", False),
         (EventTimeSessionWindows.with_gap(5), {}, "sessions", False),
         (TumblingProcessingTimeWindows.of(5), {}, "clock", True),
+        (TumblingProcessingTimeWindows.of(5), {"trigger": EVERY_SECOND}, "early by clock", True),
+        (TUMBLING, {"trigger": EVERY_SECOND}, "early by clock", True),
     ],
 )
 def test_by_columns(assigner: Any, told: dict[str, Any], kind: str, combined: bool) -> None:

@@ -10,6 +10,7 @@ from penstock.plan.nodes import Node, OperatorNode, WindowSpec
 from penstock.plan.windows import WindowDescription
 from penstock.windows import (
     ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
     EventTimeSessionWindows,
     EventTimeTrigger,
     ProcessingTimeTrigger,
@@ -25,14 +26,14 @@ from penstock.windows import (
 class Aggregation:
     """How a window operator works by columns. `kind` says which operator does it."""
 
-    kind: str  # "slices", "early", "late", "sessions", "clock"
+    kind: str  # "slices", "early", "early by clock", "late", "sessions", "clock"
     combined: bool  # before the shuffle; else elements are shuffled as columns, and combined behind it
     window: WindowDescription
 
     @property
     def on_grid(self) -> bool:
         """Whether windows stand on a grid of event time, so that elements have slices."""
-        return self.kind in ("slices", "early", "late")
+        return self.kind in ("slices", "early", "early by clock", "late") and self.window.assigner.is_event_time()
 
     @property
     def values(self) -> bool:
@@ -58,6 +59,8 @@ def aggregation_of(window: WindowDescription) -> Aggregation | None:
     assigner, trigger = window.assigner, _without_purging(window.trigger)
     if type(assigner) is TumblingProcessingTimeWindows and type(trigger) is ProcessingTimeTrigger:
         return Aggregation("clock", True, window)
+    if type(assigner) is TumblingProcessingTimeWindows and type(window.trigger) is ContinuousProcessingTimeTrigger:
+        return Aggregation("early by clock", True, window)
     if window.allowed_lateness or window.late_tag is not None:
         late = type(assigner) is TumblingEventTimeWindows and type(window.trigger) is EventTimeTrigger
         return Aggregation("late", False, window) if late else None
@@ -68,6 +71,8 @@ def aggregation_of(window: WindowDescription) -> Aggregation | None:
         return Aggregation("slices", True, window)
     if type(assigner) is TumblingEventTimeWindows and type(window.trigger) is ContinuousEventTimeTrigger:
         return Aggregation("early", False, window)
+    if type(assigner) is TumblingEventTimeWindows and type(window.trigger) is ContinuousProcessingTimeTrigger:
+        return Aggregation("early by clock", True, window)
     if type(assigner) is EventTimeSessionWindows and type(trigger) is EventTimeTrigger:
         return Aggregation("sessions", False, window)
     return None

@@ -56,7 +56,7 @@ class EarlyByClock(VectorWindows):
             groups = self._table.all_of(start)
             assert groups is not None
             ends = not self._event_time and self._last(start) <= advance.now
-            fired += self._firings(start, groups, min(advance.now, self._last(start)) if ends else advance.now, advance)
+            fired += self._firings(start, groups, ends, advance)
             if ends:
                 ended.append((start, groups))
                 self._table.delete_all(start)
@@ -66,20 +66,24 @@ class EarlyByClock(VectorWindows):
         for start, groups in ended:
             self._dropped(groups, (start, self._last(start) + 1), advance.before)
 
-    def _firings(self, start: int, groups: Groups, until: int, advance: Advance) -> list[Firing]:
-        """What a window's keys fire up to a time. Of timers that are set meanwhile, those of the batch's own time wait."""
+    def _firings(self, start: int, groups: Groups, ends: bool, advance: Advance) -> list[Firing]:
+        """What a window's keys fire up to a time.
+
+        Of timers that are set meanwhile, those of the batch's own time wait; but at the end of a window of processing time
+        there is a timer already.
+        """
         *columns, times = groups.columns
         held, times = Groups(groups.codes, groups.counts, columns), times.copy()
         fired: list[Firing] = []
         changed = np.zeros(len(times), bool)
-        limit = until
+        limit = until = self._last(start) if ends else advance.now
         while len(at := np.flatnonzero(times <= limit)):
             n = len(at)
             bounds = np.full(n, start, np.int64), np.full(n, self._last(start) + 1, np.int64)
             fired.append(Firing(held.take(at), *bounds, times[at], times[at], advance.before, closing=False))
             times[at] = self._following(start, times[at], times[at])
             changed[at] = True
-            limit = min(until, advance.now - 1)
+            limit = until if ends else advance.now - 1
         self._note(start, times)
         if changed.any():
             at = np.flatnonzero(changed)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from penstock.runtime.records import PHASE_ELEMENT, PHASE_EVENT_TIMER, PHASE_PROCESSING_TIMER, Column, Tags, column
@@ -54,6 +55,16 @@ class Firing:
     def take(self, at: Any) -> Firing:
         groups = self.groups.take(at)
         return Firing(groups, self.starts[at], self.ends[at], self.times[at], self.dues[at], self.before, self.closing)
+
+    def window_ranks(self) -> Column | None:
+        """Numbers in the order that timers give to windows: by their encoded bounds. None: one window, or none shares a key."""
+        if self.before is None or len(self.starts) == 0 or self.starts[0] == self.starts[-1] == self.starts.max():
+            return None
+        different, which = np.unique(self.starts, return_inverse=True)
+        size = int(self.ends[0] - self.starts[0])  # windows by the clock are all of one size
+        encoded = [msgspec.msgpack.encode((start, start + size)) for start in different.tolist()]
+        rank = np.argsort(np.argsort(np.array(encoded, object)))
+        return rank[which]
 
     def told(self, hashes: Column, at: Column) -> Told:
         """Of what some of the windows emit, whose keys have these hashes."""

@@ -77,17 +77,22 @@ class KeyCodes:
     def hashes(self, codes: Column) -> Column:
         return column(self._hashes)[codes]
 
-    def in_order(self, codes: Column, *times: Column) -> Any:
-        """The places of some keys in the order of their timers: by times, the first ones first, then by hash and bytes."""
+    def in_order(self, codes: Column, *times: Column, windows: Column | None = None) -> Any:
+        """The places of some keys in the order of their timers: by times, the first ones first, then by hash and bytes.
+
+        `windows` are numbers in the order of windows, for keys of which several windows fire at once.
+        """
+        last = np.zeros(len(codes), np.int64) if windows is None else windows
         hashes = self.hashes(codes)
         columns = (*times, hashes)
-        order = np.lexsort(columns[::-1])
-        alike = np.ones(max(0, len(order) - 1), bool)
+        order = np.lexsort((last, *columns[::-1]))
+        alike = codes[order][1:] != codes[order][:-1]  # different keys of one hash: only their bytes tell
         for ranked in (c[order] for c in columns):
             alike &= ranked[1:] == ranked[:-1]
         if not alike.any():
             return order
-        numbers, listed = codes.tolist(), [c.tolist() for c in times]
+        numbers, listed, ranks = codes.tolist(), [c.tolist() for c in times], last.tolist()
+        places = range(len(numbers))
         return np.array(
-            sorted(range(len(numbers)), key=lambda i: (*(c[i] for c in listed), self.suffixes[numbers[i]])), np.int64
+            sorted(places, key=lambda i: (*(c[i] for c in listed), self.suffixes[numbers[i]], ranks[i])), np.int64
         )

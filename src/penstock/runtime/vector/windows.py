@@ -93,7 +93,8 @@ class VectorWindows:
 
     def _fire(self, firing: Firing, advance: Advance, out: VectorEmissions) -> None:
         """Emits the results of windows, in the order of their timers. A window that fires at its end is done."""
-        firing = firing.take(self._keys.in_order(firing.groups.codes, firing.dues, firing.times))
+        order = self._keys.in_order(firing.groups.codes, firing.dues, firing.times, windows=firing.window_ranks())
+        firing = firing.take(order)
         groups, keys = firing.groups, [self._keys.keys[code] for code in firing.groups.codes.tolist()]
         hashes = self._keys.hashes(groups.codes)
         results = self.measures.results(groups.counts.tolist(), groups.columns)
