@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from penstock.plan.aggregation import aggregation_of_node
 from penstock.plan.graph import JobGraph
 from penstock.plan.levels import Levels, cut
 from penstock.plan.nodes import (
@@ -135,7 +134,7 @@ def _step(node: Node, levels: Levels, steps: dict[int, Step]) -> Step:
         parallelism=node.parallelism or wide,
         inputs=edges,
         keyed=bool(getattr(spec, "keyed", False)) and any(e.partitioning == "hash" for e in edges),
-        window=_operator_words(node),
+        window=words(spec),
         state=tuple(states(spec)),
         line=node.line,
         description=node.description,
@@ -163,9 +162,3 @@ def _edges(graph: JobGraph, node_id: int) -> Iterator[Edge]:
             yield replace(edge, side_output=node.tag)
         else:
             yield edge
-
-
-def _operator_words(node: Node) -> str:
-    """What an operator was told, and how its windows are combined."""
-    told, how = words(node.spec) if isinstance(node, OperatorNode) else "", aggregation_of_node(node)
-    return told if how is None else f"{told}, {how.text}"
