@@ -203,6 +203,19 @@ def test_stacks_are_cut_off() -> None:
     assert without_stack("two\nlines") == "two\nlines"
 
 
+def test_what_spark_says_of_its_own_beginning_is_cut_off_too() -> None:
+    text = (
+        "An error occurred while calling o85.stop.\n: java.lang.IllegalStateException: Cannot call methods on a stopped "
+        "SparkContext.\nThis stopped SparkContext was created at:\n\n"
+        "org.apache.spark.api.java.JavaSparkContext.<init>(JavaSparkContext.scala:59)\n"
+    )
+    assert without_stack(text).endswith("Cannot call methods on a stopped SparkContext.")
+    assert (
+        without_stack("It broke.\norg.apache.spark.api.java.JavaSparkContext.<init>(JavaSparkContext.scala:59)")
+        == "It broke."
+    )
+
+
 def test_an_error_of_sparks_has_a_code() -> None:
     error = type("AnalysisException", (Exception,), {"__module__": "pyspark.errors.exceptions"})("No such table.")
     assert (failure_of(error).code, failure_of(error).text) == ("SPARK", "No such table.")

@@ -14,7 +14,11 @@ import typer
 
 from penstock.errors import PenstockError
 
-_STACK = re.compile(r"^\s*(at [\w.$]+\(|Traceback \(most recent|JVM stacktrace|\*\*\* |File \")", re.MULTILINE)
+_STACK = re.compile(
+    r"^\s*(at [\w.$]+\(|[\w.$/]+(?:<init>)?\(\w+\.(?:java|scala):|This stopped SparkContext|Traceback \(most recent|JVM stacktrace"
+    r"|\*\*\* |File \")",
+    re.MULTILINE,
+)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
