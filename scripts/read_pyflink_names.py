@@ -52,6 +52,8 @@ AREAS = {
         "datastream/async_retry_strategies.py",
     ],
 }
+# Files whose functions are API too.
+FUNCTIONS = ["datastream/async_retry_predicates.py"]
 # Classes that stand in a file of another area.
 MOVED = {r".*Window.*": "windows", r"Async.*": "async I/O"}
 # Nothing that a user meets: wrappers of Java objects, serializers, what typed streams use inside.
@@ -144,6 +146,8 @@ def main(flink: Path) -> None:
         for file in files:
             tree = ast.parse((flink / "flink-python" / "pyflink" / file).read_text(encoding="utf-8"))
             for node in tree.body:
+                if isinstance(node, ast.FunctionDef) and file in FUNCTIONS:
+                    areas[area][node.name] = {"function": parameters(node)}
                 if isinstance(node, ast.ClassDef) and not INNER.fullmatch(node.name):
                     to = next((a for pattern, a in MOVED.items() if re.fullmatch(pattern, node.name)), area)
                     areas[to][node.name] = read_class(node)

@@ -188,6 +188,9 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "KeyedStateStore.get_aggregating_state": lambda: [
         ps.AggregatingStateDescriptor("a", samples.Count(), ps.Types.INT())
     ],
+    "empty_result_predicate": lambda: [[]],
+    "has_exception_predicate": lambda: [ValueError("a")],
+    "exception_type_predicate": lambda: [ValueError("a"), ValueError],
     "WindowedStream.apply": lambda: [samples.InWindow()],
     "WindowedStream.process": lambda: [samples.ProcessWindow()],
     "AllWindowedStream.apply": lambda: [samples.InAllWindow()],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import penstock
@@ -36,5 +36,5 @@ def find(owner: str) -> Any:
 
 @cache
 def place_of(outer: str) -> ModuleType | None:
-    """The module to import a class from."""
-    return next((module for module in modules() if isinstance(getattr(module, outer, None), type)), None)
+    """The module to import a class or function from."""
+    return next((m for m in modules() if isinstance(getattr(m, outer, None), (type, FunctionType))), None)

@@ -17,7 +17,7 @@ LATER: dict[str, str] = {}
 
 @dataclass(frozen=True)
 class Name:
-    """A class (`member` is empty), or one of its methods and constants."""
+    """A class or a function (`member` is empty), or one of a class's methods and constants."""
 
     area: str
     owner: str  # a class, with the classes around it: KeyedProcessFunction.Context
@@ -39,7 +39,7 @@ def names() -> tuple[Name, ...]:
 
 
 def _of(area: str, owner: str, told: dict[str, Any]) -> Iterator[Name]:
-    yield Name(area, owner)
+    yield Name(area, owner, parameters=tuple(told["function"]) if "function" in told else None)
     for member, method in told.get("methods", {}).items():
         parameters = None if method.get("property") else tuple(method["parameters"])
         yield Name(area, owner, member, parameters, method.get("refuses", False))

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.datastream.settings import JobSettings
 from penstock.errors import UnsupportedOperation
 from tests.parity import running
+from tests.parity.arguments import arguments
 from tests.parity.calling import BROKEN, BUILT, MISSING, REFUSED, Verdict, call
 from tests.parity.finding import find
 from tests.parity.living import LIVING
@@ -27,7 +28,7 @@ def verdicts() -> dict[Name, Verdict]:
 def _verdict(name: Name) -> Verdict:
     found = find(name.owner)
     if not name.member:
-        return _on_class(name, found)
+        return _on_class(name, found) if name.parameters is None else _on_function(name, found)
     in_job = running.verdicts().get(str(name))
     if in_job is not None:
         return in_job
@@ -42,6 +43,16 @@ def _verdict(name: Name) -> Verdict:
             return Verdict(MISSING)
         return Verdict(BROKEN, f"{type(error).__name__}: {error}")
     return Verdict(MISSING) if target is None else call(name, target)
+
+
+def _on_function(name: Name, found: Any) -> Verdict:
+    if found is None:
+        return Verdict(MISSING)
+    try:
+        found(*arguments(name, None))
+    except Exception as error:
+        return Verdict(BROKEN, f"{type(error).__name__}: {error}")
+    return Verdict(BUILT)
 
 
 def _on_class(name: Name, found: Any) -> Verdict:
