@@ -58,19 +58,7 @@ class Store:
         if not changed:
             yield from self.base.scan(start, stop)
             return
-        at, last = 0, len(changed)
-        for key, value in self.base.scan(start, stop):
-            while at < last and changed[at] <= key:
-                mine = self._changes[changed[at]]
-                if mine is not None:
-                    yield changed[at], mine
-                at += 1
-            if key not in self._changes:
-                yield key, value
-        for key in changed[at:]:
-            mine = self._changes[key]
-            if mine is not None:
-                yield key, mine
+        yield from merged(self.base.scan(start, stop), changed, self._changes)
 
     def _changed(self, start: bytes, stop: bytes) -> list[bytes]:
         """The changed keys of a range. Keys are only ever added to a batch's changes, so their number dates the order."""
@@ -97,6 +85,25 @@ class Store:
         changes, self._changes = self._changes, {}
         self._ordered = []
         return changes
+
+
+def merged(
+    entries: Iterator[tuple[bytes, bytes]], changed: list[bytes], changes: Changes
+) -> Iterator[tuple[bytes, bytes]]:
+    """Entries in order, with changes of the same range on top of them; `changed` are the changes' keys in order."""
+    at, last = 0, len(changed)
+    for key, value in entries:
+        while at < last and changed[at] <= key:
+            mine = changes[changed[at]]
+            if mine is not None:
+                yield changed[at], mine
+            at += 1
+        if key not in changes:
+            yield key, value
+    for key in changed[at:]:
+        mine = changes[key]
+        if mine is not None:
+            yield key, mine
 
 
 class MemoryBase:

@@ -76,7 +76,7 @@ class SlotProcessor(StatefulProcessor):
             bundles.append((row.level, bytes(row.blob)))
             timestamp = row.t
         folder = f"{self._settings.local_folder}/{self._level}-{slot}"
-        copy = worker.copy_of(folder, self._settings.size_limit)
+        copy = worker.copy_of(self._key, folder, self._settings.size_limit)
         log = StateLog(self._map, copy, self._settings.policy)
         clock.append(time.perf_counter())
         initial = None if log.has_header() else read_initial(self._settings.initial, self._level, slot)
@@ -115,6 +115,7 @@ class SlotProcessor(StatefulProcessor):
             last.add(SINKS, slot, report)
             for to, level, blob in last.take_all():
                 yield Row(slot=label[to], level=level, blob=blob)
+        log.settle()
 
     def close(self) -> None:
         """Workers keep what they opened."""

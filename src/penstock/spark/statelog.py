@@ -13,12 +13,16 @@ from typing import Protocol
 import msgspec
 
 from penstock.errors import CheckpointError
+from penstock.runtime.store import Base as Entries
 from penstock.runtime.store import Changes
+from penstock.spark.overlaid import OverlaidView
 from penstock.spark.working_copy import CopyView, Raced, WorkingCopy
 
 FORMAT = 1
 _CHUNK = 1 << 20
 _HEADER = "h"
+# A larger delta is written to the working copy before its batch, or batches of a job that is catching up would pile up.
+_MOST_OVERLAID = 100_000
 _EMPTY = b"empty"
 
 
@@ -89,6 +93,15 @@ class FoldPolicy(msgspec.Struct, frozen=True):
     most_deltas: int = 500
 
 
+class _Ahead(msgspec.Struct):
+    """A committed delta that the working copy lacks."""
+
+    changes: Changes
+    seq: int
+    token: bytes
+    before: bytes
+
+
 _encode = msgspec.msgpack.encode
 _header_decoder = msgspec.msgpack.Decoder(Header)
 _delta_decoder = msgspec.msgpack.Decoder(Delta)
@@ -103,7 +116,9 @@ class StateLog:
         self._copy = copy
         self._policy = policy
         self.header: Header | None = None
-        self.view: CopyView | None = None
+        self.view: Entries | None = None
+        self._opened: CopyView | None = None
+        self._ahead: _Ahead | None = None
         self.rebuilt = False
         self.written = 0
         self._initial: Changes = {}
@@ -116,8 +131,8 @@ class StateLog:
         self._read = True
         return self.header is not None
 
-    def begin(self, initial: Changes | None = None) -> CopyView:
-        """Brings the working copy to the committed state and opens a view of it.
+    def begin(self, initial: Changes | None = None) -> Entries:
+        """Opens a view of the committed state; the working copy may lack the last batch, which is then laid over it.
 
         A slot without a header starts empty, or with the `initial` entries of a restored job: its first delta holds them.
         """
@@ -128,17 +143,31 @@ class StateLog:
         for _ in range(3):
             try:
                 self._catch_up()
+                view = self._open_view()
                 break
             except Raced:
                 continue
         else:
             self._rebuild()
-        view = self._copy.view()
+            view = self._open_view()
         self.view = view
         return view
 
+    def _open_view(self) -> Entries:
+        opened = self._opened = self._copy.view()
+        ahead = self._ahead
+        if ahead is None:
+            return opened
+        # Whoever came between may have taken the same delta: laid over itself it changes nothing.
+        if self._copy.token_of(opened) not in (ahead.before, ahead.token):
+            self.end()
+            raise Raced
+        return OverlaidView(opened, ahead.changes)
+
     def _catch_up(self) -> None:
         header, copy = self.header, self._copy
+        self._ahead = None
+        copy.settled()
         position = copy.position()
         if header is None:
             if position != (0, _EMPTY) or self._initial:
@@ -147,30 +176,47 @@ class StateLog:
         if position[1] == header.token:
             return
         if 0 <= position[0] < header.seq and position[0] + 1 >= header.first_delta:
-            deltas = self._deltas_after(position, header)
-            if deltas is not None:
-                copy.apply(deltas, header.seq, header.token, position)
+            missing = self._deltas_after(position, header)
+            if missing is not None:
+                self._take(missing, position)
                 return
         self._rebuild()
+
+    def _take(self, missing: list[_Ahead], position: tuple[int, bytes]) -> None:
+        """All but the last delta are written now; the last one when the batch is done and Spark commits it."""
+        last = missing[-1]
+        if len(last.changes) <= _MOST_OVERLAID:
+            self._ahead = missing.pop()
+        if missing:
+            self._copy.apply([m.changes for m in missing], missing[-1].seq, missing[-1].token, position)
+
+    def settle(self) -> None:
+        """Lets the working copy take the delta that lay over it. It is known to be committed: the header said so."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            self._copy.apply_later(ahead.changes, ahead.seq, ahead.token, (ahead.seq - 1, ahead.before))
 
     def _rebuild(self) -> None:
         assert self.header is not None
         self.rebuilt = True
+        self._ahead = None
         self._copy.rebuild(all_chunks(self._store, self.header), self.header.seq, self.header.token)
 
-    def _deltas_after(self, position: tuple[int, bytes], header: Header) -> list[Changes] | None:
-        """The deltas that a copy lacks; None when it stands on another history."""
-        seq, token = position
-        found: list[Changes] = []
-        while seq < header.seq:
-            seq += 1
-            blobs = self._copy.take_pending(seq, header.token) if seq == header.seq else None
+    def _deltas_after(self, position: tuple[int, bytes], header: Header) -> list[_Ahead] | None:
+        """The deltas that a copy lacks, oldest first; None when it stands on another history."""
+        token = header.token
+        found: list[_Ahead] = []
+        for seq in range(header.seq, position[0], -1):
+            blobs = self._copy.take_pending(seq, token)
             chunks = [_delta_decoder.decode(b) for b in blobs] if blobs else _read_delta(self._store, seq)
-            if chunks[0].previous != token:
+            if chunks[0].token != token:
                 return None
-            token = chunks[0].token
-            found += [_changes(c.entries) for c in chunks]
-        return found if token == header.token else None
+            changes = _changes(chunks[0].entries)
+            for chunk in chunks[1:]:
+                changes.update(_changes(chunk.entries))
+            found.append(_Ahead(changes, seq, token, chunks[0].previous))
+            token = chunks[0].previous
+        return found[::-1] if token == position[1] else None
 
     def commit(self, changes: Changes, meta: bytes) -> Header:
         """Writes a batch: its delta, some folding, and the header that makes both count."""
@@ -191,7 +237,7 @@ class StateLog:
         header.deltas = [*header.deltas, (size, len(blobs))]
         self._fold(header, seq, size)
         self._put(_HEADER, _encode(header))
-        self._copy.forget_pending(seq - 1)
+        self._copy.forget_pending(seq - 2)  # the copy may lack two
         self._copy.keep_pending(seq, header.token, blobs)
         return header
 
@@ -283,9 +329,9 @@ class StateLog:
         header.garbage = kept
 
     def end(self) -> None:
-        if self.view is not None:
-            self.view.close()
-            self.view = None
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = self.view = None
 
 
 def all_chunks(store: KeyValue, header: Header) -> Iterator[Changes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
@@ -15,50 +16,74 @@ from penstock.engine.mapper import Mapper
 from penstock.engine.materials import FileMaterials
 from penstock.engine.program import Program
 from penstock.engine.slot_meta import SlotMeta
-from penstock.runtime.store import Store
+from penstock.runtime.store import Base, Store
 from penstock.spark.pickling import unpickle_program
 from penstock.spark.run_folder import RunFolder
-from penstock.spark.working_copy import CopyView, WorkingCopy
+from penstock.spark.working_copy import WorkingCopy
 
-_keys: set[str] = set()  # of the programs that anything below belongs to
-_programs: dict[str, Program] = {}
-_mappers: dict[tuple[str, int, int], Mapper] = {}
-_hosts: dict[tuple[str, int, int], tuple[LevelHost, bytes, bytes]] = {}  # host, its tables, token of its last batch
-_copies: dict[str, WorkingCopy] = {}
-_MOST_PROGRAMS = 4
+_FORGOTTEN_AFTER = 60.0  # seconds that no batch of a job has run here, when another job's first one comes
+
+
+class _Kept:
+    """All that a worker keeps of one job."""
+
+    def __init__(self) -> None:
+        self.used = 0.0
+        self.program: Program | None = None
+        self.mappers: dict[tuple[int, int], Mapper] = {}
+        self.hosts: dict[
+            tuple[int, int], tuple[LevelHost, bytes, bytes]
+        ] = {}  # host, its tables, token of its last batch
+        self.copies: dict[str, WorkingCopy] = {}
+
+    def close(self) -> None:
+        for mapper in self.mappers.values():
+            mapper.close()
+        for host, *_ in self.hosts.values():
+            host.close()
+        for copy in self.copies.values():
+            copy.close()
+
+
+_jobs: dict[str, _Kept] = {}  # by the key of their programs
+
+
+def _kept(key: str) -> _Kept:
+    """What is kept of a job. A worker may outlive many jobs: it forgets those that have not run for a while."""
+    kept = _jobs.get(key)
+    now = time.monotonic()
+    if kept is None:
+        for old in [k for k, other in _jobs.items() if now - other.used > _FORGOTTEN_AFTER]:
+            _jobs.pop(old).close()
+            gc.collect()  # hosts and their contexts know each other, and their caches are large
+        kept = _jobs[key] = _Kept()
+    kept.used = now
+    return kept
 
 
 def program_of(key: str, data: bytes) -> Program:
     """The program, unpickled once per worker."""
-    program = _programs.get(key)
-    if program is None:
-        _make_room(key)
-        program = _programs[key] = unpickle_program(data)
-    return program
-
-
-def _make_room(key: str) -> None:
-    """A worker that outlives many jobs does not keep them all."""
-    if key not in _keys and len(_keys) >= _MOST_PROGRAMS:
-        _forget_all()
-    _keys.add(key)
+    kept = _kept(key)
+    if kept.program is None:
+        kept.program = unpickle_program(data)
+    return kept.program
 
 
 def mapper_of(key: str, data: bytes, source: int, subtask: int) -> Mapper:
-    mapper = _mappers.get((key, source, subtask))
+    kept = _kept(key)
+    mapper = kept.mappers.get((source, subtask))
     if mapper is None:
-        _make_room(key)
         program = unpickle_program(data)
-        mapper = _mappers[key, source, subtask] = Mapper(program, program.sources[source], subtask)
+        mapper = kept.mappers[source, subtask] = Mapper(program, program.sources[source], subtask)
     return mapper
 
 
 def host_of(
-    key: str, data: bytes, level: int, slot: int, view: CopyView, meta: SlotMeta, token: bytes, materialized: str
+    key: str, data: bytes, level: int, slot: int, view: Base, meta: SlotMeta, token: bytes, materialized: str
 ) -> LevelHost:
     """The host of a slot, with its functions opened once per worker; tables and clocks are those of the last batch."""
     tables = msgspec.msgpack.encode([(t.operator, t.name, t.number) for t in meta.tables])
-    known = _hosts.get((key, level, slot))
+    known = _kept(key).hosts.get((level, slot))
     if known is not None and known[1] == tables:
         host = known[0]
         host.store.base = view
@@ -66,30 +91,28 @@ def host_of(
         return host
     if known is not None:
         known[0].close()
-    _make_room(key)
     return LevelHost(unpickle_program(data), level, slot, Store(view), meta, FileMaterials(materialized))
 
 
 def keep_host(key: str, host: LevelHost, token: bytes) -> None:
     tables = msgspec.msgpack.encode([(t.operator, t.name, t.number) for t in host.tables.all()])
-    _hosts[key, host.level, host.slot] = (host, tables, token)
+    _kept(key).hosts[host.level, host.slot] = (host, tables, token)
 
 
-def copy_of(folder: str, size_limit: int) -> WorkingCopy:
+def copy_of(key: str, folder: str, size_limit: int) -> WorkingCopy:
     """A slot's working copy: a process may open an LMDB file only once."""
-    copy = _copies.get(folder)
+    copies = _kept(key).copies
+    copy = copies.get(folder)
     if copy is None:
-        copy = _copies[folder] = WorkingCopy(folder, size_limit)
+        # A resumed job has another program and the same folder.
+        before = (other.copies.pop(folder, None) for other in _jobs.values())
+        copy = copies[folder] = next(filter(None, before), None) or WorkingCopy(folder, size_limit)
     return copy
 
 
 def _forget_all() -> None:
-    for mapper in _mappers.values():
-        mapper.close()
-    for host, *_ in _hosts.values():
-        host.close()
-    for cache in (_keys, _programs, _mappers, _hosts):
-        cache.clear()
+    while _jobs:
+        _jobs.popitem()[1].close()
 
 
 atexit.register(_forget_all)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -36,12 +37,13 @@ class WorkingCopy:
         self._size_limit = size_limit
         self._env: lmdb.Environment | None = None
         self._name = ""
+        self._later: threading.Thread | None = None
 
     def _open(self) -> lmdb.Environment:
         """The current file. A rebuild makes a new one and then points to it, so a half-built one is never used."""
         name = self._current()
         if self._env is None or name != self._name:
-            self._close()
+            self.close()
             self.folder.mkdir(parents=True, exist_ok=True)
             self._env = self._open_file(name)
             self._name = name
@@ -68,7 +70,8 @@ class WorkingCopy:
         self._marks = env.open_db(b"marks")
         return env
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        self.settled()
         if self._env is not None:
             self._env.close()
             self._env = None
@@ -110,6 +113,26 @@ class WorkingCopy:
         except (lmdb.Error, OSError) as error:
             raise self._unwritable(error) from error
 
+    def apply_later(self, changes: Changes, seq: int, token: bytes, expected: tuple[int, bytes]) -> None:
+        """Applies a delta while nobody waits for it. What cannot be applied is found missing by the next batch, and told."""
+
+        def apply() -> None:
+            with suppress(Raced, StateError):
+                self.apply([changes], seq, token, expected)
+
+        self._later = threading.Thread(target=apply, name="penstock-working-copy", daemon=True)
+        self._later.start()
+
+    def settled(self) -> None:
+        """Waits for what was to be applied later."""
+        later, self._later = self._later, None
+        if later is not None:
+            later.join()
+
+    def token_of(self, view: CopyView) -> bytes:
+        """The token of the last delta that a view shows."""
+        return view.mark(self._marks, _TOKEN)
+
     def _write(self, txn: lmdb.Transaction, changes: Changes) -> None:
         db = self._entries
         puts = []
@@ -129,7 +152,7 @@ class WorkingCopy:
 
     def rebuild(self, chunks: Iterable[Changes], seq: int, token: bytes) -> None:
         """Starts over from the durable state: base and deltas, in order."""
-        self._close()
+        self.close()
         name = f"data-{secrets.token_hex(6)}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -262,6 +285,10 @@ class CopyView:
                     return
                 hashed.append((full, value))
             yield from _released(hashed, start, stop)
+
+    def mark(self, db: Any, name: bytes) -> bytes:
+        found: bytes = self._txn.get(name, default=b"", db=db)
+        return found
 
     def size(self) -> int:
         stat = self._txn.stat()

@@ -1,0 +1,36 @@
+"""A working copy with the last committed batch's changes held over it: what they change is read from memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from penstock.runtime.store import Base, Changes, merged
+
+
+class OverlaidView:
+    """Entries of a view, seen through changes that it has not taken yet.
+
+    >>> from penstock.runtime.store import MemoryBase
+    >>> base = MemoryBase()
+    >>> base.apply({b"a": b"1", b"b": b"1"})
+    >>> list(OverlaidView(base, {b"a": None, b"c": b"2"}).scan(b"", b"z"))
+    [(b'b', b'1'), (b'c', b'2')]
+    """
+
+    __slots__ = ("_base", "_changes", "_ordered")
+
+    def __init__(self, base: Base, changes: Changes) -> None:
+        self._base = base
+        self._changes = changes
+        self._ordered: list[bytes] | None = None
+
+    def get(self, key: bytes) -> bytes | None:
+        changes = self._changes
+        return changes[key] if key in changes else self._base.get(key)
+
+    def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
+        if self._ordered is None:
+            self._ordered = sorted(self._changes)
+        changed = self._ordered[bisect_left(self._ordered, start) : bisect_left(self._ordered, stop)]
+        return merged(self._base.scan(start, stop), changed, self._changes)
