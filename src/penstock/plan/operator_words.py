@@ -87,12 +87,11 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     CoGroupSpec: lambda spec: ", ".join(_settings(spec)),
     IntervalJoinSpec: _bounds,
     PatternSpec: _pattern,
-    CachedLookupSpec: lambda spec: f"answers are kept for {spec.ttl} ms",
 }
 _STATES: dict[type, tuple[str, ...]] = {
     WindowSpec: ("window contents",),
     CoGroupSpec: ("window contents",),
     IntervalJoinSpec: ("left elements", "right elements"),
     PatternSpec: ("partial matches",),
-    CachedLookupSpec: ("answers",),
+    CachedLookupSpec: ("answer",),
 }
