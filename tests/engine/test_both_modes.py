@@ -18,7 +18,7 @@ from tests.jobs.both_modes import PROGRAMS, STRATEGY, Event, Watched
 _told = st.lists(st.tuples(st.sampled_from("abcde"), st.integers(-10, 60)), unique_by=lambda t: t[1], max_size=25)
 
 
-def results(name: str, left: list[Event], right: list[Event], splits: int = 1, **options: Any) -> list[str]:
+def results(name: str, left: list[Event], right: list[Event], *, splits: int = 1, **options: Any) -> list[str]:
     env = ps.StreamExecutionEnvironment()
     sources = [env.from_source(PushSource(), STRATEGY, side) for side in ("left", "right")]
     with Harness(env, **options) as harness:
