@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async bench-windows pyflink-examples clean
+.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async bench-windows pyflink-examples bench-cep clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ bench-state: setup java ## large state: up to 10 million keys
 
 bench-latency: setup java ## latency at 1,000 events/s
 	$(BIN)/python bench/latency.py $(ARGS)
+
+bench-cep: setup java ## a pattern of three steps over 100,000 keys
+	$(BIN)/python bench/cep.py $(ARGS)
 
 bench-async: setup java ## 200,000 lookups of 50 ms beside their ideal time
 	$(BIN)/python bench/async_io.py $(ARGS)

@@ -139,6 +139,7 @@ PAGES = (
         (
             "penstock.patterns.pattern",
             "penstock.patterns.skip",
+            "penstock.patterns.update",
             "penstock.datastream.pattern_stream",
             "penstock.patterns.function",
             "penstock.patterns.condition",

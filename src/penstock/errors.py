@@ -30,7 +30,7 @@ class FailedCall(msgspec.Struct, kw_only=True):
     message: str = ""  # and its words
     function: str = ""  # in which it was raised, of the user's own
     place: str = ""  # file and line of it
-    pattern: str | None = None  # whose condition it was
+    pattern: str | None = None  # whose condition it was, or that could not be made
     key: str | None = None
     element: str | None = None
     timer: int | None = None  # the time of a timer's call, which has no element
@@ -65,7 +65,7 @@ class FailedCall(msgspec.Struct, kw_only=True):
     def _details(self) -> list[str]:
         parts = [f"{self.place} in {self.function}" if self.function else self.place] if self.place else []
         if self.pattern is not None:
-            parts.append(f"in a condition of pattern '{self.pattern}'")
+            parts.append(f"pattern '{self.pattern}'")
         for word, value in (("key", self.key), ("element", self.element)):
             if value is not None:
                 parts.append(f"{word} {value}")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.cep import AfterMatchSkipStrategy, Pattern
+from penstock.runtime.cep.automaton import UNKNOWN
 from penstock.runtime.cep.compiler import compile_pattern
 from penstock.runtime.cep.key_state import KeyState, pack, unpack
 from penstock.runtime.cep.matcher import Event, Matcher, Run
@@ -41,11 +42,17 @@ def run_all(
         while (deadline := matcher.deadline(run)) is not None and deadline <= time:
             completed, _ = matcher.time_out(run, deadline)
             found += [matcher.events_of(taken) for taken in completed]
-        found += [matcher.events_of(taken) for taken in matcher.step(run, Event(number, time, (letter, number)))]
+        found += [matcher.events_of(taken) for taken in show(matcher, run, number, time, letter)]
         if again:
             state, gone = unpack(pack(state, _bytes), {"p": ("1", matcher)})
             assert not gone
     return found, state.runs["p"][1]
+
+
+def show(matcher: Matcher, run: Run, number: int, time: int, letter: str) -> list[Any]:
+    event = Event(time, (letter, number))
+    event.number = number
+    return matcher.step(run, event, matcher.automaton.conditions_of(event.value))
 
 
 def _bytes(value: tuple[str, int]) -> bytes:
@@ -85,8 +92,8 @@ def test_what_concerns_no_pattern_changes_nothing(steps: list[Step], letters: st
     run = matcher.begin()
     for number, letter in enumerate(letters):
         before = list(run.partials)
-        found = matcher.step(run, Event(number, number, (letter, number)))
-        if not matcher.automaton.concerns((letter, number)):
+        found = show(matcher, run, number, number, letter)
+        if matcher.automaton.quiet and not matcher.automaton.conditions_of((letter, number)):
             assert not found
             assert run.partials == before
 
@@ -94,22 +101,22 @@ def test_what_concerns_no_pattern_changes_nothing(steps: list[Step], letters: st
 def test_events_of_other_kinds_concern_only_patterns_with_strict_steps() -> None:
     relaxed = made(pattern_of([Step(NEXT, "a"), Step(NEXT, "b"), Step(ANY, "c")])).automaton
     strict = made(pattern_of([Step(NEXT, "a"), Step(STRICT, "b")])).automaton
-    assert [relaxed.concerns((letter, 0)) for letter in "abcx"] == [True, True, True, False]
-    assert strict.concerns(("x", 0))
+    assert [relaxed.conditions_of((letter, 0)) for letter in "abcx"] == [1, 2, 4, 0]
+    assert (relaxed.quiet, strict.quiet) == (True, False)
 
 
 def test_a_condition_that_fails_on_an_event_lets_the_pattern_decide() -> None:
     automaton = made(
         Pattern.begin("a").where(lambda e: e[0] == "a").followed_by("b").where(lambda e: e[7] > 0)
     ).automaton
-    assert automaton.concerns(("x", 0))
+    assert automaton.conditions_of(("x", 0)) == UNKNOWN
 
 
 @given(st.text("ab", max_size=14), st.integers(1, 5))
 def test_partial_matches_are_gone_when_their_time_is_over(letters: str, within: int) -> None:
     matcher = made(pattern_of([Step(NEXT, "a", loop=ANY), Step(NEXT, "c")], within))
     _, run = run_all(matcher, letters, list(range(len(letters))))
-    assert all(len(letters) - 1 - partial.started < within for partial in run.partials if partial.taken is not None)
+    assert all(len(letters) - 1 - started < within for _, _, taken, started, _ in run.partials if taken is not None)
     deadline = len(letters) + within
     matcher.time_out(run, deadline)
     assert matcher.is_idle(run)
@@ -120,7 +127,7 @@ def test_nothing_is_kept_of_what_cannot_match(letters: str) -> None:
     """Strictly one after the other: at most the last event can be the start of a match."""
     matcher = made(pattern_of([Step(NEXT, "a"), Step(STRICT, "b")]))
     _, run = run_all(matcher, letters, list(range(len(letters))))
-    under_way = [partial for partial in run.partials if partial.taken is not None]
+    under_way = [partial for partial in run.partials if partial[2] is not None]
     assert len(under_way) == letters.endswith("a")
 
 

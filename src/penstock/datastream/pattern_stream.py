@@ -22,7 +22,7 @@ from penstock.patterns import (
     PatternTimeoutFunction,
 )
 from penstock.patterns.check import check_pattern
-from penstock.plan.nodes import OperatorNode, PatternSpec
+from penstock.plan.nodes import DynamicPatternSpec, OperatorNode, PatternSpec
 
 
 class CEP:
@@ -53,6 +53,27 @@ class CEP:
             )
         return PatternStream(input, pattern, comparator)
 
+    @staticmethod
+    def dynamic_patterns(
+        input: DataStream[T],
+        updates: DataStream[Any],
+        pattern_of: Callable[[Any], Pattern[Any]] | None = None,
+        comparator: Callable[[T, T], int] | None = None,
+    ) -> PatternStream[T]:
+        """The matches of patterns that come as a stream of `PatternUpdate` and may change while the job runs.
+
+        `pattern_of` makes a pattern of what an update holds; without it, updates hold patterns that can be pickled. A pattern
+        sees the events that come behind it. What is under way for a pattern is dropped when it is replaced or taken away.
+        """
+        if isinstance(updates, KeyedStream) or not isinstance(updates, DataStream):
+            raise PlanError(
+                "PATTERN_UPDATE",
+                f"CEP.dynamic_patterns() got a {type(updates).__name__} of updates; it takes a DataStream, and broadcasts it.",
+            )
+        if pattern_of is not None:
+            check_function("dynamic_patterns", pattern_of, or_callable=True)
+        return PatternStream(input, None, comparator, updates=updates, pattern_of=pattern_of)
+
 
 class PatternStream(Generic[T]):
     """The matches of a pattern: events by the names of their patterns, to be turned into results."""
@@ -60,11 +81,15 @@ class PatternStream(Generic[T]):
     def __init__(
         self,
         stream: DataStream[T],
-        pattern: Pattern[Any],
+        pattern: Pattern[Any] | None,
         comparator: Callable[[T, T], int] | None = None,
         event_time: bool = True,
         late_tag: OutputTag[T] | None = None,
+        updates: DataStream[Any] | None = None,
+        pattern_of: Callable[[Any], Pattern[Any]] | None = None,
     ) -> None:
+        self._updates = updates
+        self._pattern_of = pattern_of
         self._stream = stream
         self._pattern = pattern
         self._comparator = comparator
@@ -76,6 +101,8 @@ class PatternStream(Generic[T]):
             "comparator": self._comparator,
             "event_time": self._event_time,
             "late_tag": self._late_tag,
+            "updates": self._updates,
+            "pattern_of": self._pattern_of,
         }
         return PatternStream(self._stream, self._pattern, **{**known, **fields})
 
@@ -159,6 +186,13 @@ class PatternStream(Generic[T]):
     def _operator(self, name: str, function: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
         stream = self._stream
         keyed = stream if isinstance(stream, KeyedStream) else stream.key_by(NullByteKeySelector())
-        spec = PatternSpec(self._pattern, function, self._event_time, self._comparator, self._late_tag)
-        fields = {"spec": spec, "output_type": output_type, "on_error": on_error}
-        return DataStream(keyed._env, keyed._add(OperatorNode, name, **fields))
+        settings = (function, self._event_time, self._comparator, self._late_tag)
+        fields: dict[str, Any] = {"output_type": output_type, "on_error": on_error}
+        if self._updates is None:
+            node = keyed._add(OperatorNode, name, spec=PatternSpec(self._pattern, *settings), **fields)
+        else:
+            inputs = keyed._node, self._updates.broadcast()._node
+            node = keyed._add(
+                OperatorNode, name, *inputs, spec=DynamicPatternSpec(self._pattern_of, *settings), **fields
+            )
+        return DataStream(keyed._env, node)

@@ -194,7 +194,7 @@ class LevelHost:
             counts[program.uid] = entered
             add_flows(flows, running.take_flows(entered, left))
             running.flush()
-            if program.spec.kind == "broadcast":
+            if program.spec.kind in ("broadcast", "dynamic_cep"):
                 self._hash_broadcast(program.uid)
             running.context.event_timers.flush()
             running.context.processing_timers.flush()

@@ -9,6 +9,7 @@ from typing import Any
 from penstock.engine.program import OperatorProgram
 from penstock.errors import PlanError
 from penstock.runtime.cached_lookup import CachedLookupOperator
+from penstock.runtime.cep.dynamic import DynamicPatternOperator
 from penstock.runtime.cep.operator import PatternOperator
 from penstock.runtime.co_group import CoGroupOperator
 from penstock.runtime.interval_join import IntervalJoinOperator
@@ -113,15 +114,21 @@ def _co_group_in_batch_mode(program: OperatorProgram, slot: int) -> Operator:
 
 
 def _cep(program: OperatorProgram, slot: int) -> Operator:
+    return PatternOperator(program.spec.pattern, program.spec.function, **_of_patterns(program))
+
+
+def _dynamic_cep(program: OperatorProgram, slot: int) -> Operator:
+    return DynamicPatternOperator(program.spec.pattern_of, program.spec.function, **_of_patterns(program))
+
+
+def _of_patterns(program: OperatorProgram) -> dict[str, Any]:
     spec = program.spec
-    return PatternOperator(
-        spec.pattern,
-        spec.function,
-        event_time=spec.event_time,
-        comparator=spec.comparator,
-        late_tag=spec.late_tag,
-        element_type=program.input_types[0],
-    )
+    return {
+        "event_time": spec.event_time,
+        "comparator": spec.comparator,
+        "late_tag": spec.late_tag,
+        "element_type": program.input_types[0],
+    }
 
 
 def _factory(program: OperatorProgram, slot: int) -> Operator:
@@ -150,6 +157,7 @@ FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator | VectorWindows]]
     "broadcast": _broadcast,
     "cached_lookup": _cached_lookup,
     "cep": _cep,
+    "dynamic_cep": _dynamic_cep,
     "exchange": _exchange,
     "materialize": _exchange,
     "interval_join": _interval_join,

@@ -19,6 +19,7 @@ from penstock.patterns.function import (
 from penstock.patterns.pattern import GroupPattern, Pattern
 from penstock.patterns.quantifier import ConsumingStrategy, Quantifier, Times, WithinType
 from penstock.patterns.skip import AfterMatchSkipStrategy
+from penstock.patterns.update import PatternUpdate
 
 __all__ = [
     "AfterMatchSkipStrategy",
@@ -34,6 +35,7 @@ __all__ = [
     "PatternProcessFunction",
     "PatternSelectFunction",
     "PatternTimeoutFunction",
+    "PatternUpdate",
     "Quantifier",
     "RichIterativeCondition",
     "SimpleCondition",

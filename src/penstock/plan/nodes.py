@@ -172,6 +172,19 @@ class PatternSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class DynamicPatternSpec:
+    """Patterns over the events of a key that come as a broadcast stream; `pattern_of` makes them of its elements."""
+
+    pattern_of: Any
+    function: Any
+    event_time: bool = True
+    comparator: Any = None
+    late_tag: Any = None
+    keyed: bool = True
+    kind: str = "dynamic_cep"
+
+
+@dataclass(frozen=True, slots=True)
 class FactorySpec:
     """An operator made by a picklable factory: for operators that no fluent API has yet, and for tests."""
 

@@ -59,11 +59,10 @@ class CachedLookupOperator:
 
     def prepare(self, records: Records) -> None:
         """Gets the answers for all keys of a batch: from state, or by asking."""
-        before = self._answers
         answers = self._answers = {}
         failed = self._failed = {}
         keys = records.keys or []
-        asked = [key for key in dict.fromkeys(keys) if not self._answered(key, answers, before)]
+        asked = [key for key in dict.fromkeys(keys) if not self._answered(key, answers)]
         self._saved.inc(len(keys) - len(asked))
         if not asked:
             return
@@ -80,12 +79,10 @@ class CachedLookupOperator:
                 self._keep(key, results[index])
         self._backend.unset_key()
 
-    def _answered(self, key: Any, answers: dict[Any, Any], before: dict[Any, Any]) -> bool:
-        """Whether state has a fresh answer; it is noted then. In batch mode: the input's last part, where the key goes on."""
+    def _answered(self, key: Any, answers: dict[Any, Any]) -> bool:
+        """Whether state has a fresh answer; it is noted then."""
         if not self._keeps:
-            if key in before:
-                answers[key] = before[key]
-            return key in before
+            return False
         self._backend.set_key(key)
         kept = self._kept.value()
         if kept is None:

@@ -11,6 +11,7 @@ from penstock.patterns.skip import AfterMatchSkipStrategy
 
 TAKE, IGNORE, PROCEED = 0, 1, 2
 NORMAL, FINAL, STOP, PENDING = 0, 1, 2, 3
+UNKNOWN = -1
 
 Check = Callable[..., bool]  # of the event; or, when it is iterative, of the event and a context
 
@@ -54,8 +55,22 @@ class Automaton:
     skip: AfterMatchSkipStrategy
     functions: tuple[Any, ...]  # the user's conditions, to be opened and closed
     timed: bool  # partial matches can time out
-    concerns: Check  # an event for which it does not hold changes nothing, whatever was matched before
+    atoms: tuple[
+        tuple[int, Condition, Check | None], ...
+    ]  # what the user asked of events: a bit, and whether it can hold
+    quiet: bool  # an event that fulfils no condition changes nothing, whatever was matched before
     fingerprint: int  # of the states: stored partial matches fit this automaton alone
+
+    def conditions_of(self, event: Any) -> int:
+        """Which conditions an event fulfils, by what they ask of the event alone, as bits; UNKNOWN if one cannot say."""
+        fulfilled = 0
+        try:
+            for bit, _, check in self.atoms:
+                if check is None or check(event):
+                    fulfilled |= bit
+        except Exception:  # perhaps no partial match would ask: it is told where one does
+            return UNKNOWN
+        return fulfilled
 
 
 def checked(condition: Condition) -> tuple[Check | None, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penstock.patterns.condition import Always, Both, Condition, Either, Holds, IsA, Not
@@ -21,7 +21,7 @@ def finish(pattern: Pattern[Any], made: list[State], window: int | None) -> Auto
         state.iterative = any(e.iterative for s in _within_reach(state) for e in s.edges)
     start = next(s for s in states if s.start)
     functions: dict[int, Any] = {id(f): f for s in states for e in s.edges for f in e.condition.functions()}
-    conditions = list(_conditions(pattern))
+    atoms = tuple((1 << at, c, _may_hold(c)) for at, c in enumerate(_conditions(pattern)))
     return Automaton(
         states,
         start,
@@ -29,7 +29,8 @@ def finish(pattern: Pattern[Any], made: list[State], window: int | None) -> Auto
         pattern.skip,
         tuple(functions.values()),
         window is not None or any(s.window is not None for s in states),
-        _any_of([_may_hold(c) for c in conditions]) if _is_quiet(states, conditions) else _always,
+        atoms,
+        _is_quiet(states, {id(condition) for _, condition, _ in atoms}),
         _fingerprint(states, window),
     )
 
@@ -56,9 +57,8 @@ def _conditions(pattern: Pattern[Any]) -> Iterator[Condition]:
             yield step.condition
 
 
-def _is_quiet(states: list[State], conditions: list[Condition]) -> bool:
+def _is_quiet(states: list[State], known: set[int]) -> bool:
     """Whether an event that fulfils no condition leaves every partial match as it is."""
-    known = {id(c) for c in conditions}
     for state in states:
         if state.kind in (FINAL, STOP):
             continue
@@ -73,10 +73,11 @@ def _is_quiet(states: list[State], conditions: list[Condition]) -> bool:
 
 def _followed(state: State, known: set[int]) -> list[Edge]:
     """The edges that an event takes for which no condition of the user's holds."""
+    none = dict.fromkeys(known, False)
     found, waiting = [], [state]
     while waiting:
         for edge in waiting.pop().edges:
-            if _with_none(edge.condition, known):
+            if holds(edge.condition, none):
                 if edge.action == PROCEED:
                     waiting.append(edge.target)
                 else:
@@ -84,13 +85,15 @@ def _followed(state: State, known: set[int]) -> list[Edge]:
     return found
 
 
-def _with_none(condition: Condition, known: set[int]) -> bool:
-    if id(condition) in known:
-        return False
+def holds(condition: Condition, fulfilled: Mapping[int, bool]) -> bool:
+    """Whether a condition of an edge holds, by the conditions of the user's that do (by their identity)."""
+    found = fulfilled.get(id(condition))
+    if found is not None:
+        return found
     if isinstance(condition, Not):
-        return not _with_none(condition.inner, known)
+        return not holds(condition.inner, fulfilled)
     if isinstance(condition, Both):
-        return _with_none(condition.left, known) and _with_none(condition.right, known)
+        return holds(condition.left, fulfilled) and holds(condition.right, fulfilled)
     return isinstance(condition, Always)
 
 
@@ -116,27 +119,6 @@ def _and(left: Check, right: Check) -> Check:
 
 def _or(left: Check, right: Check) -> Check:
     return lambda event: left(event) or right(event)
-
-
-def _any_of(checks: list[Check | None]) -> Check:
-    plain = [c for c in checks if c is not None]
-    if len(plain) < len(checks) or not plain:
-        return _always
-
-    def concerns(event: Any) -> bool:
-        try:
-            for check in plain:
-                if check(event):
-                    return True
-        except Exception:  # perhaps no partial match would ask: it is told where one does
-            return True
-        return False
-
-    return concerns
-
-
-def _always(event: Any) -> bool:
-    return True
 
 
 def _fingerprint(states: list[State], window: int | None) -> int:

@@ -12,12 +12,14 @@ from typing import Any
 
 import msgspec
 
+from penstock.runtime.cep.automaton import UNKNOWN
 from penstock.runtime.cep.matcher import UNREAD, Event, Matcher, Partial, Run
-from penstock.runtime.codec import PICKLED, Codec, codec_of
+from penstock.runtime.codec import CHECKED, PICKLED
+from penstock.runtime.plain import plain_of
 from penstock.types import TypeInformation
 
 _encode = msgspec.msgpack.encode
-_Stored = tuple[int, int | None, list[Any], list[Any], list[Any], list[tuple[str, str, list[int], list[int]]]]
+_Stored = tuple[int, int | None, list[Any], list[Any], list[Any], list[tuple[str, str, list[int]]]]
 _decode = msgspec.msgpack.Decoder(_Stored).decode
 
 
@@ -37,94 +39,96 @@ class EventCodec:
     """Events as bytes: by the stream's type where a value comes back equal, else pickled."""
 
     def __init__(self, type_info: TypeInformation | None) -> None:
-        self._typed: Codec | None = None
-        if type_info is not None and type_info.declared:
-            codec = codec_of(type_info)
-            self._typed = codec if codec.schema != "pickle" else None
+        plain = None if type_info is None or not type_info.declared else plain_of(type_info)
+        self._plain = plain if plain is not None and plain.pack is None and plain.unpack is None else None
+        self._to = msgspec.msgpack.Encoder(decimal_format="string").encode
+        self._from = None if self._plain is None else msgspec.msgpack.Decoder(self._plain.kind).decode
 
     def encode(self, value: Any) -> bytes:
-        typed = self._typed
-        if typed is not None:
+        read = self._from
+        if read is not None:
             try:
-                data = typed.encode(value)
-                again = typed.decode(data)
+                data = self._to(value)
+                again = read(data)
                 if again.__class__ is value.__class__ and again == value:
-                    return data
+                    return CHECKED + data
             except Exception:  # not of the type after all
                 pass
         return PICKLED + pickle.dumps(value, 5)
 
     def decode(self, data: bytes) -> Any:
-        if data[0] == 0 or self._typed is None:
+        if data[0] == 0 or self._from is None:
             return pickle.loads(memoryview(data)[1:])
-        return self._typed.decode(data)
+        return self._from(data[1:])
 
 
 def pack(state: KeyState, encode: Callable[[Any], bytes]) -> bytes:
-    """The state's bytes."""
+    """The state's bytes: events and the links between them once each, partial matches as numbers."""
     events: list[Any] = []
-    taken: list[Any] = []
-    numbers: dict[int, int] = {}  # of events and of links, by their identity
-
-    def number_of(event: Event) -> int:
-        known = numbers.get(id(event))
-        if known is None:
-            if event.data is None:
-                event.data = encode(event.value)
-            known = numbers[id(event)] = len(events) // 3
-            events.extend((event.number, event.timestamp, event.data))
-        return known
-
-    def link_of(link: Any) -> int:
-        new = []
-        while link is not None and id(link) not in numbers:
-            new.append(link)
-            link = link[2]
-        at = -1 if link is None else numbers[id(link)]
-        for link in reversed(new):
-            taken.extend((number_of(link[0]), link[1], at))
-            at = numbers[id(link)] = len(taken) // 3 - 1
-        return at
-
-    def flat(partials: list[Partial]) -> list[int]:
-        found: list[int] = []
-        for rank, at, link, started, continued in partials:
-            found += (rank, at.number, link_of(link), started, continued)
-        return found
-
-    runs = [(i, version, flat(run.partials), flat(run.completed)) for i, (version, run) in state.runs.items()]
+    links: list[Any] = []
+    of_event: dict[int, int] = {}  # by its number
+    of_link: dict[int, int] = {}  # by its identity
+    runs = []
+    for pattern, (version, run) in state.runs.items():
+        flat: list[int] = []
+        for partials in (run.partials, run.completed):
+            flat.append(len(partials))
+            for rank, at, link, started, continued in partials:
+                new = []
+                while link is not None and id(link) not in of_link:
+                    new.append(link)
+                    link = link[2]
+                before = -1 if link is None else of_link[id(link)]
+                for link in reversed(new):
+                    event = link[0]
+                    number = of_event.get(event.number)
+                    if number is None:
+                        number = of_event[event.number] = len(of_event)
+                        if event.data is None:
+                            event.data = encode(event.value)
+                        events += (event.number, event.timestamp, event.data)
+                    links += (number, link[1], before)
+                    before = of_link[id(link)] = len(of_link)
+                flat += (rank, at, before, started, continued)
+        runs.append((pattern, version, flat))
     queue: list[Any] = []
     for event in state.queue:
         if event.data is None:
             event.data = encode(event.value)
-        queue += (event.timestamp, event.data)
-    return _encode((state.number, state.timer, queue, events, taken, runs))
+        queue += (event.timestamp, event.data, event.came)
+    return _encode((state.number, state.timer, queue, events, links, runs))
 
 
 def unpack(data: bytes, matchers: Mapping[str, tuple[str, Matcher]]) -> tuple[KeyState, dict[str, str]]:
     """The state of some bytes; and the partial matches of patterns that are no more, as ids and versions: they are gone."""
     state = KeyState()
-    state.number, state.timer, queue, events, taken, runs = _decode(data)
-    state.queue = [Event(0, queue[i], UNREAD, queue[i + 1]) for i in range(0, len(queue), 2)]
-    known = [Event(events[i], events[i + 1], UNREAD, events[i + 2]) for i in range(0, len(events), 3)]
-    links: list[Any] = []
-    for i in range(0, len(taken), 3):
-        before = taken[i + 2]
-        links.append((known[taken[i]], taken[i + 1], None if before < 0 else links[before]))
+    state.number, state.timer, queue, events, links, runs = _decode(data)
+    for i in range(0, len(queue), 3):
+        event = Event(queue[i], UNREAD, UNKNOWN, queue[i + 1])
+        event.came = queue[i + 2]
+        state.queue.append(event)
+    known = []
+    for i in range(0, len(events), 3):
+        event = Event(events[i + 1], UNREAD, UNKNOWN, events[i + 2])
+        event.number = events[i]
+        known.append(event)
+    taken: list[Any] = []
+    for i in range(0, len(links), 3):
+        before = links[i + 2]
+        taken.append((known[links[i]], links[i + 1], None if before < 0 else taken[before]))
     gone: dict[str, str] = {}
-    for pattern, version, partials, completed in runs:
+    for pattern, version, flat in runs:
         found = matchers.get(pattern)
         if found is None or found[0] != version:
             gone[pattern] = version
             continue
-        states = found[1].automaton.states
-        state.runs[pattern] = version, Run(*(_partials(flat, states, links) for flat in (partials, completed)))
+        end = 1 + 5 * flat[0]
+        state.runs[pattern] = version, Run(_partials(flat[1:end], taken), _partials(flat[end + 1 :], taken))
     return state, gone
 
 
-def _partials(flat: list[int], states: list[Any], links: list[Any]) -> list[Partial]:
-    found = []
-    for i in range(0, len(flat), 5):
-        link = flat[i + 2]
-        found.append(Partial(flat[i], states[flat[i + 1]], None if link < 0 else links[link], flat[i + 3], flat[i + 4]))
-    return found
+def _partials(flat: list[int], taken: list[Any]) -> list[Partial]:
+    return [
+        (flat[i], flat[i + 1], None if flat[i + 2] < 0 else taken[flat[i + 2]], flat[i + 3], flat[i + 4])
+        for i in range(0, len(flat), 5)
+    ]

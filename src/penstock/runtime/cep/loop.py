@@ -13,8 +13,9 @@ import numpy as np
 
 from penstock.runtime.cep.matcher import Event
 from penstock.runtime.cep.operator import PatternOperator
-from penstock.runtime.records import PHASE_EVENT_TIMER, Records
+from penstock.runtime.records import PHASE_EVENT_TIMER, Records, column
 from penstock.runtime.slot import Emissions, SlotLoop
+from penstock.runtime.state.cell import NO_KEY
 
 
 class PatternLoop(SlotLoop):
@@ -23,15 +24,34 @@ class PatternLoop(SlotLoop):
     _operator: PatternOperator
 
     def _elements(self, records: Records, marks: list[int], out: Emissions) -> None:
-        """Puts events to their keys; late ones aside."""
+        """Puts events to their keys, late ones aside. Before patterns change, all that came before is shown to them."""
         self._coming: dict[Any, list[Event]] = {}
+        self._operator.begin_batch()
         if not records.values:
             return
         assert records.keys is not None
+        inputs = np.zeros(0, np.int64) if records.inputs is None else column(records.inputs)
+        changes = np.flatnonzero(inputs).tolist()
         late = records.timestamps <= records.effective
+        late[changes] = False
         if late.any():
             self._late(records, np.flatnonzero(late).tolist(), out)
-        self._collect(records, late)
+        left_out = {*np.flatnonzero(late).tolist(), *changes}
+        start = 0
+        for index in changes:
+            self._collect(records, range(start, index), left_out)
+            self._advance(int(records.effective[index]), marks, out)
+            self._change(records, index)
+            start = index + 1
+        self._collect(records, range(start, len(records.values)), left_out)
+
+    def _change(self, records: Records, index: int) -> None:
+        self._context.index = index
+        self._context.cell.at = NO_KEY
+        try:
+            self._operator.change(records.values[index], self._context)  # type: ignore[attr-defined]
+        except Exception as error:
+            raise self.site.error(error, **self._known(records, index)) from error
 
     def _late(self, records: Records, at: list[int], out: Emissions) -> None:
         for index in at:
@@ -43,23 +63,25 @@ class PatternLoop(SlotLoop):
                 out.values.append(value)
                 out.emitters.append(index)
 
-    def _collect(self, records: Records, late: Any) -> None:
-        concerns, coming = self._operator.concerns, self._coming
-        keys, stamps = records.keys, self._context.timestamps
+    def _collect(self, records: Records, at: range, left_out: set[int]) -> None:
+        operator, coming = self._operator, self._coming
+        conditions_of, made, dull = operator.conditions_of, operator.event, 0 if operator.quiet else None
+        keys, stamps, values = records.keys, self._context.timestamps, records.values
         assert keys is not None
-        skipped = set(np.flatnonzero(late).tolist()) if late.any() else ()
-        for index, value in enumerate(records.values):
-            if concerns(value) and index not in skipped:
+        for index in at:
+            value = values[index]
+            fulfilled = conditions_of(value)
+            if fulfilled != dull and index not in left_out:
                 key = keys[index]
-                event = Event(0, stamps[index], value)
                 if key in coming:
-                    coming[key].append(event)
+                    coming[key].append(made(stamps[index], value, fulfilled))
                 else:
-                    coming[key] = [event]
+                    coming[key] = [made(stamps[index], value, fulfilled)]
 
     def _advance(self, watermark: int, marks: list[int], out: Emissions) -> None:
         """Shows every key's patterns what the watermark has passed."""
         context, timers, coming = self._context, self._context.event_timers, self._coming
+        self._coming = {}
         while (timer := timers.pop(watermark)) is not None:
             coming.setdefault(timer.key, [])
         results: list[tuple[int, int, Any]] = []  # time, key hash, result
@@ -67,7 +89,6 @@ class PatternLoop(SlotLoop):
         context.watermark = max(before, watermark)
         for key, events in coming.items():
             self._run_key(key, events, watermark, results)
-        self._coming = {}
         if len(results) > 1:
             results.sort(key=_place)
         keep, fired = self._keep(out), out.fired
@@ -89,8 +110,8 @@ class PatternLoop(SlotLoop):
             operator.advance(state, watermark, lambda result, time: found.append((result, time)))
             operator.save(state)
         except Exception as error:
-            current = operator.current
-            known = {} if current is None else {"element": current.value, "timestamp": current.timestamp}
+            event = operator.asked_about() if hasattr(error, "penstock_pattern") else None
+            known = {} if event is None else {"element": event.value, "timestamp": event.timestamp}
             raise self.site.error(error, key=key, **known) from error
         if found:
             hashed = context.backend.keys[key].hash

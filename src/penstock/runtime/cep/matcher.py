@@ -1,18 +1,19 @@
 """Runs an automaton over the events of a key. It knows nothing of streams, keys and stores.
 
-A partial match is a tuple: the number of its first event (its rank), its state, its events as a linked list from the last
-one back, the time of its first and of its last event. The list is shared by the partial matches that branched off from one
-another, and nobody else refers to events: what no partial match needs is gone.
+A partial match is a tuple: the number of its first event (its rank), its state's number, its events as a linked list from
+the last one back, the time of its first and of its last event. The list is shared by the partial matches that branched off
+from one another, and nobody else refers to events: what no partial match needs is gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from penstock.errors import UserFunctionError
 from penstock.patterns.condition import ConditionContext
-from penstock.runtime.cep.automaton import FINAL, IGNORE, PENDING, PROCEED, STOP, Automaton, Edge, State
+from penstock.runtime.cep.automaton import FINAL, IGNORE, NORMAL, PENDING, PROCEED, UNKNOWN, Automaton, State
+from penstock.runtime.cep.finish import holds
 from penstock.runtime.cep.queue import add, poll, remove
 
 NOTHING_YET = 2**62  # the rank of a match that has no event
@@ -22,24 +23,23 @@ UNREAD: Any = object()
 class Event:
     """An event of a key: its number there, its time, and its value as an object, as bytes, or both."""
 
-    __slots__ = ("data", "number", "timestamp", "value")
+    __slots__ = ("came", "data", "fulfilled", "number", "timestamp", "value")
 
-    def __init__(self, number: int, timestamp: int, value: Any = UNREAD, data: bytes | None = None) -> None:
-        self.number = number
+    def __init__(self, timestamp: int, value: Any, fulfilled: int = UNKNOWN, data: bytes | None = None) -> None:
+        self.number = 0
+        self.came = 0  # behind how many changes of patterns
         self.timestamp = timestamp
         self.value = value
+        self.fulfilled = fulfilled  # conditions, as bits of the one pattern; UNKNOWN: ask the pattern
         self.data = data
 
 
 Taken = tuple[Event, str, Any]  # an event, the pattern that took it, and what was taken before (None: nothing)
-
-
-class Partial(NamedTuple):
-    rank: int
-    state: State
-    taken: Any  # Taken or None
-    started: int
-    continued: int
+Partial = tuple[int, int, Any, int, int]  # rank, state, Taken or None, time of the first event, of the last
+Found = tuple[Taken, int, bool]  # the events of a match or partial match, its time, whether its time was over
+Move = tuple[
+    str | None, int, int, int
+]  # the pattern that takes the event (None: passed over), state, its kind, final state
 
 
 class Run:
@@ -47,9 +47,9 @@ class Run:
 
     __slots__ = ("completed", "partials")
 
-    def __init__(self, partials: list[Partial], completed: list[Partial] | None = None) -> None:
+    def __init__(self, partials: list[Partial], completed: list[Partial]) -> None:
         self.partials = partials
-        self.completed: list[Partial] = [] if completed is None else completed  # wait for an earlier partial match
+        self.completed = completed  # matches that wait for an earlier partial match
 
 
 class Matcher(ConditionContext):
@@ -59,32 +59,39 @@ class Matcher(ConditionContext):
         self.automaton = automaton
         self.now = 0
         self._read = read
-        self._start = Partial(NOTHING_YET, automaton.start, None, -1, -1)
+        states = automaton.states
+        self._start: Partial = (NOTHING_YET, automaton.start.number, None, -1, -1)
         self._started_with = [self._start]
-        self._event: Any = None
+        self._pending = [s.kind == PENDING for s in states]
+        self._windows = [s.window for s in states]
+        self._stepwise = any(s.window is not None for s in states)
+        # Where an event leads is worked out once for each state and each set of conditions that an event fulfils.
+        self._known: list[dict[int, tuple[Move, ...]]] = [{} for _ in states]
+        self._event: Any = None  # that conditions are being asked about
         self._partial: Any = None
-        self._known: dict[str, list[Any]] | None = None
+        self._matched: dict[str, list[Any]] | None = None
 
     def begin(self) -> Run:
-        return Run([self._start])
+        return Run([self._start], [])
 
     def is_idle(self, run: Run) -> bool:
         """Whether nothing is under way."""
-        return run.partials == self._started_with and not run.completed
+        return len(run.partials) == 1 and run.partials[0] == self._start and not run.completed
 
     # -- time
 
     def deadline(self, run: Run) -> int | None:
         """When the first of the partial matches times out."""
         window = self.automaton.window
+        partials = run.partials
         first: int | None = None
-        for _, state, taken, started, continued in run.partials:
-            if taken is None:
-                continue
-            if window is not None and (first is None or started + window < first):
-                first = started + window
-            if state.window is not None and (first is None or continued + state.window < first):
-                first = continued + state.window
+        if window is not None and partials and partials[0][2] is not None:
+            first = partials[0][3] + window  # the heap's first has the earliest start
+        if self._stepwise:
+            for _, state, taken, _, continued in partials:
+                between = self._windows[state]
+                if taken is not None and between is not None and (first is None or continued + between < first):
+                    first = continued + between
         return first
 
     def time_out(self, run: Run, deadline: int) -> tuple[list[Any], list[Any]]:
@@ -95,10 +102,11 @@ class Matcher(ConditionContext):
         complete: list[Partial] = []
         for partial in run.partials:
             _, state, taken, started, continued = partial
-            by_step = state.window is not None and deadline - continued >= state.window
+            between = self._windows[state]
+            by_step = between is not None and deadline - continued >= between
             if taken is None or not (by_step or (window is not None and deadline - started >= window)):
                 add(left, partial)
-            elif state.kind == PENDING:
+            elif self._pending[state]:
                 add(complete, partial)
             else:
                 over.append(taken)
@@ -107,99 +115,114 @@ class Matcher(ConditionContext):
 
     # -- events
 
-    def step(self, run: Run, event: Event) -> list[Any]:
+    def feed(self, run: Run, events: list[Event], until: int) -> list[Found]:
+        """Shows events in order, with the ends of partial matches between them, and lets time go on to `until`."""
+        found: list[Found] = []
+        automaton, timed = self.automaton, self.automaton.timed
+        for event in events:
+            if timed and run.partials and run.partials[0][2] is not None:
+                self._expire(run, event.timestamp, found)
+            fulfilled = event.fulfilled
+            if fulfilled == UNKNOWN:
+                fulfilled = automaton.conditions_of(event.value)
+            for taken in self.step(run, event, fulfilled):
+                found.append((taken, event.timestamp, False))
+        if timed and run.partials and run.partials[0][2] is not None:
+            self._expire(run, until, found)
+        return found
+
+    def _expire(self, run: Run, until: int, found: list[Found]) -> None:
+        while (deadline := self.deadline(run)) is not None and deadline <= until:
+            matches, over = self.time_out(run, deadline)
+            found += [(taken, deadline, False) for taken in matches]
+            found += [(taken, deadline, True) for taken in over]
+
+    def step(self, run: Run, event: Event, fulfilled: int) -> list[Any]:
         """Shows an event to all partial matches; gives the events of the matches that are complete now."""
+        known = self._known
         left: list[Partial] = []
         complete: list[Partial] = []
         for partial in run.partials:
-            edges = self._edges(partial, event)
-            if partial.taken is None and not edges:  # most events start nothing
-                add(left, partial)
-                continue
+            rank, state, taken, started, _ = partial
+            moves = known[state].get(fulfilled)
+            if moves is None:
+                moves = self._moves(partial, event, fulfilled)
+            if taken is None:
+                if not moves:  # most events start nothing
+                    add(left, partial)
+                    continue
+                rank, started = event.number, event.timestamp
             kept: list[Partial] = []
             stopped = False
-            for new in self._next(partial, event, edges):
-                kind = new.state.kind
-                if kind == FINAL:
-                    add(complete, new)
-                elif kind == STOP:
-                    stopped = True
+            for pattern, target, kind, final in moves:
+                if pattern is not None:
+                    new = (rank, target, (event, pattern, taken), started, event.timestamp)
+                elif taken is None:
+                    continue
                 else:
+                    new = partial if target == state else (rank, target, taken, started, partial[4])
+                if kind in _WAITING:
                     kept.append(new)
+                elif kind == FINAL:
+                    add(complete, new)
+                else:
+                    stopped = True
+                if final >= 0:
+                    add(complete, (rank, final, *new[2:]))
+            if taken is None:
+                kept.append(partial)
             if not stopped:
                 for new in kept:
                     add(left, new)
         run.partials = left
-        return self._released(run, complete)
+        if complete or run.completed:
+            return self._released(run, complete)
+        return _NOTHING
 
-    def _next(self, partial: Partial, event: Event, edges: list[Edge]) -> list[Partial]:
-        """What becomes of a partial match when it follows some edges."""
-        found: list[Partial] = []
-        rank, state, taken, started, _ = partial
-        time = event.timestamp
-        for edge in edges:
-            if edge.action == IGNORE:
-                if taken is not None:
-                    found.append(partial if edge.target is state else partial._replace(state=edge.target))
-                continue
-            now = (event, edge.source.pattern, taken)
-            if taken is None:
-                new = Partial(event.number, edge.target, now, time, time)
-            else:
-                new = Partial(rank, edge.target, now, started, time)
-            found.append(new)
-            final = self._final_behind(edge.target, partial, event)
-            if final is not None:
-                found.append(new._replace(state=final))
-        if state.start:
-            found.append(self._start)
-        return found
+    def _moves(self, partial: Partial, event: Event, fulfilled: int) -> tuple[Move, ...]:
+        """Where an event leads from a state, and from those to which one can proceed."""
+        state = self.automaton.states[partial[1]]
+        if state.iterative or fulfilled == UNKNOWN:
+            self._partial, self._event, self._matched = partial, event, None
+            return self._found(state, lambda edge: _asked(edge, event.value, self))
+        by_condition = {id(condition): bool(fulfilled & bit) for bit, condition, _ in self.automaton.atoms}
+        moves = self._found(state, lambda edge: holds(edge.condition, by_condition))
+        self._known[state.number][fulfilled] = moves
+        return moves
 
-    def _edges(self, partial: Partial, event: Event) -> list[Edge]:
-        """The edges that take or pass over the event, from the state and from those to which one can proceed."""
-        state = partial.state
-        found: list[Edge] = []
-        value = event.value
-        if state.iterative:
-            self._look_at(partial, event)
+    def _found(self, state: State, follows: Callable[[Any], bool]) -> tuple[Move, ...]:
+        found: list[Move] = []
         waiting = [state]
         try:
             while waiting:
                 state = waiting.pop()
                 for edge in state.edges:
-                    check = edge.check
-                    if check is None or (check(value, self) if edge.iterative else check(value)):
-                        if edge.action == PROCEED:
-                            waiting.append(edge.target)
-                        else:
-                            found.append(edge)
-        except Exception as error:
-            error.penstock_pattern = state.pattern  # type: ignore[attr-defined]  # to be told with the error
-            raise
-        return found
-
-    def _final_behind(self, state: State, partial: Partial, event: Event) -> State | None:
-        """The final state, if one can proceed to it from here: the event just taken may have been the last."""
-        if state.kind == FINAL or not any(e.action == PROCEED for e in state.edges):
-            return None
-        if state.iterative:
-            self._look_at(partial, event)
-        waiting = [state]
-        try:
-            while waiting:
-                state = waiting.pop()
-                for edge in state.edges:
-                    if edge.action != PROCEED:
+                    if not follows(edge):
                         continue
-                    check = edge.check
-                    if check is None or (check(event.value, self) if edge.iterative else check(event.value)):
-                        if edge.target.kind == FINAL:
-                            return edge.target
-                        waiting.append(edge.target)
+                    target = edge.target
+                    if edge.action == PROCEED:
+                        waiting.append(target)
+                    elif edge.action == IGNORE:
+                        found.append((None, target.number, target.kind, -1))
+                    else:
+                        final = self._final_behind(target, follows)
+                        found.append((edge.source.pattern, target.number, target.kind, final))
         except Exception as error:
-            error.penstock_pattern = state.pattern  # type: ignore[attr-defined]  # to be told with the error
+            if not hasattr(error, "penstock_pattern"):
+                error.penstock_pattern = state.pattern  # type: ignore[attr-defined]  # to be told with the error
             raise
-        return None
+        return tuple(found)
+
+    def _final_behind(self, state: State, follows: Callable[[Any], bool]) -> int:
+        """The final state, if one can proceed to it from here: the event just taken may have been the last. -1: none."""
+        waiting = [state]
+        while waiting:
+            for edge in waiting.pop().edges:
+                if edge.action == PROCEED and follows(edge):
+                    if edge.target.kind == FINAL:
+                        return edge.target.number
+                    waiting.append(edge.target)
+        return -1
 
     # -- matches
 
@@ -210,12 +233,12 @@ class Matcher(ConditionContext):
             add(completed, match)
         found: list[Any] = []
         while completed:
-            if skip.skips and run.partials and completed[0].rank > run.partials[0].rank:
+            if skip.skips and run.partials and completed[0][0] > run.partials[0][0]:
                 break
             match = poll(completed)
-            found.append(match.taken)
+            found.append(match[2])
             if skip.skips:
-                self._prune(run, match.taken)
+                self._prune(run, match[2])
         return found
 
     def _prune(self, run: Run, taken: Taken) -> None:
@@ -239,7 +262,7 @@ class Matcher(ConditionContext):
             if skip.throws and until == min(everything):
                 raise _no_skip(f"the event of pattern '{skip.pattern_name}' is the first one of a match")
         for heap in (run.partials, run.completed):
-            remove(heap, lambda entry: entry.rank < until)
+            remove(heap, lambda entry: entry[0] < until)
 
     def events_of(self, taken: Any) -> dict[str, list[Any]]:
         """The values of a match's events, by pattern, in order."""
@@ -247,28 +270,44 @@ class Matcher(ConditionContext):
         while taken is not None:
             path.append(taken)
             taken = taken[2]
+        path.reverse()
         found: dict[str, list[Any]] = {}
-        for event, name, _ in reversed(path):
-            if event.value is UNREAD:
-                event.value = self._read(event.data)
-            found.setdefault(name, []).append(event.value)
+        for event, name, _ in path:
+            value = event.value
+            if value is UNREAD:
+                value = event.value = self._read(event.data)
+            if name in found:
+                found[name].append(value)
+            else:
+                found[name] = [value]
         return found
 
     # -- the context of iterative conditions
 
-    def _look_at(self, partial: Partial, event: Event) -> None:
-        self._partial, self._event, self._known = partial, event, None
-
     def get_events_for_pattern(self, name: str) -> list[Any]:
-        if self._known is None:
-            self._known = self.events_of(self._partial.taken)
-        return list(self._known.get(name, ()))
+        if self._matched is None:
+            self._matched = self.events_of(self._partial[2])
+        return list(self._matched.get(name, ()))
+
+    def asked_about(self) -> Event | None:
+        """The event whose condition was asked for last."""
+        event: Event | None = self._event
+        return event
 
     def timestamp(self) -> int:
         return int(self._event.timestamp)
 
     def current_processing_time(self) -> int:
         return self.now
+
+
+_NOTHING: list[Any] = []
+_WAITING = (NORMAL, PENDING)
+
+
+def _asked(edge: Any, value: Any, context: ConditionContext) -> bool:
+    check = edge.check
+    return check is None or bool(check(value, context) if edge.iterative else check(value))
 
 
 def _no_skip(why: str) -> UserFunctionError:

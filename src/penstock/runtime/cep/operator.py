@@ -15,9 +15,10 @@ from penstock.errors import StateError, TimeError
 from penstock.functions import Function, OutputTag
 from penstock.patterns.function import PatternContext
 from penstock.patterns.pattern import Pattern
+from penstock.runtime.cep.automaton import UNKNOWN, Automaton
 from penstock.runtime.cep.compiler import compile_pattern
 from penstock.runtime.cep.key_state import EventCodec, KeyState, pack, unpack
-from penstock.runtime.cep.matcher import UNREAD, Event, Matcher
+from penstock.runtime.cep.matcher import UNREAD, Event, Found, Matcher
 from penstock.runtime.lateness import pattern_is_late
 from penstock.runtime.operator import Emitted, OperatorContext
 from penstock.runtime.stamped import Stamped
@@ -75,13 +76,12 @@ class PatternOperator:
         self.event_time = event_time
         self.late_tag = late_tag
         self.comes_in_batches = event_time
-        self.current: Event | None = None  # is being shown to the patterns
         self._function = function
         self._order = None if comparator is None else cmp_to_key(comparator)
         self._codec = EventCodec(element_type)
-        self._on_timeout = getattr(function, "process_timed_out_match", None)
+        self._on_timeout: Any = getattr(function, "process_timed_out_match", None)
         self._matchers: dict[str, tuple[str, Matcher]] = {}
-        self.concerns: Callable[[Any], bool] = _everything
+        self.quiet = False  # an event that fulfils no condition concerns nobody
         self._timed = False
         self._context: Any = None
         if pattern is not None:
@@ -96,8 +96,8 @@ class PatternOperator:
 
     def _summarize(self) -> None:
         automata = [matcher.automaton for _, matcher in self._matchers.values()]
-        checks = [a.concerns for a in automata]
-        self.concerns = checks[0] if len(checks) == 1 else lambda event: any(check(event) for check in checks)
+        self.conditions_of = automata[0].conditions_of if len(automata) == 1 else _of_several(automata)
+        self.quiet = all(a.quiet for a in automata)
         self._timed = any(a.timed for a in automata)
 
     def open(self, context: OperatorContext) -> None:
@@ -125,19 +125,21 @@ class PatternOperator:
         timestamp = context.timestamps[context.index]
         if pattern_is_late(timestamp, context.watermark):
             return self.late(value, timestamp)
-        if not self.concerns(value):
+        fulfilled = self.conditions_of(value)
+        if self.quiet and not fulfilled:
             return None
         state = self.load()
-        state.queue.append(Event(0, timestamp, value))
+        state.queue.append(self.event(timestamp, value, fulfilled))
         self.save(state)
         return None
 
     def _in_processing_time(self, value: Any, context: OperatorContext) -> Emitted:
-        if self._order is None and not self.concerns(value):
+        fulfilled = self.conditions_of(value)
+        if self.quiet and not fulfilled:
             return None
         state = self.load()
         found: list[Any] = []
-        state.queue.append(Event(0, context.now, value))
+        state.queue.append(self.event(context.now, value, fulfilled))
         if self._order is None:
             self.advance(state, context.now, lambda result, _: found.append(Stamped(result, NO_TIMESTAMP)))
         self.save(state)
@@ -166,6 +168,11 @@ class PatternOperator:
             return ((self.late_tag, value),)
         self.late_records += 1
         return None
+
+    def begin_batch(self) -> None:
+        """Called before the elements of a batch."""
+
+    event = staticmethod(Event)  # how one is made of an element
 
     # -- the state of the current key
 
@@ -211,75 +218,73 @@ class PatternOperator:
             due = context.running_due if self.event_time else None
             self._timers.register(wanted, context.cell.at, None, due)
 
+    def asked_about(self) -> Event | None:
+        """The event that a condition is asked about; None: a function is called with a match."""
+        return next((e for _, m in self._matchers.values() if (e := m.asked_about()) is not None), None)
+
     # -- matching
 
     def advance(self, state: KeyState, until: int, emit: Emit) -> None:
         """Shows the patterns all waiting events up to a time, with the ends of partial matches in between."""
-        queue = state.queue
-        if queue:
-            due = [event for event in queue if event.timestamp <= until]
-            if due:
-                if len(due) < len(queue):
-                    state.queue = [event for event in queue if event.timestamp > until]
-                else:
-                    state.queue = []
-                self._sort(due)
-                for event in due:
-                    self._show(state, event, emit)
-        if self._timed:
-            self._expire(state, until, emit)
+        due = self._due(state, until)
+        if not due and not (self._timed and state.runs):
+            return
+        number = state.number
+        for event in due:
+            event.number = number
+            number += 1
+        state.number = number
+        runs = state.runs
+        for pattern, (version, matcher) in self._matchers.items():
+            known = runs.get(pattern)
+            if known is None:
+                if not due:
+                    continue
+                known = runs[pattern] = version, matcher.begin()
+            matcher.now = self._context.now
+            found = matcher.feed(known[1], self._seen_by(pattern, due), until)
+            if found:
+                self._emit(pattern, matcher, found, emit)
 
-    def _sort(self, events: list[Event]) -> None:
-        for event in events:
+    def _seen_by(self, pattern: str, events: list[Event]) -> list[Event]:
+        """The events that a pattern sees: all, where there is one from the start."""
+        return events
+
+    def _due(self, state: KeyState, until: int) -> list[Event]:
+        """The waiting events up to a time, in order; they wait no longer."""
+        due = state.queue
+        if not due:
+            return due
+        state.queue = []
+        for event in due:
             if event.value is UNREAD:
                 event.value = self._codec.decode(event.data or b"")
-        if self._order is not None:
-            order = self._order
-            events.sort(key=lambda event: (event.timestamp, order(event.value)))
-        elif len(events) > 1:
-            events.sort(key=_timestamp)
+        if len(due) > 1:
+            if self._order is None:
+                due.sort(key=_timestamp)
+            else:
+                order = self._order
+                due.sort(key=lambda event: (event.timestamp, order(event.value)))
+        if due[-1].timestamp > until:
+            state.queue = [event for event in due if event.timestamp > until]
+            due = due[: len(due) - len(state.queue)]
+        return due
 
-    def _show(self, state: KeyState, event: Event, emit: Emit) -> None:
-        self.current = event
-        if self._timed and state.runs:
-            self._expire(state, event.timestamp, emit)
-        event.number = state.number
-        state.number += 1
-        now = self._context.now
-        for pattern, (version, matcher) in self._matchers.items():
-            matcher.now = now
-            known = state.runs.get(pattern)
-            run = matcher.begin() if known is None else known[1]
-            for taken in matcher.step(run, event):
-                self._found(pattern, matcher, taken, event.timestamp, emit)
-            if known is None and not matcher.is_idle(run):
-                state.runs[pattern] = version, run
-        self.current = None
-
-    def _expire(self, state: KeyState, until: int, emit: Emit) -> None:
-        for pattern, (_, run) in state.runs.items():
-            matcher = self._matchers[pattern][1]
-            while (deadline := matcher.deadline(run)) is not None and deadline <= until:
-                matches, over = matcher.time_out(run, deadline)
-                for taken in matches:
-                    self._found(pattern, matcher, taken, deadline, emit)
-                if self._on_timeout is not None:
-                    for taken in over:
-                        self._found(pattern, matcher, taken, deadline, emit, timed_out=True)
-
-    def _found(
-        self, pattern: str, matcher: Matcher, taken: Any, time: int, emit: Emit, timed_out: bool = False
-    ) -> None:
+    def _emit(self, pattern: str, matcher: Matcher, found: list[Found], emit: Emit) -> None:
         context = self._match
-        context.time = time
         context.pattern = pattern or None
-        call: Any = self._on_timeout if timed_out else self._function.process_match
-        for result in call(matcher.events_of(taken), context) or ():
-            emit(result, time)
+        on_match, on_timeout = self._function.process_match, self._on_timeout
+        for taken, time, over in found:
+            if over and on_timeout is None:
+                continue
+            context.time = time
+            for result in (on_timeout if over else on_match)(matcher.events_of(taken), context) or ():
+                emit(result, time)
 
 
-def _everything(event: Any) -> bool:
-    return True
+def _of_several(automata: list[Automaton]) -> Callable[[Any], int]:
+    """Of several patterns, each is asked again when the event is shown to it; here only whether none of them cares."""
+    return lambda event: UNKNOWN if any(a.conditions_of(event) for a in automata) else 0
 
 
 def _timestamp(event: Event) -> int:
