@@ -7,16 +7,26 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.errors import PlanError, StateError, UserFunctionError
+from penstock.functions.async_retry import NO_RETRY_STRATEGY
+from penstock.functions.async_settings import AsyncSettings
 from penstock.plan.explained import explained
+from penstock.runtime.cached_lookup import CachedLookupOperator
 from penstock.runtime.event_loop import EventLoop
+from penstock.runtime.keys import KeyTable
+from penstock.runtime.operator import SubtaskContext
+from penstock.runtime.records import Records, Tags
+from penstock.runtime.state.backend import StateBackend, Tables
+from penstock.runtime.store import MemoryBase, Store
 from penstock.testing import Collected, Harness, PushSource
 
 NAME = "cached_enrichment"
@@ -210,6 +220,37 @@ def test_in_batch_mode_every_key_is_asked_once() -> None:
     harness.end()
     assert sorted(out) == [(("a", 1), ("A", 1)), (("a", 3), ("A", 1)), (("b", 2), ("B", 1))]
     assert counts(harness) == (2, 1)
+
+
+def test_in_batch_mode_a_key_that_goes_on_in_the_next_part_is_not_asked_again() -> None:
+    backend = StateBackend(Store(MemoryBase()), Tables(), "kept", KeyTable(128))
+    runtime = SubtaskContext(
+        uid="kept",
+        name="kept",
+        index=0,
+        parallelism=1,
+        max_parallelism=128,
+        parameters={},
+        backend=backend,
+        in_batch_mode=True,
+    )
+    service = Numbered()
+    operator = CachedLookupOperator(
+        service,
+        AsyncSettings(5000, 10, NO_RETRY_STRATEGY),
+        1000,
+        lambda element, answer: answer,
+        keeps_none=True,
+        answer_type=None,
+        fail_fast=True,
+    )
+    context: Any = SimpleNamespace(backend=backend, runtime=runtime)
+    operator.open(context)
+    for keys in (["a", "b"], ["b", "b", "c"]):
+        none = np.zeros(len(keys), np.int64)
+        operator.prepare(Records(keys, keys, None, none, Tags(none, none, none, none, none, none)))
+    assert service.asked == {"a": 1, "b": 1, "c": 1}
+    operator.close()
 
 
 def test_answers_that_can_be_changed_are_not_shared_between_elements() -> None:

@@ -16,6 +16,8 @@ from penstock.connectors import CollectSink, JsonLinesSink, ScriptedSource, Step
 from penstock.connectors.scripted import Abort, At
 from penstock.errors import CheckpointError, JobError, UserFunctionError
 from penstock.spark.job import SparkJob
+from tests.engine.test_both_modes import results
+from tests.jobs.both_modes import PROGRAMS, STRATEGY, Event
 from tests.spark.fails_once import LinesFailOnce
 from tests.spark.processes import lines_of
 from tests.spark.test_jobs import Count, environment
@@ -121,6 +123,19 @@ def test_a_key_sees_its_elements_in_order_of_time_whatever_the_split(spark: Spar
     (found,) = collected(env, stream.key_by(lambda v: v[0]).process(Seen()))
     assert [f for f in found if f[0] == "a"] == [("a", t, -(2**63), 7) for t in (2, 4, 9)]
     assert [f for f in found if f[0] == "b"] == [("b", 1, -(2**63), 7)]
+
+
+def test_every_operator_agrees_with_a_stream_that_ends(spark: SparkSession, tmp_path: Path) -> None:
+    """All programs in one batch job, its input in any order, against the harness in streaming mode."""
+    left = [Event("abcde"[n % 5], (n * 7) % 60, n) for n in range(60)]
+    right = [Event("abcde"[n % 5], (n * 11) % 60, 100 + n) for n in range(60)]
+    env = batch(tmp_path, **{"source.batch.records": "15"})
+    sides = [env.from_collection(side).assign_timestamps_and_watermarks(STRATEGY) for side in (left, right)]
+    found = collected(env, *(program(*sides) for program in PROGRAMS.values()))
+    in_order = [sorted(side, key=lambda event: event.time) for side in (left, right)]
+    for name, elements in zip(PROGRAMS, found, strict=True):
+        assert (name, sorted(map(repr, elements))) == (name, results(name, *in_order))
+        assert elements, f"{name} has nothing to compare"
 
 
 class Seen(ps.KeyedProcessFunction):

@@ -22,6 +22,7 @@ from penstock.types.information import Misfit
 
 _SPREAD = 0x9E3779B97F4A7C15
 _FEW_SLOTS = 8
+_CACHED_KEYS = 200_000
 
 
 class Routed(NamedTuple):
@@ -44,8 +45,11 @@ class Router:
         self._shares = shares
         self._key = _method(step.selector, "get_key")
         self._partition = _method(step.partitioner, "partition")
-        self._slots = _SlotTable(step.parallelism, max_parallelism, shares if step.partition == "key" else None)
-        self._width = step.parallelism if shares is None or step.partition != "key" else shares.addresses
+        self._slots = _SlotTable(step.parallelism, max_parallelism)
+        self._width = step.parallelism
+        if shares is not None and step.partition == "key":
+            self._slots = _AddressTable(step.parallelism, max_parallelism, shares)
+            self._width = shares.addresses
         self._typed = None if step.key_type is None else _converter(step.key_type)
         self.site = CallSite(step.name, step.uid, self._key if step.partition == "key" else self._partition)
 
@@ -182,21 +186,33 @@ def _converter(key_type: TypeInformation) -> Callable[[Any], Any]:
 
 
 class _SlotTable(dict[Any, int]):
-    """A bounded cache from keys to slots, or to addresses."""
+    """A bounded cache from keys to slots."""
 
-    def __init__(self, parallelism: int, max_parallelism: int, shares: Shares | None) -> None:
+    def __init__(self, parallelism: int, max_parallelism: int) -> None:
         super().__init__()
         self._max_parallelism = max_parallelism
-        self._shares = shares
         self._slot_of_group = [slot_of_group(g, parallelism, max_parallelism) for g in range(max_parallelism)]
 
     def __missing__(self, key: Any) -> int:
-        if len(self) >= 200_000:
+        if len(self) >= _CACHED_KEYS:
+            self.clear()
+        slot = self[key] = self._slot_of_group[key_hash(encode_key(key)[0]) % self._max_parallelism]
+        return slot
+
+
+class _AddressTable(_SlotTable):
+    """The same from keys to addresses, for batch mode."""
+
+    def __init__(self, parallelism: int, max_parallelism: int, shares: Shares) -> None:
+        super().__init__(parallelism, max_parallelism)
+        self._shares = shares
+
+    def __missing__(self, key: Any) -> int:
+        if len(self) >= _CACHED_KEYS:
             self.clear()
         hashed = key_hash(encode_key(key)[0])
-        slot = self._slot_of_group[hashed % self._max_parallelism]
-        self[key] = slot if self._shares is None else self._shares.of_key(slot, hashed)
-        return self[key]
+        address = self[key] = self._shares.of_key(self._slot_of_group[hashed % self._max_parallelism], hashed)
+        return address
 
 
 def slot_of_group(group: int, parallelism: int, max_parallelism: int) -> int:

@@ -32,10 +32,12 @@ from penstock.time import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP
 class BatchEmissions(Emissions):
     """What an operator emitted in batch mode: by key, and for each key in the order of emission."""
 
+    first: int = 0  # the number of the first emission: a key's emissions may come in several parts
+
     def tags(self) -> Tags:
         old, n = self.records.tags, len(self.emitters)
         least = np.full(n, MIN_WATERMARK, np.int64)
-        counts = np.arange(n, dtype=np.int64)
+        counts = np.arange(self.first, self.first + n, dtype=np.int64)
         if self.key_table is None:
             at = column(self.emitters)
             return Tags(least, old.phase[at], old.origin[at], old.position[at], old.emitter[at], counts)
@@ -46,7 +48,11 @@ class BatchEmissions(Emissions):
 
 
 class BatchLoop(SlotLoop):
-    """Runs all input of one operator in one slot, at once."""
+    """Runs all input of one operator in one slot: all elements of a key at once, unless `goes_on` says else."""
+
+    goes_on = False  # the last key of what is run may have further elements, which the next call brings
+    _open: tuple[Any] | None = None  # the key that goes on
+    _emitted = 0
 
     def run(self, records: Records, advance: Advance) -> Emissions:
         """Broadcast elements, then key by key: its elements, its event timers, its processing timers."""
@@ -57,23 +63,26 @@ class BatchLoop(SlotLoop):
                 "Batch mode needs all of it at once, up to its end.",
             )
         context = self._context
-        out = BatchEmissions(records, key_table=context.backend.keys if self._operator.keyed else None)
-        context.begin_batch(advance.batch, advance.now)
+        known = context.backend.keys if self._operator.keyed else None
+        out = BatchEmissions(records, key_table=known, first=self._emitted)
+        if self._open is None:
+            context.begin_batch(advance.batch, advance.now)
         context.watermark = MIN_WATERMARK
         for queue in (context.event_timers, context.processing_timers):
             queue.begin(MAX_WATERMARK)  # what keys register is forgotten with them, so there is nothing to be found
-        ranks = self._arrange(records)
+        stretches = _stretches(self.arrange(records))
         context.timestamps = records.timestamps.tolist()
         try:
             if self._prepare is not None:
                 self._prepare_for(records)
-            for start, stop in _stretches(ranks):
-                self._run_key(records, start, stop, out)
+            for start, stop in stretches:
+                self._run_key(records, start, stop, out, self.goes_on and stop == len(records.values))
         finally:
             context.backend.unset_key()
+        self._emitted += len(out.values)
         return out.unwrap()
 
-    def _arrange(self, records: Records) -> Column:
+    def arrange(self, records: Records) -> Column:
         """Puts elements into order, and gives a number for the key of each: below zero for broadcast elements, 0 for no key.
 
         Broadcast inputs come first, then key by key; elements of a key by timestamp and input, all else by origin.
@@ -93,7 +102,7 @@ class BatchLoop(SlotLoop):
         return ranks
 
     def _ranks(self, keys: list[Any]) -> Column:
-        """The hash of each element's key; their places in order, should two keys have one hash."""
+        """The hash of each element's key; its place in their order, should two keys have one hash."""
         table = self._context.backend.keys
         known = {key: table[key] for key in set(keys) if key is not None}
         numbers = {key: identity.hash for key, identity in known.items()}
@@ -104,13 +113,23 @@ class BatchLoop(SlotLoop):
     def _broadcast_inputs(self) -> list[int]:
         return list(getattr(self._operator, "broadcast_inputs", ()))
 
-    def _run_key(self, records: Records, start: int, stop: int, out: BatchEmissions) -> None:
+    def _run_key(self, records: Records, start: int, stop: int, out: BatchEmissions, goes_on: bool) -> None:
+        context = self._context
+        key = records.keys[start] if records.keys is not None and start < stop else None
+        if self._open is not None and self._open[0] != key:
+            self._finish_key(out)
+        context.watermark = MIN_WATERMARK
+        context.event_timers.take_all()
+        context.processing_timers.take_all()
+        self._process(records, range(start, stop), out)
+        self._open = (key,) if goes_on else None
+        if not goes_on:
+            self._finish_key(out)
+
+    def _finish_key(self, out: BatchEmissions) -> None:
+        """A key has no more elements: its timers fire, and nothing of it is kept."""
         context = self._context
         event, processing = context.event_timers, context.processing_timers
-        context.watermark = MIN_WATERMARK
-        event.take_all()
-        processing.take_all()
-        self._process(records, range(start, stop), out)
         context.watermark = MAX_WATERMARK
         if event.used or processing.used:
             event.stop_firing()

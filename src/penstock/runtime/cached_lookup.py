@@ -59,10 +59,11 @@ class CachedLookupOperator:
 
     def prepare(self, records: Records) -> None:
         """Gets the answers for all keys of a batch: from state, or by asking."""
+        before = self._answers
         answers = self._answers = {}
         failed = self._failed = {}
         keys = records.keys or []
-        asked = [key for key in dict.fromkeys(keys) if not self._answered(key, answers)]
+        asked = [key for key in dict.fromkeys(keys) if not self._answered(key, answers, before)]
         self._saved.inc(len(keys) - len(asked))
         if not asked:
             return
@@ -79,10 +80,12 @@ class CachedLookupOperator:
                 self._keep(key, results[index])
         self._backend.unset_key()
 
-    def _answered(self, key: Any, answers: dict[Any, Any]) -> bool:
-        """Whether state has a fresh answer; it is noted then."""
+    def _answered(self, key: Any, answers: dict[Any, Any], before: dict[Any, Any]) -> bool:
+        """Whether state has a fresh answer; it is noted then. In batch mode: the input's last part, where the key goes on."""
         if not self._keeps:
-            return False
+            if key in before:
+                answers[key] = before[key]
+            return key in before
         self._backend.set_key(key)
         kept = self._kept.value()
         if kept is None:

@@ -101,6 +101,8 @@ class WatchedJob:
 
     def end_by(self, action: Action) -> None:
         """Begins to end the job; gives at once."""
+        if action != "cancel" and isinstance(self._query, BatchQuery):
+            return  # all of it is one batch, which is let finish
         if action == "drain":
             self._job.folder.ask_stop(drain=True)
         else:
