@@ -1,4 +1,4 @@
-"""mypy (strict) and pyright agree with what `fluent_api.py` and `joins.py` say of types.
+"""mypy (strict) and pyright agree with what `fluent_api.py`, `joins.py` and `windows.py` say of types.
 
 Pyright comes as basedpyright: the same checker in a package that brings its own Node.js, so that it runs without a
 network. It runs in pyright's standard mode.
@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from tests.typing import fluent_api, joins
+from tests.typing import fluent_api, joins, windows
 
 ROOT = Path(__file__).parent.parent.parent
-CHECKED = ("tests/typing/fluent_api.py", "tests/typing/joins.py")
+CHECKED = ("tests/typing/fluent_api.py", "tests/typing/joins.py", "tests/typing/windows.py")
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
@@ -47,12 +47,13 @@ def test_pyright_agrees(tmp_path: Path) -> None:
     done = run(python, "-m", "basedpyright", "--project", str(project), "--pythonpath", python, "--outputjson")
     report = json.loads(done.stdout)
     assert report["summary"]["filesAnalyzed"] == len(CHECKED)
-    found = [f"{d['range']['start']['line'] + 1}: {d['message']}" for d in report["generalDiagnostics"]]
+    found = [f"{d['file']}:{d['range']['start']['line'] + 1}: {d['message']}" for d in report["generalDiagnostics"]]
     assert found == []
 
 
 @pytest.mark.parametrize(
-    "build", [fluent_api.streams, fluent_api.keys, fluent_api.two_streams, joins.joins, joins.intervals]
+    "build",
+    [fluent_api.streams, fluent_api.keys, fluent_api.two_streams, joins.joins, joins.intervals, windows.results],
 )
 def test_the_checked_programs_can_also_be_built(build: Callable[[ps.StreamExecutionEnvironment], None]) -> None:
     env = ps.StreamExecutionEnvironment()

@@ -148,8 +148,12 @@ def _window_in_batch_mode(program: OperatorProgram, slot: int) -> Operator:
 
 
 def _settings(program: OperatorProgram) -> dict[str, Any]:
+    """What was set, and the type of what is kept: elements (an evictor wants all of them), one element, or an accumulator."""
     window = program.spec.window
-    return {field.name: getattr(window, field.name) for field in fields(window)}
+    settings = {field.name: getattr(window, field.name) for field in fields(window)}
+    if window.aggregate is None or window.evictor is not None:
+        settings["value_type"] = program.input_types[0]
+    return settings
 
 
 FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator | VectorWindows]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, Generic, TypeAlias
+from typing import Any, Generic
 
 from typing_extensions import TypeVar
 
@@ -58,7 +58,7 @@ class AllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
 class ProcessWindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
     """Makes results of a key's window and its elements; its context knows the window, clocks and state."""
 
-    Context: TypeAlias = WindowContext
+    Context = WindowContext  # not declared as an alias: pyright would take its parameter away
 
     @abstractmethod
     def process(self, key: KEY, context: Context[W], elements: Iterable[IN]) -> Yields[OUT]:
@@ -71,7 +71,7 @@ class ProcessWindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
 class ProcessAllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
     """Makes results of a window over the whole stream; its context knows the window, clocks and state."""
 
-    Context: TypeAlias = WindowContext
+    Context = WindowContext  # not declared as an alias: pyright would take its parameter away
 
     @abstractmethod
     def process(self, context: Context[W], elements: Iterable[IN]) -> Yields[OUT]:

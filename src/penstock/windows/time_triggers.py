@@ -115,8 +115,9 @@ class ContinuousEventTimeTrigger(Trigger[Any, Window]):
         if end <= ctx.get_current_watermark():
             return TriggerResult.FIRE
         ctx.register_event_time_timer(end)
-        if ctx.get_partitioned_state(_FIRE_TIME).get() is None:
-            self._set_next(timestamp - timestamp % self.interval, window, ctx)
+        state = ctx.get_partitioned_state(_FIRE_TIME)
+        if state.get() is None:
+            self.register_next_fire_timestamp(timestamp - timestamp % self.interval, window, ctx, state)
         return TriggerResult.CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -129,7 +130,7 @@ class ContinuousEventTimeTrigger(Trigger[Any, Window]):
         if state.get() != time:
             return TriggerResult.CONTINUE
         state.clear()
-        self._set_next(time, window, ctx)
+        self.register_next_fire_timestamp(time, window, ctx, state)
         return TriggerResult.FIRE
 
     def can_merge(self) -> bool:
@@ -148,9 +149,12 @@ class ContinuousEventTimeTrigger(Trigger[Any, Window]):
             ctx.delete_event_time_timer(following)
             state.clear()
 
-    def _set_next(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> None:
+    def register_next_fire_timestamp(
+        self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: Any
+    ) -> None:
+        """Sets the timer of the next firing: an interval later, but no later than the window's end."""
         following = min(time + self.interval, window.max_timestamp())
-        ctx.get_partitioned_state(_FIRE_TIME).add(following)
+        fire_timestamp_state.add(following)
         ctx.register_event_time_timer(following)
 
 
@@ -172,9 +176,10 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, Window]):
         return ContinuousProcessingTimeTrigger(millis_of(interval))
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        if ctx.get_partitioned_state(_FIRE_TIME).get() is None:
+        state = ctx.get_partitioned_state(_FIRE_TIME)
+        if state.get() is None:
             now = ctx.get_current_processing_time()
-            self._set_next(now - now % self.interval, now, window, ctx)
+            self.register_next_fire_timestamp(now - now % self.interval, window, ctx, state)
         return TriggerResult.CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -182,7 +187,7 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, Window]):
         if state.get() != time:
             return TriggerResult.CONTINUE
         state.clear()
-        self._set_next(time, time, window, ctx)
+        self.register_next_fire_timestamp(time, window, ctx, state)
         return TriggerResult.FIRE
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -204,15 +209,17 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, Window]):
             ctx.delete_processing_time_timer(following)
             state.clear()
 
-    def _set_next(self, time: int, now: int, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """The next multiple, but no later than the window's end while that is ahead.
+    def register_next_fire_timestamp(
+        self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: Any
+    ) -> None:
+        """Sets the timer of the next firing: an interval later, but no later than the window's end while that is ahead.
 
         The clock may have passed the end of an event-time window that is still open; Flink would fire such a window for ever.
         """
-        end, following = window.max_timestamp(), time + self.interval
-        if now < end:
-            following = min(following, end)
-        ctx.get_partitioned_state(_FIRE_TIME).add(following)
+        following = time + self.interval
+        if time < window.max_timestamp():
+            following = min(following, window.max_timestamp())
+        fire_timestamp_state.add(following)
         ctx.register_processing_time_timer(following)
 
 
