@@ -138,6 +138,15 @@ class Looking(windows.Trigger[Any, Any]):
         _FOUND.update(call_all("Trigger.TriggerContext", ctx))
         for owner, trigger in triggers().items():
             _call(owner, trigger, "on_element", element, timestamp, window, ctx)
+            _call(
+                owner,
+                trigger,
+                "register_next_fire_timestamp",
+                0,
+                window,
+                ctx,
+                ctx.get_partitioned_state(samples.REDUCED),
+            )
         ctx.register_event_time_timer(window.max_timestamp())
         ctx.register_processing_time_timer(ctx.get_current_processing_time() + 1)
         return windows.TriggerResult.CONTINUE
