@@ -189,6 +189,13 @@ def test_sessions_do_not_depend_on_the_order_of_arrival(gap: int, events: list[E
     assert unordered(results) == Sessions(gap).expected(events)
 
 
+@settings(max_examples=40, deadline=None)
+@given(windows=ASSIGNED, events=EVENTS, incremental=st.booleans())
+def test_in_batch_mode_nothing_is_late(windows: Any, events: list[Event], incremental: bool) -> None:
+    results = run(windows.make, [events], 0, incremental, parallelism=2, batch_mode=True)
+    assert unordered(results) == windows.expected(events)
+
+
 # -- with late events, any trigger, evictor and lateness
 
 
