@@ -49,7 +49,8 @@ def added(a: Word, b: Word) -> Word:
 
 def run(stream: DataStream[Any], *batches: list[Any]) -> list[Any]:
     """Runs batches, each after a restart from a snapshot with another parallelism."""
-    saved, out = None, []
+    saved: bytes | None = None
+    out: list[Any] = []
     for number, batch in enumerate(batches):
         harness = Harness(stream.get_execution_environment(), parallelism=1 + number % 3)
         seen = harness.collect(stream)
@@ -103,10 +104,11 @@ class ByParity(WindowAssigner[Word, Named]):
 def test_windows_of_ones_own_class() -> None:
     items = [At(("a", n), n) for n in (1, 2, 3, 4, 15)]
     found = run(keyed().window(ByParity()).apply(Listed()), items, [Mark(9)], [Mark(19)])
-    assert found == [("even", 9, [2, 4]), ("odd", 9, [1, 3]), ("odd", 19, [15])]
+    assert sorted(found) == [("even", 9, [2, 4]), ("odd", 9, [1, 3]), ("odd", 19, [15])]
+    assert found[-1][1] == 19
 
 
-class OldSessions(MergingWindowAssigner):
+class OldSessions(MergingWindowAssigner):  # type: ignore[type-arg]
     """Sessions as PyFlink's own: they say how windows merge and how they are written."""
 
     def __init__(self, gap: int) -> None:
@@ -130,14 +132,14 @@ class OldSessions(MergingWindowAssigner):
 
 def test_merging_windows_of_ones_own_are_sessions() -> None:
     items = [[At(("a", n), n) for n in part] for part in ([1, 20], [12, 8], [40])]
-    batches = [*items, [Mark(29)], [Mark(60)]]
+    batches: list[list[Any]] = [*items, [Mark(29)], [Mark(60)]]
     ours = run(keyed().window(EventTimeSessionWindows.with_gap(10)).apply(Listed()), *batches)
     theirs = run(keyed().window(OldSessions(10)).apply(Listed()), *batches)
     assert [(a, b, sorted(n)) for a, b, n in ours] == [(1, 30, [1, 8, 12, 20]), (40, 50, [40])]
     assert [(a, b, sorted(n)) for a, b, n in theirs] == [(a, b, sorted(n)) for a, b, n in ours]
 
 
-class Numbered(WindowAssigner):
+class Numbered(WindowAssigner):  # type: ignore[type-arg]
     """Tells its windows' class by the serializer alone."""
 
     def assign_windows(self, element: Word, timestamp: int, context: Any) -> Collection[CountWindow]:
@@ -210,7 +212,7 @@ class Quiet(Trigger[Word, TimeWindow]):
 
 def test_a_trigger_with_state_timers_and_merging() -> None:
     windows = keyed().window(EventTimeSessionWindows.with_gap(10)).trigger(Quiet())
-    batches = [
+    batches: list[list[Any]] = [
         [At(("a", 4), 0), At(("b", 2), 0)],
         [At(("a", 1), 8), At(("b", 1), 8)],
         [Mark(12)],

@@ -297,3 +297,45 @@ def test_counts_that_are_none(size: int, slide: int) -> None:
 def test_classes_are_public() -> None:
     assert isinstance(keyed().window(TEN), WindowedStream)
     assert isinstance(words().window_all(TEN), AllWindowedStream)
+
+
+# -- what a window function does beside its results
+
+SMALL: ps.OutputTag[str] = ps.OutputTag("small")
+
+
+class Sorted(ProcessWindowFunction[Word, Word, str, TimeWindow]):
+    """Small numbers go elsewhere; tells of windows that are dropped in the state of their key."""
+
+    def process(
+        self, key: str, context: WindowContext[TimeWindow], elements: Iterable[Word]
+    ) -> Iterable[Word | tuple[ps.OutputTag[str], str]]:
+        for _, number in elements:
+            if number < 3:
+                yield SMALL, f"{key}{number}"
+            else:
+                yield key, number + 100 * self._dropped(context, 0)
+
+    def clear(self, context: WindowContext[TimeWindow]) -> None:
+        self._dropped(context, 1)
+
+    def _dropped(self, context: WindowContext[TimeWindow], more: int) -> int:
+        state = context.global_state().get_state(ps.ValueStateDescriptor("dropped", int))
+        state.update((state.value() or 0) + more)
+        return state.value() or 0
+
+
+@pytest.mark.parametrize("trigger", [EventTimeTrigger(), CountTrigger.of(1)])
+def test_side_outputs_and_clear_of_a_window_function(trigger: Any) -> None:
+    stream = keyed().window(TEN).trigger(trigger).process(Sorted())
+    harness = Harness(stream.get_execution_environment())
+    out, small = harness.collect(stream), harness.collect(stream.get_side_output(SMALL))
+    for item in INPUT:
+        harness.push_all([item])
+        harness.push_watermark(item.timestamp - 1)
+    harness.end()
+    if isinstance(trigger, EventTimeTrigger):
+        assert (out, small) == ([("a", 4), ("a", 108)], ["a1", "b2"])
+    else:
+        assert (out, small) == ([("a", 4), ("a", 8)], ["a1", "b2", "a1"])
+    assert [r.timestamp for r in (*out.records, *small.records)] == [9, 19, 9, 9, 9][: len(out) + len(small)]

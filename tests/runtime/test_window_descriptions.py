@@ -102,7 +102,7 @@ def test_windows_of_an_element(assigner: WindowAssigner[Any, Any], windows: list
     assert [w.namespace() for w in assigned] == windows
     by_watermark = "Event" in type(assigner).__name__
     assert assigner.is_event_time() is by_watermark
-    assert assigner.get_default_trigger() == (EventTimeTrigger() if by_watermark else ProcessingTimeTrigger())
+    assert assigner.get_default_trigger(None) == (EventTimeTrigger() if by_watermark else ProcessingTimeTrigger())
     assert pickle.loads(pickle.dumps(assigner)) == assigner
 
 

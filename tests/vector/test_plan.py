@@ -51,7 +51,7 @@ EARLY = ContinuousEventTimeTrigger.of(2)
 
 def described(assigner: WindowAssigner[Any, Any], told: dict[str, Any]) -> WindowDescription:
     return WindowDescription(
-        assigner=assigner, **{"trigger": assigner.get_default_trigger(), "aggregate": count(), **told}
+        assigner=assigner, **{"trigger": assigner.get_default_trigger(None), "aggregate": count(), **told}
     )
 
 

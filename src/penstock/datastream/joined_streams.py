@@ -103,7 +103,7 @@ class EqualTo(Generic[WINDOWED]):
     def window(self, assigner: WindowAssigner[Any, Any]) -> WINDOWED:
         """The windows in which elements of both streams meet."""
         _check_kind("window", assigner, WindowAssigner, "TumblingEventTimeWindows.of(Duration.of_seconds(10))")
-        check_trigger(assigner, assigner.get_default_trigger())
+        check_trigger(assigner, assigner.get_default_trigger(None))
         return self._windowed(self._first, self._second, CoGroupSpec(None, "", assigner))
 
 

@@ -58,26 +58,28 @@ class AllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
 class ProcessWindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
     """Makes results of a key's window and its elements; its context knows the window, clocks and state."""
 
-    Context = WindowContext  # not declared as an alias: pyright would take its parameter away
+    class Context(WindowContext[WINDOW]):
+        """What the function may ask for beside its elements."""
 
     @abstractmethod
-    def process(self, key: KEY, context: Context[W], elements: Iterable[IN]) -> Yields[OUT]:
+    def process(self, key: KEY, context: ProcessWindowFunction.Context[W], elements: Iterable[IN]) -> Yields[OUT]:
         """Called when a window fires; gives its results, and tagged ones for side outputs."""
 
-    def clear(self, context: Context[W]) -> None:
+    def clear(self, context: ProcessWindowFunction.Context[W]) -> None:
         """Called when a window is dropped: the place to clear its state."""
 
 
 class ProcessAllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
     """Makes results of a window over the whole stream; its context knows the window, clocks and state."""
 
-    Context = WindowContext  # not declared as an alias: pyright would take its parameter away
+    class Context(WindowContext[WINDOW]):
+        """What the function may ask for beside its elements."""
 
     @abstractmethod
-    def process(self, context: Context[W], elements: Iterable[IN]) -> Yields[OUT]:
+    def process(self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]) -> Yields[OUT]:
         """Called when a window fires; gives its results, and tagged ones for side outputs."""
 
-    def clear(self, context: Context[W]) -> None:
+    def clear(self, context: ProcessAllWindowFunction.Context[W]) -> None:
         """Called when a window is dropped: the place to clear its state."""
 
 

@@ -58,7 +58,7 @@ def _windows(spec: WindowSpec) -> str:
 
 
 def _settings(of: Any) -> list[str]:
-    trigger = of.assigner.get_default_trigger() if of.trigger is None else of.trigger
+    trigger = of.assigner.get_default_trigger(None) if of.trigger is None else of.trigger
     said = [repr(of.assigner), type(trigger).__name__]
     if of.evictor is not None:
         said.append(type(of.evictor).__name__)

@@ -67,7 +67,7 @@ class WindowOperator:
     ) -> None:
         self.late_records = 0
         self._assigner = assigner
-        self._trigger = assigner.get_default_trigger() if trigger is None else trigger
+        self._trigger = assigner.get_default_trigger(None) if trigger is None else trigger
         self._evictor = evictor
         self._late_tag = late_tag
         self._event_time = assigner.is_event_time()

@@ -25,7 +25,7 @@ def window_operator(assigner: WindowAssigner[Any, Any], *, batch_mode: bool = Fa
     """
     if not isinstance(assigner, MergingWindowAssigner):
         return WindowOperator(assigner, **settings)
-    trigger = settings.get("trigger") or assigner.get_default_trigger()
+    trigger = settings.get("trigger") or assigner.get_default_trigger(None)
     session = type(assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows)
     if session and trigger.waits_for_end() and not batch_mode:
         return SessionOperator(assigner, **settings)

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from penstock.errors import StateError
-from penstock.functions import KeyedStateStore, WindowContext
+from penstock.functions import KeyedStateStore, ProcessAllWindowFunction, ProcessWindowFunction
 from penstock.metrics import MetricGroup
 from penstock.runtime.operator import OperatorContext
 from penstock.runtime.window_set import Namespace
@@ -92,7 +92,7 @@ class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner
                 state.add(moved)
 
 
-class WindowFunctionContext(WindowContext[Any]):
+class WindowFunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction.Context[Any]):
     """The context of a process window function: its window, the clocks, state per window and per key."""
 
     def __init__(self, context: OperatorContext, merging: bool) -> None:

@@ -48,7 +48,8 @@ class WindowAssigner(ABC, Generic[T, W]):
     ) -> Collection[W]: ...
 
     @abstractmethod
-    def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]: ...
+    def get_default_trigger(self, env: Any) -> Trigger[Any, Any]:
+        """The trigger of its windows, unless the program sets another. `env` is the environment, where one is at hand."""
 
     def get_window_serializer(self) -> TypeSerializer[Any]:
         """How its windows are written as bytes: as PyFlink's assigners do, which must have this method."""
