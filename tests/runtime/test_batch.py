@@ -148,6 +148,17 @@ def test_broadcast_elements_come_wholly_first(groups: int) -> None:
     assert sorted(out[2:]) == [("a", ["r1", "r2"]), ("b", ["r1", "r2"])]
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_what_is_materialized_comes_whole_and_once(seed: int) -> None:
+    env = StreamExecutionEnvironment()
+    numbers = env.from_source(PushSource()).map(lambda n: n).materialize()
+    harness = Harness(env, parallelism=2, batch_mode=True, seed=seed)
+    out, sums = harness.collect(numbers), harness.collect(numbers.key_by(lambda n: n % 2).reduce(lambda a, b: a + b))
+    harness.push_all(range(10))
+    harness.end()
+    assert (sorted(out), sorted(sums)) == (list(range(10)), [20, 25])
+
+
 def test_state_of_keys_that_are_done_is_not_kept() -> None:
     env = StreamExecutionEnvironment()
     env.from_source(PushSource()).key_by(lambda v: v[0]).process(Noted())

@@ -48,7 +48,9 @@ class BatchHost(LevelHost):
             share, blobs = next(pending, (FIRST, iter(())))
         self._begin(first, timestamp)
         for running in self._running.values():
-            self._run_piece(running, [f for f in first if isinstance(f, Rows) and f.operator == running.program.number])
+            mine = [f for f in first if isinstance(f, Rows) and f.operator == running.program.number]
+            if mine or running.program.spec.kind != "materialize":  # what that stores first counts
+                self._run_piece(running, mine)
         while share != FIRST:
             yield from self._run_share(blob for _, blob in blobs)
             share, blobs = next(pending, (FIRST, iter(())))
@@ -72,6 +74,8 @@ class BatchHost(LevelHost):
         for program in self._operators:
             running = self._running.get(program.number)
             if running is not None:
+                if program.uid not in self._counts:
+                    self._run_piece(running, [])  # that nothing came is stored too
                 running.flush()  # broadcast state, for the slots to be compared
                 if program.spec.kind == "broadcast":
                     self._hash_broadcast(program.uid)
