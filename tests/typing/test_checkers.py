@@ -1,4 +1,4 @@
-"""mypy (strict) and pyright agree with what `fluent_api.py`, `joins.py` and `windows.py` say of types.
+"""mypy (strict) and pyright agree with what `fluent_api.py` and the files beside it say of types.
 
 Pyright comes as basedpyright: the same checker in a package that brings its own Node.js, so that it runs without a
 network. It runs in pyright's standard mode.
@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from tests.typing import fluent_api, joins, windows
+from tests.typing import aggregates, fluent_api, joins, windows
 
 ROOT = Path(__file__).parent.parent.parent
-CHECKED = ("tests/typing/fluent_api.py", "tests/typing/joins.py", "tests/typing/windows.py")
+CHECKED = tuple(f"tests/typing/{name}.py" for name in ("fluent_api", "joins", "windows", "aggregates"))
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
@@ -53,7 +53,15 @@ def test_pyright_agrees(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "build",
-    [fluent_api.streams, fluent_api.keys, fluent_api.two_streams, joins.joins, joins.intervals, windows.results],
+    [
+        fluent_api.streams,
+        fluent_api.keys,
+        fluent_api.two_streams,
+        joins.joins,
+        joins.intervals,
+        windows.results,
+        aggregates.aggregates,
+    ],
 )
 def test_the_checked_programs_can_also_be_built(build: Callable[[ps.StreamExecutionEnvironment], None]) -> None:
     env = ps.StreamExecutionEnvironment()
