@@ -112,6 +112,8 @@ class EarlyByClock(VectorWindows):
             start = advance.now - (advance.now - self._grid.offset) % self._grid.size
             starts, late = np.full(len(arrived), start, np.int64), np.zeros(len(arrived), bool)
         for start in self._grid.different(starts[~late]):
+            if self._event_time and self._last(start) <= advance.end and self._clear is None:
+                continue  # it is dropped before the clock moves again, and nobody wants to know
             some = arrived.take(np.flatnonzero((starts == start) & ~late))
             self._add(start, self._by_key(Groups(some.codes, some.counts, some.columns)), advance.now)
         if self._event_time and advance.end > advance.before:

@@ -13,10 +13,11 @@ import numpy as np
 from penstock.functions import TimeDomain
 from penstock.runtime.lateness import cleanup_time
 from penstock.runtime.operator import OperatorContext
-from penstock.runtime.records import column, order_of
+from penstock.runtime.records import Column, column, order_of
 from penstock.runtime.slot import Advance
 from penstock.runtime.vector.arrived import Arrived
 from penstock.runtime.vector.emissions import Firing, VectorEmissions
+from penstock.runtime.vector.fold import as_list, narrow
 from penstock.runtime.vector.grid import Grid
 from penstock.runtime.vector.measures import Groups
 from penstock.runtime.vector.time_table import TimeTable
@@ -91,26 +92,55 @@ class LateWindows(VectorWindows):
                 self._fire(firing, advance, out)
 
     def _fire_again(self, late: Arrived, out: VectorEmissions) -> None:
-        """Late elements that are still taken, one after the other."""
+        """Late elements that are still taken, one after the other: each shows its window as it is with it."""
         order = order_of(late.effective, late.tags())
         if order is not None:
             late = late.take(order)
-        starts = self._grid.slices(late.times).tolist()
+        starts = self._grid.slices(late.times)
+        shown = self._with_each(late, starts)
+        results = self.measures.results(
+            [row[0] for row in shown], [list(c) for c in zip(*(r[1:] for r in shown), strict=True)]
+        )
         values: list[Any] = []
         emitters: list[int] = []
-        for at, start in enumerate(starts):
-            one = late.take(np.array([at]))
-            self._add(start, Groups(one.codes, one.counts, one.columns))
-            held = self._table.some_of(start, one.codes)
-            assert held is not None
-            [result] = self.measures.results(held.counts.tolist(), held.columns)
+        for at, (start, result) in enumerate(zip(starts.tolist(), results, strict=True)):
             emitted = self._results(late, at, start, result)
             values += emitted
             emitters += [at] * len(emitted)
-        places = column(emitters)
-        some = late.take(places)
+        some = late.take(column(emitters))
         stamps = self._grid.slices(some.times) + (self._grid.size - 1)
         out.add_of_elements(some.tags(), some.effective, self._keys.hashes(some.codes), values, stamps)
+
+    def _with_each(self, late: Arrived, starts: Column) -> list[list[Any]]:
+        """The count and the measures of each element's window when the element has been added; the last ones are kept."""
+        held = self._held(late, starts)
+        merging = self.measures.merging()
+        shown = []
+        rows = zip(late.counts.tolist(), *map(as_list, late.columns), strict=True)
+        for start, code, row in zip(starts.tolist(), late.codes.tolist(), rows, strict=True):
+            before = held.get((start, code))
+            if before is None:
+                now = list(row)
+            else:
+                now = [before[0] + row[0], *(m(a, b) for m, a, b in zip(merging, before[1:], row[1:], strict=True))]
+            held[start, code] = now
+            shown.append(now)
+        for start in self._grid.different(starts):
+            mine = [(code, row) for (at, code), row in held.items() if at == start]
+            counts, *columns = zip(*(row for _, row in mine), strict=True)
+            codes = column([code for code, _ in mine])
+            self._table.write(start, Groups(codes, column(counts), [narrow(list(c)) for c in columns]))
+        return shown
+
+    def _held(self, late: Arrived, starts: Column) -> dict[tuple[int, int], list[Any]]:
+        """What is kept of the windows that late elements belong to."""
+        held: dict[tuple[int, int], list[Any]] = {}
+        for start in self._grid.different(starts):
+            stored = self._table.some_of(start, self._keys.different(late.codes[starts == start]))
+            if stored is not None:
+                rows = zip(stored.counts.tolist(), *map(as_list, stored.columns), strict=True)
+                held |= {(start, c): list(r) for c, r in zip(stored.codes.tolist(), rows, strict=True)}
+        return held
 
     def _results(self, late: Arrived, at: int, start: int, result: Any) -> list[Any]:
         if self._function is None:
