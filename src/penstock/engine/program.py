@@ -325,10 +325,16 @@ class _Builder:
         how = target.aggregation
         if how is None:
             return None
-        combined = how.combined and not (stream >= 0 and self._streams[stream].ingestion)
+        timed = not (stream >= 0 and self._streams[stream].ingestion)
         window = how.window
         return ColumnsWanted(
-            window.aggregate, window.assigner, combined, how.on_grid, how.values, target.name, target.uid
+            aggregate=window.aggregate,
+            assigner=window.assigner,
+            combined=how.combined and timed,
+            on_grid=how.on_grid and timed,
+            values=how.values,
+            name=target.name,
+            uid=target.uid,
         )
 
     def _element_type(self, node: Node) -> ElementType | None:
