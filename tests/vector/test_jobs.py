@@ -88,7 +88,7 @@ def test_elements_without_a_key_become_dead_letters() -> None:
     harness = Harness(env)
     keyed = env.from_source(PushSource()).key_by(lambda n: 12 // n, on_error="dead_letter")
     out = harness.collect(keyed.window(TumblingEventTimeWindows.of(10)).count())
-    dead = harness.side_output(DEAD_LETTERS)
+    dead = harness.collect(keyed.get_side_output(DEAD_LETTERS))
     harness.push_all([At(n, 1) for n in (3, 0, 4, 3)])
     harness.push_watermark(30)
     assert sorted(out) == [(3, 0, 10, 1), (4, 0, 10, 2)]

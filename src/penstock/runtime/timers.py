@@ -114,7 +114,9 @@ class TimerQueue:
             timer, stored = head
             self._consumed.append(stored)
             self._read_head()
-            if (timer.time, timer.key, timer.namespace) not in self._deleted:
+            identity = (timer.time, timer.key, timer.namespace)
+            if identity not in self._deleted:
+                self._added.pop(identity, None)  # registered again while it waited: it is one timer, and fires once
                 self._settle()
                 return timer
         self._settle()
