@@ -153,3 +153,22 @@ def test_after_stop_firing_registrations_wait() -> None:
     timers.queue.stop_firing()
     timers.queue.register(3, "a", None)
     assert timers.queue.pop(10) is None
+
+
+def test_a_timer_that_is_registered_again_before_it_fires_fires_once() -> None:
+    """Also when new timers of its time have to wait for the next batch, as processing timers of the batch's own time do."""
+    base = MemoryBase()
+    store = Store(base)
+    queue = TimerQueue(store, b"t", KeyTable(128))
+    queue.begin(0)
+    queue.register(9, "a", None)
+    queue.flush()
+    base.apply(store.take_changes())
+    queue.begin(9, 8)
+    queue.register(9, "a", None)
+    fired = queue.pop(9)
+    assert fired is not None
+    assert fired.time == 9
+    assert queue.pop(9) is None
+    queue.flush()
+    assert queue.earliest is None
