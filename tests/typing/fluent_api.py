@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, assert_type
 
 import penstock as ps
+from penstock.cep import CEP, Pattern, PatternContext, PatternProcessFunction, PatternStream
 from penstock.datastream import (
     BroadcastConnectedStream,
     BroadcastStream,
@@ -199,6 +200,20 @@ def results(env: ps.StreamExecutionEnvironment) -> None:
     with words.execute_and_collect() as found:
         assert_type(next(found), str)
         assert_type(list(found), list[str])
+
+
+class Alert(PatternProcessFunction[Order, str]):
+    def process_match(self, match: dict[str, list[Order]], ctx: PatternContext) -> Iterable[str]:
+        yield match["large"][0].user
+
+
+def patterns(orders: ps.DataStream[Order]) -> None:
+    large = Pattern.begin("large").where(lambda order: order.amount > 100)
+    found = CEP.pattern(orders.key_by(lambda order: order.user), large)
+    assert_type(found, PatternStream[Order])
+    assert_type(found.select(lambda match: match["large"][0].amount), ps.DataStream[int])
+    assert_type(found.flat_select(lambda match: [order.user for order in match["large"]]), ps.DataStream[str])
+    assert_type(found.process(Alert()), ps.DataStream[str])
 
 
 def state(context: ps.RuntimeContext) -> None:
