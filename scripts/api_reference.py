@@ -87,6 +87,7 @@ PAGES = (
             "penstock.datastream.sink",
             "penstock.datastream.closeable_iterator",
             "penstock.datastream.windowed_stream",
+            "penstock.datastream.all_windowed_stream",
         ),
         made_by_users=False,
     ),

@@ -1,6 +1,7 @@
 """The DataStream API: it only builds plans."""
 
 from penstock.datastream import async_retry_predicates, async_retry_strategies
+from penstock.datastream.all_windowed_stream import AllWindowedStream
 from penstock.datastream.async_data_stream import AsyncDataStream
 from penstock.datastream.broadcast_stream import BroadcastStream
 from penstock.datastream.checkpoint_config import CheckpointConfig
@@ -34,7 +35,7 @@ from penstock.datastream.state_backends import (
     PredefinedOptions,
     StateBackend,
 )
-from penstock.datastream.windowed_stream import AllWindowedStream, WindowedStream
+from penstock.datastream.windowed_stream import WindowedStream
 
 __all__ = [
     "AllWindowedStream",

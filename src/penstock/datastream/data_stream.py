@@ -43,12 +43,12 @@ from penstock.time import WatermarkStrategy
 from penstock.types import TypeInformation, Types, type_information
 
 if TYPE_CHECKING:
+    from penstock.datastream.all_windowed_stream import AllWindowedStream
     from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
     from penstock.datastream.environment import StreamExecutionEnvironment
     from penstock.datastream.execution_config import ExecutionConfig
     from penstock.datastream.joined_streams import CoGroupedStreams, JoinedStreams
     from penstock.datastream.keyed_stream import KeyedStream
-    from penstock.datastream.windowed_stream import AllWindowedStream
     from penstock.windows import CountWindow, Window, WindowAssigner
 
     W = TypeVar("W", bound=Window)
@@ -305,13 +305,14 @@ class DataStream(OperatorSettings, Generic[T]):
 
     def window_all(self, window_assigner: WindowAssigner[Any, W]) -> AllWindowedStream[T, W]:
         """The elements of the whole stream in windows; all of them go to one subtask."""
-        from penstock.datastream.windowed_stream import AllWindowedStream
+        from penstock.datastream.all_windowed_stream import AllWindowedStream
 
         return AllWindowedStream(self, window_assigner)
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[T, CountWindow]:
         """Windows of so many elements of the whole stream (Flink's `countWindowAll`); as `KeyedStream.count_window`."""
-        from penstock.datastream.windowed_stream import AllWindowedStream, counting_windows
+        from penstock.datastream.all_windowed_stream import AllWindowedStream
+        from penstock.datastream.windowed_stream import counting_windows
 
         return AllWindowedStream(self, counting_windows(size, slide))
 
