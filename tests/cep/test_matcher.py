@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.cep import AfterMatchSkipStrategy, Pattern
+from penstock.errors import UserFunctionError
 from penstock.runtime.cep.automaton import UNKNOWN
 from penstock.runtime.cep.compiler import compile_pattern
 from penstock.runtime.cep.key_state import KeyState, pack, unpack
@@ -147,3 +149,34 @@ def test_to_the_next_event_each_start_matches_once(steps: list[Step], letters: s
     skipping = pattern_of(steps, skip=AfterMatchSkipStrategy.skip_to_next())
     starts = [match[0] for match in positions(run_all(made(skipping), letters, list(range(len(letters))))[0])]
     assert len(starts) == len(set(starts))
+
+
+SKIPS = [
+    AfterMatchSkipStrategy.skip_to_first("s1"),  # has no event in the match
+    AfterMatchSkipStrategy.skip_to_last("s1"),
+    AfterMatchSkipStrategy.skip_to_first("s0"),  # has the first event of the match
+]
+
+
+@pytest.mark.parametrize("skip", SKIPS)
+def test_a_skip_that_misses_fails_only_when_it_was_told_to(skip: AfterMatchSkipStrategy) -> None:
+    steps = [Step(NEXT, "a"), Step(NEXT, "b", optional=True), Step(NEXT, "c")]
+    found, _ = run_all(made(pattern_of(steps, skip=skip)), "ac", [1, 2])
+    assert positions(found) == [[0, 1]]
+    with pytest.raises(UserFunctionError, match="PATTERN_SKIP_MISSED"):
+        run_all(made(pattern_of(steps, skip=skip.throw_exception_on_miss())), "ac", [1, 2])
+
+
+def test_a_loop_may_end_by_what_it_has_taken() -> None:
+    """Until the loop has two events; the event that ends it is no part of it."""
+    pattern = (
+        Pattern.begin("start")
+        .where(lambda e: e[0] == "a")
+        .followed_by("loop")
+        .where(lambda e: e[0] == "b")
+        .one_or_more()
+        .until(lambda e, ctx: len(ctx.get_events_for_pattern("loop")) == 2)
+    )
+    found, run = run_all(made(pattern), "abbbb", [1, 2, 3, 4, 5])
+    assert positions(found) == [[0, 1], [0, 1, 2]]
+    assert [taken for _, _, taken, _, _ in run.partials] == [None]

@@ -1,0 +1,68 @@
+"""Patterns on Spark: the same matches as in the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import penstock as ps
+from penstock.cep import CEP, PatternUpdate
+from penstock.connectors import ScriptedSource, Step
+from penstock.connectors.scripted import At, Mark
+from penstock.datastream import DataStream
+from penstock.testing import Harness
+from tests.cep import oracle
+from tests.cep.test_dynamic import Named, then
+
+OVER = ps.OutputTag[Any]("over")
+LATE = ps.OutputTag[Any]("late")
+SCRIPT = [
+    Step({"s": [At(("b", 4, "k"), 4), At(("a", 1, "k"), 1), At(("a", 2, "l"), 2), Mark(3)]}),
+    Step({"s": [At(("c", 9, "k"), 9), At(("b", 3, "k"), 3), At(("b", 5, "l"), 5), Mark(6)]}),
+    Step({"s": [At(("c", 40, "l"), 40)]}, end=True),
+]
+UPDATES = [Step({"u": [PatternUpdate("p", "ab")]}), Step({"u": [PatternUpdate("p", None), PatternUpdate("q", "bc")]})]
+ABC = [oracle.Step(oracle.NEXT, letter) for letter in "abc"]
+
+
+def joined(match: Any) -> str:
+    return " ".join(f"{e[0]}{e[1]}" for events in match.values() for e in events)
+
+
+def numbered(number: int) -> Callable[[Any], tuple[int, Any]]:
+    return lambda value: (number, value)
+
+
+def everything(env: ps.StreamExecutionEnvironment) -> DataStream[Any]:
+    """A pattern with late events and timeouts, one over the whole stream, and patterns that change, as one stream."""
+    events = env.from_source(ScriptedSource(SCRIPT))
+    keyed = events.key_by(lambda e: e[2])
+    found = (
+        CEP.pattern(keyed, oracle.pattern_of(ABC, within=20))
+        .side_output_late_data(LATE)
+        .select(joined, timed_out_tag=OVER, timeout_function=lambda match, at: (joined(match), at))
+    )
+    whole = CEP.pattern(events, oracle.pattern_of(ABC)).select(joined)
+    updates = env.from_source(ScriptedSource(UPDATES, ("u",)))
+    changing = CEP.dynamic_patterns(keyed, updates, pattern_of=then).process(Named())
+    streams: list[DataStream[Any]] = [
+        found,
+        found.get_side_output(LATE),
+        found.get_side_output(OVER),
+        whole,
+        changing,
+    ]
+    first, *others = [stream.map(numbered(n)) for n, stream in enumerate(streams)]
+    return first.union(*others)
+
+
+def test_patterns_give_on_spark_what_they_give_in_the_harness() -> None:
+    env = ps.StreamExecutionEnvironment().set_parallelism(2)
+    stream = everything(env)
+    harness = Harness(env)
+    expected = harness.collect(stream)
+    harness.run()
+    assert {n for n, _ in expected} == {0, 1, 2, 3, 4}
+    env = ps.StreamExecutionEnvironment().set_parallelism(2)
+    found = list(everything(env).execute_and_collect())
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
