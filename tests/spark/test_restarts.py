@@ -69,6 +69,19 @@ def test_failures_leave_no_trace(spark: SparkSession, tmp_path: Path) -> None:
     assert [b["batch"] for b in wild.batches] == [b["batch"] for b in calm.batches]
 
 
+def test_a_job_beside_the_program_is_restarted_too(spark: SparkSession, tmp_path: Path) -> None:
+    """Behind another job of the session, whose query left its traces in Spark's threads."""
+    run(tmp_path / "before", {})
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    env = environment(tmp_path, **FIXED, **{"restart-strategy.fixed-delay.attempts": 1})
+    words = env.from_source(ScriptedSource(STEPS)).key_by(lambda w: w[0])
+    words.process(CountOrFail(notes, {("a", 3): 1})).sink_to(JsonLinesSink(tmp_path / "out"))
+    result = env.execute_async().get_job_execution_result().result()
+    assert result.attempts == 2
+    assert lines_of(tmp_path / "out") == lines_of(tmp_path / "before" / "out")
+
+
 def test_a_strategy_that_gives_up_tells_the_last_failure(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UserFunctionError, match="b2 fails"):
         run(tmp_path, {("a", 1): 1, ("b", 3): 9}, **FIXED, **{"restart-strategy.fixed-delay.attempts": 2})

@@ -29,7 +29,7 @@ from penstock.spark.control import PenstockControl
 from penstock.spark.processor import ROW_SCHEMA, HostSettings, SlotProcessor
 from penstock.spark.router import PenstockRouter
 from penstock.spark.run_folder import RunFolder
-from penstock.spark.session import prepare
+from penstock.spark.session import make_active, prepare
 from penstock.spark.sources import PenstockSource
 from penstock.spark.statelog import FoldPolicy
 from penstock.spark.working_copy import remove_unused
@@ -50,6 +50,7 @@ def start_query(
 def _started(
     session: SparkSession, program: Program, checkpoint: Checkpoint, folder: RunFolder, configuration: Configuration
 ) -> StreamingQuery:
+    make_active(session)  # a job that is started again is started in a thread of its own
     prepare(session, configuration, program.parallelism)
     for source in (PenstockSource, PenstockControl, PenstockRouter):
         session.dataSource.register(source)

@@ -129,9 +129,14 @@ def prepare(session: SparkSession, configuration: Configuration, parallelism: in
 def own_session(session: SparkSession) -> SparkSession:
     """A session with settings of its own on the same Spark; this thread's writers look up their formats in it."""
     own = session.newSession()
-    jvm: Any = own._jvm
-    SparkSession._get_j_spark_session_class(jvm).setActiveSession(own._jsparkSession)
+    make_active(own)
     return own
+
+
+def make_active(session: SparkSession) -> None:
+    """Writers of this thread look up their formats in this session; a thread may have inherited that of another query."""
+    jvm: Any = session._jvm
+    SparkSession._get_j_spark_session_class(jvm).setActiveSession(session._jsparkSession)
 
 
 def _runnable(python: str, master: str | None) -> str:
