@@ -6,6 +6,7 @@ Workers then pickle elements of those classes by reference, as they would any ot
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import sys
 import types
@@ -78,7 +79,7 @@ def pickle_program(program: Program, archives: list[str]) -> bytes:
     main = sys.modules["__main__"]
     mine = {n: v for n, v in vars(main).items() if isinstance(v, type) and v.__module__ == "__main__"}
     try:
-        return pickle.dumps((archives, pyflink.installed(), _dumps((mine, program))), 5)
+        return pickle.dumps((archives, _home(main), pyflink.installed(), _dumps((mine, program))), 5)
     except Exception as error:
         raise unpicklable(program, error, _dumps) from error
 
@@ -94,9 +95,19 @@ def _dumps(thing: Any) -> bytes:
     return buffer.getvalue()
 
 
+def _home(main: types.ModuleType) -> str:
+    """The folder of the user's program, with the modules that it imports from beside its own file."""
+    file = getattr(main, "__file__", None)
+    return os.path.dirname(os.path.abspath(file)) if file else ""
+
+
 def unpickle_program(data: bytes) -> Program:
     """A fresh copy of a program: subtasks do not share their functions."""
-    archives, as_pyflink, inner = pickle.loads(data)
+    archives, home, as_pyflink, inner = pickle.loads(data)
+    if (
+        os.path.isdir(home) and home not in sys.path
+    ):  # Spark's processes on the driver's machine do not see shipped modules
+        sys.path.append(home)
     if as_pyflink:  # the user's modules, which are imported here, import it too
         pyflink.install()
     for name in archives:

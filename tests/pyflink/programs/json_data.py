@@ -2,7 +2,7 @@
 
 import json
 
-from people import PEOPLE
+from people import PEOPLE, lives_in_china
 from pyflink.datastream import StreamExecutionEnvironment
 
 
@@ -14,5 +14,5 @@ def parsed(pair):
 
 if __name__ == "__main__":
     env = StreamExecutionEnvironment.get_execution_environment()
-    env.from_collection(PEOPLE).map(parsed).filter(lambda pair: "China" in pair[1]["addr"]["country"]).print()
+    env.from_collection(PEOPLE).map(parsed).filter(lives_in_china).print()
     env.execute()
