@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -363,6 +364,15 @@ def test_a_call_that_cannot_be_cancelled_fails_the_job() -> None:
     assert caught.value.code == "ASYNC_STUCK"
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A process that was started in the background ignores interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_while_waiting_ends_the_calls() -> None:
     harness, _ = waited(services.Silent(1), ps.Time.minutes(10))
     began = time.perf_counter()
