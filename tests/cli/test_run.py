@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from typer.testing import CliRunner, Result
 
 from penstock.cli.main import app
 from penstock.config import OPTIONS_VARIABLE
-from penstock.spark.java import check_java
 from tests.cli.fake_engine import NAME
 
 PROGRAM = """
@@ -143,11 +143,13 @@ def test_a_wrong_option_is_refused_before_the_program_runs(program: Path, settin
     assert result.stderr.startswith(f"penstock: {words}")
 
 
-def test_java_missing_is_one_line_before_spark_starts(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_java.cache_clear()
-    monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    result = run(program, engine="penstock.spark.engine:SparkEngine")
-    assert result.exit_code == 1
+def test_java_missing_is_one_line_before_spark_starts(program: Path) -> None:
+    # In a process of its own: tests before this one may have started Spark here.
+    run_it = [sys.executable, "-m", "penstock", "run", str(program)]
+    result = subprocess.run(
+        run_it, env={**os.environ, "JAVA_HOME": "/nowhere"}, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1
     assert result.stderr.splitlines() == [
         "penstock: [JAVA] Penstock needs Java 17 or newer ('/nowhere/bin/java' was not found). Install a JDK, for example "
         "'apt-get install openjdk-17-jre-headless' or 'brew install openjdk@17', or set JAVA_HOME to one."
