@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.functions.named_aggregates import NamedAggregates, avg_of, count, max_of, min_of, sum_of
@@ -185,6 +185,15 @@ def test_late_elements(
     delay=st.sampled_from([0, 2, 9, 50]),
     groups=st.sampled_from([1, 2, 5]),
     restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
+)
+@example(  # the clock stands at the window's end already when its first element comes
+    assigner=TumblingEventTimeWindows.of(10),
+    interval=2,
+    aggregate=AGGREGATES[0],
+    steps=[Step({"s0": [at("a", 0, 0, 0.5)]}, clock=9), Step({}, clock=14, end=True)],
+    delay=0,
+    groups=1,
+    restore=None,
 )
 def test_early_results_by_the_clock(
     assigner: Any, interval: int, aggregate: Any, steps: Any, delay: int, groups: int, restore: Any

@@ -81,7 +81,7 @@ class EarlyByClock(VectorWindows):
             n = len(at)
             bounds = np.full(n, start, np.int64), np.full(n, self._last(start) + 1, np.int64)
             fired.append(Firing(held.take(at), *bounds, times[at], times[at], advance.before, closing=False))
-            times[at] = self._following(start, times[at], times[at])
+            times[at] = self._following(start, times[at])
             changed[at] = True
             limit = until if ends else advance.now - 1
         self._note(start, times)
@@ -96,10 +96,10 @@ class EarlyByClock(VectorWindows):
         known = [self._next[start]] if start in self._next else []
         self._next[start] = min([*known, int(timers.min()), *([] if self._event_time else [self._last(start)])])
 
-    def _following(self, start: int, times: Column, now: Column) -> Column:
+    def _following(self, start: int, times: Column) -> Column:
         """The next timer: no later than the window's end, while that is ahead."""
         following, last = times + self._interval, self._last(start)
-        return np.where(now < last, np.minimum(following, last), following)
+        return np.where(times < last, np.minimum(following, last), following)
 
     # -- elements, and the end of windows by the watermark
 
@@ -121,9 +121,7 @@ class EarlyByClock(VectorWindows):
                 self._end(start, advance)
 
     def _add(self, start: int, came: Groups, now: int) -> None:
-        first = self._following(
-            start, np.full(len(came.codes), now - now % self._interval), np.full(len(came.codes), now)
-        )
+        first = self._following(start, np.full(len(came.codes), now - now % self._interval))
         stored = self._table.some_of(start, came.codes)
         if stored is None:
             self._note(start, first)
