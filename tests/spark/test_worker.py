@@ -35,9 +35,9 @@ def test_a_job_that_has_not_run_for_a_while_is_forgotten_when_another_comes(
     copy.rebuild((), 0, b"empty")
     closed: list[bool] = []
     monkeypatch.setattr(copy, "close", lambda: closed.append(True))
-    now = 130.0
+    now += 0.6 * worker._FORGOTTEN_AFTER
     worker.copy_of("beside", str(tmp_path / "b"), 1 << 20)
     assert list(worker._jobs) == ["old", "beside"]
-    now = 170.0
+    now += 0.6 * worker._FORGOTTEN_AFTER
     worker.copy_of("new", str(tmp_path / "c"), 1 << 20)
     assert (list(worker._jobs), closed) == (["beside", "new"], [True])

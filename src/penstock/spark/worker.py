@@ -21,7 +21,7 @@ from penstock.spark.pickling import unpickle_program
 from penstock.spark.run_folder import RunFolder
 from penstock.spark.working_copy import WorkingCopy
 
-_FORGOTTEN_AFTER = 60.0  # seconds that no batch of a job has run here, when another job's first one comes
+_FORGOTTEN_AFTER = 10.0  # seconds that no batch of a job has run here, when another job's first one comes
 
 
 class _Kept:
