@@ -77,8 +77,7 @@ def rate(folder: Path, matches: int, scratch: Path, bytes_per_batch: int) -> flo
     emitted = result.get_accumulator_result("matches.numRecordsIn")
     if emitted != matches:
         raise SystemExit(f"{emitted} matches were found, and there are {matches}")
-    batches = [b for b in result.batches if b["read"]][1:]
-    return sum(sum(b["read"].values()) for b in batches) / sum(b["millis"]["triggerExecution"] for b in batches) * 1000
+    return measure.steady_rate(result.batches)
 
 
 def main() -> int:

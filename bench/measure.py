@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -27,6 +31,27 @@ def alternate(contenders: dict[str, Callable[[], float]], repeats: int, warm_up:
 
 def medians(found: dict[str, list[float]]) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in found.items()}
+
+
+def steady_rate(batches: list[dict[str, Any]]) -> float:
+    """Events per second of a job of ours, without the first batch that read something."""
+    counted = [b for b in batches if b["read"]][1:]
+    return sum(sum(b["read"].values()) for b in counted) / sum(b["millis"]["triggerExecution"] for b in counted) * 1000
+
+
+def spark_rate(frame: DataFrame, scratch: Path, mode: str = "append") -> float:
+    """Rows per second of a streaming query of Spark's own, without its first batch."""
+    query = (
+        frame.writeStream.format("noop")
+        .outputMode(mode)
+        .option("checkpointLocation", str(scratch))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    batches = [p for p in query.recentProgress if p["numInputRows"]][1:]
+    shutil.rmtree(scratch, ignore_errors=True)
+    return sum(p["numInputRows"] for p in batches) / sum(p["durationMs"]["triggerExecution"] for p in batches) * 1000
 
 
 def finish(

@@ -170,23 +170,8 @@ def penstock_rate(
     events = env.from_source(source, strategy if event_time else None)
     events.key_by(lambda e: e.k).process(function).sink_to(DiscardingSink())
     result = env.execute()
-    batches = [b for b in result.batches if b["read"]][1:]
     shutil.rmtree(scratch, ignore_errors=True)
-    return sum(sum(b["read"].values()) for b in batches) / sum(b["millis"]["triggerExecution"] for b in batches) * 1000
-
-
-def spark_rate(frame: DataFrame, scratch: Path) -> float:
-    query = (
-        frame.writeStream.format("noop")
-        .outputMode("append")
-        .option("checkpointLocation", str(scratch))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    batches = [p for p in query.recentProgress if p["numInputRows"]][1:]
-    shutil.rmtree(scratch, ignore_errors=True)
-    return sum(p["numInputRows"] for p in batches) / sum(p["durationMs"]["triggerExecution"] for p in batches) * 1000
+    return measure.steady_rate(result.batches)
 
 
 def main() -> int:
@@ -216,12 +201,14 @@ def main() -> int:
     contenders = {
         "a value state": lambda: penstock_rate(many, Gaps(), root / "a", size, event_time=False),
         "b map state and timer": lambda: penstock_rate(many, Minutes(), root / "b", size, event_time=True),
-        "c transformWithState": lambda: spark_rate(
+        "c transformWithState": lambda: measure.spark_rate(
             rows(few).groupBy("k").transformWithState(Documented(), SCHEMA_OUT, "Append", "None"),
             root / "c",
         ),
-        "d stateless mapInArrow": lambda: spark_rate(rows(many).mapInArrow(stateless, SCHEMA_OUT), root / "d"),
-        "e stateless, bare text": lambda: spark_rate(text(many).mapInArrow(stateless_text, SCHEMA_OUT), root / "e"),
+        "d stateless mapInArrow": lambda: measure.spark_rate(rows(many).mapInArrow(stateless, SCHEMA_OUT), root / "d"),
+        "e stateless, bare text": lambda: measure.spark_rate(
+            text(many).mapInArrow(stateless_text, SCHEMA_OUT), root / "e"
+        ),
     }
     found = measure.alternate(contenders, options.repeats, warm_up=1)
     shutil.rmtree(root, ignore_errors=True)

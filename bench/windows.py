@@ -19,7 +19,7 @@ from typing import Any
 
 import measure
 import msgspec
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import penstock as ps
@@ -113,23 +113,8 @@ def penstock_rate(
     strategy = ps.WatermarkStrategy.for_bounded_out_of_orderness(delay).with_timestamp_assigner(lambda e, _: e.ts)
     windows(env.from_source(source, strategy)).aggregate(aggregate).sink_to(DiscardingSink())
     result = env.execute()
-    batches = [b for b in result.batches if b["read"]][1:]
     shutil.rmtree(scratch, ignore_errors=True)
-    return sum(sum(b["read"].values()) for b in batches) / sum(b["millis"]["triggerExecution"] for b in batches) * 1000
-
-
-def spark_rate(frame: DataFrame, scratch: Path, mode: str = "append") -> float:
-    query = (
-        frame.writeStream.format("noop")
-        .outputMode(mode)
-        .option("checkpointLocation", str(scratch))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    batches = [p for p in query.recentProgress if p["numInputRows"]][1:]
-    shutil.rmtree(scratch, ignore_errors=True)
-    return sum(p["numInputRows"] for p in batches) / sum(p["durationMs"]["triggerExecution"] for p in batches) * 1000
+    return measure.steady_rate(result.batches)
 
 
 def main() -> int:
@@ -159,7 +144,7 @@ def main() -> int:
         def run() -> float:
             rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder))
             events = rows.select(by, F.timestamp_millis("ts").alias("at")).withWatermark("at", "1 second")
-            return spark_rate(events.groupBy(by, window).count(), root / "spark", mode)
+            return measure.spark_rate(events.groupBy(by, window).count(), root / "spark", mode)
 
         return run
 

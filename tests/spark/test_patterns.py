@@ -10,9 +10,9 @@ from penstock.cep import CEP, PatternUpdate
 from penstock.connectors import ScriptedSource, Step
 from penstock.connectors.scripted import At, Mark
 from penstock.datastream import DataStream
-from penstock.testing import Harness
 from tests.cep import oracle
 from tests.cep.test_dynamic import Named, then
+from tests.spark.both_engines import same_on_spark
 
 OVER = ps.OutputTag[Any]("over")
 LATE = ps.OutputTag[Any]("late")
@@ -57,12 +57,4 @@ def everything(env: ps.StreamExecutionEnvironment) -> DataStream[Any]:
 
 
 def test_patterns_give_on_spark_what_they_give_in_the_harness() -> None:
-    env = ps.StreamExecutionEnvironment().set_parallelism(2)
-    stream = everything(env)
-    harness = Harness(env)
-    expected = harness.collect(stream)
-    harness.run()
-    assert {n for n, _ in expected} == {0, 1, 2, 3, 4}
-    env = ps.StreamExecutionEnvironment().set_parallelism(2)
-    found = list(everything(env).execute_and_collect())
-    assert sorted(found, key=repr) == sorted(expected, key=repr)
+    assert {n for n, _ in same_on_spark(everything)} == {0, 1, 2, 3, 4}

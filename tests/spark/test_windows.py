@@ -10,8 +10,8 @@ import penstock as ps
 from penstock.connectors import ScriptedSource, Step
 from penstock.connectors.scripted import At, Mark
 from penstock.datastream import DataStream
-from penstock.testing import Harness
 from penstock.windows import CountTrigger, EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
+from tests.spark.both_engines import same_on_spark
 
 Word = tuple[str, int]
 LATE: ps.OutputTag[Word] = ps.OutputTag("late")
@@ -61,12 +61,4 @@ def everything(env: ps.StreamExecutionEnvironment) -> DataStream[Any]:
 
 
 def test_windows_give_on_spark_what_they_give_in_the_harness() -> None:
-    env = ps.StreamExecutionEnvironment().set_parallelism(2)
-    stream = everything(env)
-    harness = Harness(env)
-    expected = harness.collect(stream)
-    harness.run()
-    assert {n for n, _ in expected} == {0, 1, 2, 3, 4}
-    env = ps.StreamExecutionEnvironment().set_parallelism(2)
-    found = list(everything(env).execute_and_collect())
-    assert sorted(found, key=repr) == sorted(expected, key=repr)
+    assert {n for n, _ in same_on_spark(everything)} == {0, 1, 2, 3, 4}

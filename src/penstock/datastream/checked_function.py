@@ -40,6 +40,17 @@ def check_given(method: str, found: Any, kinds: type | tuple[type, ...], expecte
         raise PlanError("ARGUMENT_TYPE", f"{method}() got {_told(found)}{value}. It takes {expected}.")
 
 
+def check_setting(method: str, found: Any, kind: type, example: str) -> None:
+    """Refuses what is set on windows and is not of its kind.
+
+    >>> check_setting("evictor", 3, int, "3")
+    """
+    if not isinstance(found, kind):
+        raise PlanError(
+            "WINDOW_SETTING", f"{method}() got {_told(found)}; it takes a {kind.__name__}, such as {example}."
+        )
+
+
 def _told(found: Any) -> str:
     return f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
 

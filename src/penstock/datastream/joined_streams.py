@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
 from typing_extensions import TypeVar
 
-from penstock.datastream.checked_function import check_arguments, check_function
+from penstock.datastream.checked_function import check_arguments, check_function, check_setting
 from penstock.datastream.data_stream import DataStream, R, T, U
 from penstock.datastream.on_error import OnError
 from penstock.datastream.same_environment import check_same_environment
@@ -102,7 +102,7 @@ class EqualTo(Generic[WINDOWED]):
 
     def window(self, assigner: WindowAssigner[Any, Any]) -> WINDOWED:
         """The windows in which elements of both streams meet."""
-        _check_kind("window", assigner, WindowAssigner, "TumblingEventTimeWindows.of(Duration.of_seconds(10))")
+        check_setting("window", assigner, WindowAssigner, "TumblingEventTimeWindows.of(Duration.of_seconds(10))")
         check_trigger(assigner, assigner.get_default_trigger(None))
         return self._windowed(self._first, self._second, CoGroupSpec(None, "", assigner))
 
@@ -123,13 +123,13 @@ class _Windows(ABC, Generic[T, U, K]):
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
         """What decides when windows give their results, instead of the assigner's own trigger."""
-        _check_kind("trigger", trigger, Trigger, "CountTrigger.of(10)")
+        check_setting("trigger", trigger, Trigger, "CountTrigger.of(10)")
         check_trigger(self._spec.assigner, trigger)
         return self._with(trigger=trigger)
 
     def evictor(self, evictor: Evictor) -> Self:
         """What takes elements out of windows before or after the function is called."""
-        _check_kind("evictor", evictor, Evictor, "CountEvictor.of(10)")
+        check_setting("evictor", evictor, Evictor, "CountEvictor.of(10)")
         return self._with(evictor=evictor)
 
     def allowed_lateness(self, lateness: Duration | timedelta | int) -> Self:
@@ -207,9 +207,3 @@ def _check_key_types(first: Any, second: Any) -> None:
             f"where() declares keys of type {one.name}, and equal_to() of type {two.name}; such keys are never equal. "
             "Convert them in one of the key selectors.",
         )
-
-
-def _check_kind(method: str, found: Any, kind: type, example: str) -> None:
-    if not isinstance(found, kind):
-        what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
-        raise PlanError("WINDOW_SETTING", f"{method}() got {what}; it takes a {kind.__name__}, such as {example}.")

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, overl
 
 from typing_extensions import TypeVar
 
-from penstock.datastream.checked_function import check_function
+from penstock.datastream.checked_function import check_function, check_setting
 from penstock.datastream.data_stream import DataStream, R, T
 from penstock.datastream.on_error import OnError
 from penstock.datastream.window_aggregates import NamedOfWindows
-from penstock.errors import PlanError
 from penstock.functions import (
     AggregateFunction,
     OutputTag,
@@ -55,7 +54,7 @@ class Windows(Generic[T, W]):
     _parallelism: ClassVar[int | None] = None
 
     def __init__(self, stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
-        _check("window", window_assigner, WindowAssigner, "TumblingEventTimeWindows.of(Duration.of_seconds(10))")
+        check_setting("window", window_assigner, WindowAssigner, "TumblingEventTimeWindows.of(Duration.of_seconds(10))")
         self._stream = stream
         self._assigner = window_assigner
         self._trigger: Trigger[Any, Any] | None = None
@@ -75,14 +74,14 @@ class Windows(Generic[T, W]):
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
         """Who decides when a window fires, instead of the assigner's own trigger."""
-        _check("trigger", trigger, Trigger, "CountTrigger.of(10)")
+        check_setting("trigger", trigger, Trigger, "CountTrigger.of(10)")
         check_trigger(self._assigner, trigger)
         self._trigger = trigger
         return self
 
     def evictor(self, evictor: Evictor) -> Self:
         """Who takes elements out of a window when it fires. All elements are kept until then, also by reduce and aggregate."""
-        _check("evictor", evictor, Evictor, "CountEvictor.of(10)")
+        check_setting("evictor", evictor, Evictor, "CountEvictor.of(10)")
         self._evictor = evictor
         return self
 
@@ -95,7 +94,7 @@ class Windows(Generic[T, W]):
 
     def side_output_late_data(self, output_tag: OutputTag[T]) -> Self:
         """Elements that come too late for all their windows go to a side output instead of being dropped."""
-        _check("side_output_late_data", output_tag, OutputTag, 'OutputTag("late")')
+        check_setting("side_output_late_data", output_tag, OutputTag, 'OutputTag("late")')
         self._late_tag = output_tag
         return self
 
@@ -250,9 +249,3 @@ class WindowedStream(Windows[T, W], NamedOfWindows[T, K], Generic[T, K, W]):
 def counting_windows(size: int, slide: int) -> WindowAssigner[Any, CountWindow]:
     """The assigner of `count_window`."""
     return CountSlidingWindowAssigner(size, slide) if slide else CountTumblingWindowAssigner(size)
-
-
-def _check(method: str, found: Any, kind: type, example: str) -> None:
-    if not isinstance(found, kind):
-        what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
-        raise PlanError("WINDOW_SETTING", f"{method}() got {what}; it takes a {kind.__name__}, such as {example}.")

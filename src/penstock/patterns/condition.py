@@ -111,7 +111,7 @@ class IsA(Condition):
 
 
 @dataclass(frozen=True, slots=True)
-class Both(Condition):
+class _Two(Condition):
     left: Condition
     right: Condition
 
@@ -120,14 +120,16 @@ class Both(Condition):
         yield from self.right.functions()
 
 
-@dataclass(frozen=True, slots=True)
-class Either(Condition):
-    left: Condition
-    right: Condition
+class Both(_Two):
+    """The event satisfies both."""
 
-    def functions(self) -> Iterator[Any]:
-        yield from self.left.functions()
-        yield from self.right.functions()
+    __slots__ = ()
+
+
+class Either(_Two):
+    """The event satisfies one of them."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
