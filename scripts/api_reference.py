@@ -16,6 +16,7 @@ PLACES = (
     "penstock",
     "penstock.testing",
     "penstock.connectors",
+    "penstock.connectors.redis",
     "penstock.cep",
     "penstock.functions",
     "penstock.datastream",
@@ -151,7 +152,7 @@ PAGES = (
         "connectors",
         "Sources and sinks",
         "[Sources and sinks](../sources-and-sinks.md) shows how to use them.",
-        ("penstock.connectors",),
+        ("penstock.connectors", "penstock.connectors.redis"),
     ),
     Page(
         "testing",

@@ -1,0 +1,6 @@
+"""Redis: a sink of hashes, strings, sets and sorted sets. Needs `penstock[redis]`."""
+
+from penstock.connectors.redis.mapper import RedisCommand, RedisCommandDescription, RedisMapper
+from penstock.connectors.redis.sink import RedisSink
+
+__all__ = ["RedisCommand", "RedisCommandDescription", "RedisMapper", "RedisSink"]
