@@ -46,3 +46,24 @@ class CommitFailsOnce(CollectSink):
             self._marker.write_text("failed")
             raise OSError("the commit fails once")
         return super().commit(batch, prepared)
+
+
+class TellsTask(CollectSink):
+    """Collects who wrote, not what."""
+
+    def writer(self, task: WriteTask) -> SinkWriter:
+        return _TellsTask(task)
+
+    def commit(self, batch: int, prepared: list[Any]) -> list[Any]:
+        return prepared
+
+
+class _TellsTask(SinkWriter):
+    def __init__(self, task: WriteTask) -> None:
+        self._task = task
+
+    def write(self, values: list[Any], timestamps: Any, tags: Any) -> None:
+        """Only the task is of interest."""
+
+    def prepare(self) -> WriteTask:
+        return self._task

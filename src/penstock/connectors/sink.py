@@ -11,11 +11,21 @@ from penstock.types import TypeInformation
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """Who writes: a batch's number, a partition of it, and the attempt."""
+    """Who writes: a batch's number, a partition of it, and the attempt.
+
+    Numbers of batches begin at 0 again when a job is restored into a fresh checkpoint. The lineage tells such runs apart: it
+    is new with each fresh checkpoint, and stays the same however often the job is resumed from it.
+    """
 
     batch: int
     partition: int
     attempt: str
+    lineage: str = ""
+    sink: str = ""  # the sink's uid, unique within its job
+    partitions: int = 1  # the job's parallelism; a batch may have more tasks
+    begun_before: int | None = (
+        None  # an earlier run began this batch, then (milliseconds since 1970), and did not finish it
+    )
 
 
 class SinkWriter:

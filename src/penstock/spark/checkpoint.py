@@ -21,11 +21,12 @@ FORMAT = 1
 class Checkpoint:
     """A job's folder: Spark's checkpoint in `spark/`, ours in `penstock/`. That of a batch job dies with the job."""
 
-    def __init__(self, folder: str, job_id: str, resumed: bool, kept: bool = True) -> None:
+    def __init__(self, folder: str, job_id: str, resumed: bool, kept: bool = True, lineage: str = "") -> None:
         self.folder = folder
         self.job_id = job_id
         self.resumed = resumed
         self.kept = kept
+        self.lineage = lineage or job_id  # of Spark's batch numbers: new when they begin at 0 again
         self.lock = CheckpointLock(folder)  # held while the job runs
 
     @property
@@ -67,17 +68,17 @@ def open_checkpoint(program: Program, configuration: Configuration) -> Checkpoin
         )
     if resume:
         return _resumed(os.path.abspath(resume), program)
-    job_id = uuid.uuid4().hex
+    job_id, lineage = uuid.uuid4().hex, uuid.uuid4().hex
     root = configuration.get(CHECKPOINT_DIR) or os.path.join(tempfile.gettempdir(), "penstock-checkpoints")
     folder = os.path.join(os.path.abspath(root), job_id)
     try:
         Path(folder, "penstock").mkdir(parents=True)
-        _file(folder).write_text(json.dumps(_memory(program, job_id), indent=1))
+        _file(folder).write_text(json.dumps({**_memory(program, job_id), "lineage": lineage}, indent=1))
     except OSError as error:
         raise CheckpointError(
             "CHECKPOINT_UNWRITABLE", f"The checkpoint folder {folder} cannot be written: {error}. Choose another one."
         ) from error
-    return Checkpoint(folder, job_id, False, kept=not program.batch)
+    return Checkpoint(folder, job_id, False, kept=not program.batch, lineage=lineage)
 
 
 def _file(folder: str) -> Path:
@@ -124,7 +125,7 @@ def _resumed(folder: str, program: Program) -> Checkpoint:
             f"The program no longer fits the checkpoint {folder}: {'; '.join(differences)}. "
             "Change the program back, or start without --resume.",
         )
-    return Checkpoint(folder, saved["job_id"], True)
+    return Checkpoint(folder, saved["job_id"], True, lineage=saved.get("lineage", ""))
 
 
 def _differences(saved: dict[str, Any], now: dict[str, Any]) -> list[str]:

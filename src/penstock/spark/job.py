@@ -39,6 +39,7 @@ from penstock.spark.restore import write_initial
 from penstock.spark.run_folder import RunFolder
 from penstock.spark.session import get_session
 from penstock.spark.shipping import ship
+from penstock.spark.unfinished import unfinished_batch
 
 _POLL = 0.02
 _LOOK = 1.0
@@ -123,6 +124,8 @@ class SparkJob:
             "heartbeat": self._configuration.get(HEARTBEAT),
             "keep_open": self.keep_open,
             "offsets": self._offsets,
+            "lineage": self.checkpoint.lineage,
+            "unfinished": unfinished_batch(self.checkpoint.spark),
         }
         if self.program.batch:
             self.folder.create(run, pickle_program(lean(self.program), self._archives), facts)

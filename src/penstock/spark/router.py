@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -50,6 +50,9 @@ class RouterWriter(DataSourceStreamArrowWriter):
     def __init__(self, folder: RunFolder) -> None:
         self._folder = str(folder.path)
         self._key, self._data = folder.program()
+        facts = folder.facts()
+        self._lineage: str = facts["lineage"]
+        self._unfinished: tuple[int, int] | None = facts["unfinished"]
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         with carrying():
@@ -59,8 +62,8 @@ class RouterWriter(DataSourceStreamArrowWriter):
         context = TaskContext.get()
         assert context is not None
         batch = int(context.getLocalProperty("streaming.sql.batchId") or 0)
-        task = WriteTask(batch, context.partitionId(), f"{context.stageId()}.{context.taskAttemptId()}")
         program = worker.program_of(self._key, self._data)
+        task = self._task(batch, context, program)
         writers: dict[int, SinkWriter] = {}
         message = Written()
         try:
@@ -89,6 +92,18 @@ class RouterWriter(DataSourceStreamArrowWriter):
             raise
         return message
 
+    def _task(self, batch: int, context: TaskContext, program: Program) -> WriteTask:
+        attempt = f"{context.stageId()}.{context.taskAttemptId()}"
+        before, since = self._unfinished or (None, None)
+        return WriteTask(
+            batch,
+            context.partitionId(),
+            attempt,
+            self._lineage,
+            partitions=program.parallelism,
+            begun_before=since if before == batch else None,
+        )
+
     @staticmethod
     def _output(
         frame: Output, program: Program, writers: dict[int, SinkWriter], task: WriteTask, message: Written
@@ -100,7 +115,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
         writer = writers.get(frame.sink)
         if writer is None:
             with calling_sink(program, frame.sink, task.batch):
-                writer = writers[frame.sink] = sink.writer(task)
+                writer = writers[frame.sink] = sink.writer(replace(task, sink=program.sink_uids[frame.sink]))
         tags = unpack_tags(frame.tags) if frame.tags else None
         values, timestamps = unpack_body(frame.body)[1], unpack_column(frame.timestamps)
         with calling_sink(program, frame.sink, task.batch, writer):

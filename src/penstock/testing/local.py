@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,6 +70,7 @@ class LocalJob:
         self.dead_letters: dict[str, tuple[int, int]] = {}  # by operator: how many were made, and how many nobody reads
         self._warned: set[str] = set()
         self.batch = 0
+        self._lineage = uuid.uuid4().hex  # a restored job is one of its own
         self.after_slot: Callable[[int, int], None] | None = None  # called with level and slot; may fail the batch
         with catching(self.logs.extend):
             for level in range(1, program.depth + 1):
@@ -177,7 +179,10 @@ class LocalJob:
         committed = []
         for number, sink in enumerate(self.program.sinks):
             with calling_sink(self.program, number, self.batch):
-                writer = sink.writer(WriteTask(self.batch, 0, "0"))
+                task = WriteTask(
+                    self.batch, 0, "0", self._lineage, self.program.sink_uids[number], self.program.parallelism
+                )
+                writer = sink.writer(task)
             with calling_sink(self.program, number, self.batch, writer):
                 try:
                     for frame in frames:
@@ -212,6 +217,7 @@ class LocalJob:
         """Takes up a snapshot's state, at this job's parallelism."""
         saved = msgspec.msgpack.decode(snapshot, type=_Saved)
         self.batch = saved.batch
+        self._lineage = uuid.uuid4().hex
         for level in range(1, self.program.depth + 1):
             slots = [SlotState(meta, entries) for at, _, meta, entries in saved.slots if at == level]
             placed = rescale(
