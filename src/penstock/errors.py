@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import msgspec
 
+from penstock.redaction import redacted
+
 
 class FailedCall(msgspec.Struct, kw_only=True):
     """A call of a user's function that raised: all that is known of it, as text, so that it travels."""
@@ -89,6 +91,7 @@ class PenstockError(Exception):
     """
 
     def __init__(self, code: str, text: str) -> None:
+        text = redacted(text)
         super().__init__(code, text)
         self.code = code
         self.text = text

@@ -13,6 +13,7 @@ from penstock.connectors.part_files import (
     RollingPolicy,
 )
 from penstock.connectors.scripted import Abort, At, Mark, ScriptedSource, Step
+from penstock.connectors.secret import Secret
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.connectors.sinks import CallableSink, CollectSink, DiscardingSink, JsonLinesSink, PrintSink
 from penstock.connectors.source import Chunk, Offset, Source
@@ -45,6 +46,7 @@ __all__ = [
     "RandomField",
     "RollingPolicy",
     "ScriptedSource",
+    "Secret",
     "SequenceField",
     "Sink",
     "SinkWriter",

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 
 import msgspec
 
+from penstock.redaction import redacted
+
 MOST_LINES = 1000  # of one subtask and batch
 _MOST_CHARACTERS = 10_000
 _NOT_FUNCTIONS = ("py4j", "pyspark")
@@ -69,7 +71,7 @@ class _Catcher(logging.Handler):
             text = f"{record.msg!r} could not be formatted with {record.args!r}: {error}"
         if record.exc_info and record.exc_info[0] is not None:
             text += "\n" + "".join(traceback.format_exception(*record.exc_info)).rstrip()
-        self._keep(int(record.created * 1000), record.levelno, record.name, text[:_MOST_CHARACTERS])
+        self._keep(int(record.created * 1000), record.levelno, record.name, redacted(text)[:_MOST_CHARACTERS])
 
     def _keep(self, millis: int, level: int, logger: str, text: str) -> None:
         self.lines.append(LogLine(millis, level, logger, RUNNING.operator, RUNNING.subtask, text))

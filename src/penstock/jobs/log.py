@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from penstock.redaction import redacted
+
 _logs: dict[int, Path] = {}
 
 
@@ -28,4 +30,4 @@ def append(log: Path, text: str) -> None:
     """Adds lines, each with the time."""
     stamp = time.strftime("%Y-%m-%d %H:%M:%S")
     with open(log, "a", encoding="utf-8") as file:
-        file.write("".join(f"{stamp} {line}\n" for line in text.splitlines()))
+        file.write("".join(f"{stamp} {line}\n" for line in redacted(text).splitlines()))

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from penstock.errors import FailedCall, PenstockError, TimeError, UserFunctionError
+from penstock.redaction import redacted
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARIES = tuple({sysconfig.get_path(p) + os.sep for p in ("stdlib", "platstdlib", "purelib", "platlib")})
@@ -25,7 +26,7 @@ def shortened(value: Any) -> str:
     'aa...'
     """
     try:
-        text = repr(value)
+        text = redacted(repr(value))
     except Exception as error:
         return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
@@ -97,11 +98,11 @@ def _failed_call(error: Exception, known: dict[str, Any]) -> tuple[FailedCall, s
         function = frame.f_code.co_qualname.rpartition("<locals>.")[2]
         line = linecache.getline(_file(frame), number).strip()
     try:
-        message = str(error)
+        message = redacted(str(error))
     except Exception as another:
         message = f"<its message raises {type(another).__name__}>"
     stack = "".join(traceback.StackSummary.extract(iter(frames[-_MOST_FRAMES:])).format()).rstrip()
-    stack = f"In the program:\n{stack}" if stack else ""
+    stack = f"In the program:\n{redacted(stack)}" if stack else ""
     call = FailedCall(error=type(error).__name__, message=message, function=function, place=place, stack=stack, **known)
     return call, line
 

@@ -15,6 +15,7 @@ import msgspec
 from penstock import errors
 from penstock.engine.logs import RUNNING
 from penstock.errors import CheckpointError, FailedCall, JobError, PenstockError
+from penstock.redaction import redacted
 from penstock.runtime.failure import failure
 
 _TOKEN = re.compile(r"penstock-error<([A-Za-z0-9+/=]+)>")
@@ -56,9 +57,11 @@ def carrying() -> Iterator[None]:
     except PenstockError as error:
         raise CarriedError(f"{error}\n{_token(error)}") from None  # its notes hold the user's frames
     except SystemExit as error:  # a function called sys.exit: the worker must not end without a word
-        raise CarriedError(f"{error}\n{_token(failure(_Exit(error), name=RUNNING.operator))}") from error
+        told = CarriedError(f"{redacted(str(error))}\n{_token(failure(_Exit(error), name=RUNNING.operator))}")
+        raise told from (None if _tells_secrets(error) else error)
     except Exception as error:
-        raise CarriedError(f"{error}\n{_token(_unexpected(error))}") from error
+        told = CarriedError(f"{redacted(str(error))}\n{_token(_unexpected(error))}")
+        raise told from (None if _tells_secrets(error) else error)
 
 
 def in_our_words(ended: Any) -> Exception:
@@ -71,6 +74,12 @@ def in_our_words(ended: Any) -> Exception:
     if not found and isinstance(ended, BaseException):
         error.__cause__ = ended
     return error
+
+
+def _tells_secrets(error: BaseException) -> bool:
+    """Whether Spark must not print this error and its causes: the token has them without their secrets."""
+    stack = "".join(traceback.format_exception(error))
+    return redacted(stack) != stack
 
 
 def _token(error: PenstockError) -> str:
@@ -93,7 +102,7 @@ def _opened(token: str) -> PenstockError:
 def _unexpected(error: Exception) -> JobError:
     """An error that is neither ours nor of a user's function."""
     told = JobError("JOB_FAILED", f"The job failed in Spark: {type(error).__name__}: {error}")
-    told.add_note("".join(traceback.format_exception(error)).rstrip())
+    told.add_note(redacted("".join(traceback.format_exception(error)).rstrip()))
     return told
 
 

@@ -19,6 +19,7 @@ import msgspec
 from pyspark import SparkFiles
 
 from penstock import pyflink
+from penstock.connectors.secret import secrets_may_travel
 from penstock.engine.program import Program
 from penstock.engine.unpicklable import unpicklable
 
@@ -91,7 +92,8 @@ def pickle_value(value: Any) -> bytes:
 
 def _dumps(thing: Any) -> bytes:
     buffer = io.BytesIO()
-    ProgramPickler(buffer, protocol=5).dump(thing)
+    with secrets_may_travel():
+        ProgramPickler(buffer, protocol=5).dump(thing)
     return buffer.getvalue()
 
 

@@ -25,6 +25,7 @@ from penstock.jobs.registry import registry_of
 from penstock.jobs.requests import Action
 from penstock.jobs.run import Run
 from penstock.metrics.labels import labels
+from penstock.redaction import redacted, redacted_command
 from penstock.spark.batch_query import BatchQuery
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.reports import Report, ReportReader
@@ -58,7 +59,7 @@ def _command() -> str:
     """The program with its arguments, as somebody would type it."""
     program = sys.argv[0] if sys.argv else ""
     path = os.path.abspath(program) if os.path.exists(program) else program or "python"
-    return shlex.join([path, *sys.argv[1:]])
+    return shlex.join(redacted_command([path, *sys.argv[1:]]))
 
 
 def _version() -> str:
@@ -132,7 +133,7 @@ def ends_if_it_fails(run: Run) -> Iterator[None]:
             run.end("failed", Failure(error.code, error.text))
         raise
     except BaseException as error:
-        run.end("failed", Failure(type(error).__name__, str(error)[:2000]))
+        run.end("failed", Failure(type(error).__name__, redacted(str(error))[:2000]))
         raise
 
 

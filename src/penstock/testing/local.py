@@ -10,6 +10,7 @@ from typing import Any
 import cloudpickle
 import msgspec
 
+from penstock.connectors.secret import secrets_may_travel
 from penstock.connectors.sink import WriteTask
 from penstock.engine.batch_host import BatchHost
 from penstock.engine.body import unpack_body
@@ -55,7 +56,8 @@ class LocalJob:
 
     def __init__(self, program: Program, seed: int = 0) -> None:
         try:
-            self._pickled = cloudpickle.dumps(program)
+            with secrets_may_travel():
+                self._pickled = cloudpickle.dumps(program)
         except Exception as error:
             raise unpicklable(program, error) from error
         self.program: Program = self._copy()
