@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from penstock.cli.main import app
 from penstock.config import Configuration
+from penstock.jobs import requests
 from penstock.jobs.entry import Failure
 from penstock.jobs.progress import OperatorFigures
 from penstock.jobs.registry import Registry
@@ -125,6 +126,14 @@ def test_a_job_is_asked_to_end(registry: Registry, arguments: tuple[str, ...], a
     assert (result.exit_code, result.stdout) == (0, f"a1b2c3 {status}\n")
     assert job.asked == [action]
     assert ("--resume /checkpoints/a1b2c3" in result.stderr) == (action != "drain")
+
+
+def test_a_job_is_asked_to_take_less(registry: Registry) -> None:
+    registry.write(entry(status="running"))
+    result = penstock("limit", "ads", "5000")
+    assert (result.exit_code, result.stdout) == (0, "a1b2c3 at most 5000 records of a source in a batch\n")
+    assert requests.limit_asked(registry, "a1b2c3") == 5000
+    assert penstock("limit", "ads", "0").exit_code == 2
 
 
 def test_a_job_that_does_not_answer_in_time(registry: Registry) -> None:

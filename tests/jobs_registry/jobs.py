@@ -38,6 +38,7 @@ class FakeJob:
         self.planned = False
         self.told_stages: list[StageFigures] = []
         self.asked: list[Action] = []
+        self.limits: list[int] = []
         self.heard = threading.Event()
 
     def new_reports(self) -> list[Report]:
@@ -55,6 +56,9 @@ class FakeJob:
 
     def is_planned(self) -> bool:
         return self.planned
+
+    def limit(self, records: int) -> None:
+        self.limits.append(records)
 
     def end_by(self, action: Action) -> None:
         self.asked.append(action)

@@ -134,6 +134,24 @@ def test_cancel_follows_stop_and_not_the_other_way(registry: Registry, run: Run,
     assert job.asked == ["stop", "cancel"]
 
 
+def test_a_limit_reaches_the_job_once_and_can_be_changed(registry: Registry, run: Run, job: FakeJob) -> None:
+    requests.ask_limit(registry, read(registry), 100)
+    until(lambda: job.limits == [100])
+    requests.ask_limit(registry, read(registry), 7)
+    until(lambda: job.limits == [100, 7])
+    time.sleep(0.5)
+    assert job.limits == [100, 7]
+    assert job.asked == []
+
+
+def test_a_job_that_cannot_be_limited_says_so(registry: Registry) -> None:
+    with pytest.raises(JobError, match=r"is finished already; there is nothing to limit\."):
+        requests.ask_limit(registry, entry(status="finished"), 5)
+    with pytest.raises(JobError, match=r"all of its input is one batch") as caught:
+        requests.ask_limit(registry, entry(status="running", batch=True), 5)
+    assert caught.value.code == "JOB_IN_BATCH_MODE"
+
+
 def test_a_dead_or_ended_job_is_not_asked(registry: Registry) -> None:
     lost = entry(process=NOBODY, status="running")
     registry.write(lost)
@@ -151,11 +169,12 @@ def test_a_dead_or_ended_job_is_not_asked(registry: Registry) -> None:
 def test_a_resumed_job_is_its_next_run_and_hears_no_old_request(registry: Registry, job: FakeJob) -> None:
     first = new_run(registry)
     requests.ask(registry, first.entry, "cancel")
+    requests.ask_limit(registry, first.entry, 5)
     first.end("cancelled")
     second = new_run(registry)
     second.begin(job)
     time.sleep(0.5)
-    assert job.asked == []
+    assert (job.asked, job.limits) == ([], [])
     assert (read(registry).runs, read(registry).status) == (2, "created")
     second.end("finished")
 

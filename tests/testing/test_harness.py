@@ -16,7 +16,7 @@ from penstock import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
-from penstock.connectors import CollectSink, JsonLinesSink, json_lines
+from penstock.connectors import CollectSink, JsonLinesSink, NumberSequenceSource, Offset, json_lines
 from penstock.errors import PlanError, UserFunctionError
 from penstock.state import ValueState
 from penstock.testing import At, Harness, Mark, PushSource, ScriptedSource, Step
@@ -410,3 +410,26 @@ def test_functions_are_opened_and_closed(tmp_path: Path) -> None:
     with Harness(env) as harness:
         harness.push(1)
     assert (tmp_path / "log").read_text() == "open close"
+
+
+class Watched(NumberSequenceSource):
+    """Remembers how far it was told that its elements are committed."""
+
+    def __init__(self) -> None:
+        super().__init__(1, 10, records_per_batch=4)
+        self.told: list[Offset] = []
+
+    def committed(self, offset: Offset) -> None:
+        self.told.append(offset)
+
+
+def test_a_source_hears_how_far_its_elements_are_committed() -> None:
+    env = StreamExecutionEnvironment()
+    source = Watched()
+    harness = Harness(env)
+    out = harness.collect(env.from_source(source))
+    harness.run(max_batches=1)
+    assert (list(out), source.told) == ([1, 2, 3, 4], [{"n": 4}])
+    source.records_per_batch = 1  # limits may change while a job runs
+    harness.run()
+    assert source.told == [{"n": n} for n in (4, 5, 6, 7, 8, 9, 10, 10)]  # the last one with the end

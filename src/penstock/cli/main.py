@@ -12,6 +12,7 @@ from penstock.cli.doctor import doctor
 from penstock.cli.ending import cancel, stop
 from penstock.cli.explain import explain
 from penstock.cli.info import info
+from penstock.cli.limiting import limit
 from penstock.cli.listing import list_jobs
 from penstock.cli.logs import logs
 from penstock.cli.options import options
@@ -32,6 +33,7 @@ app.command()(info)
 app.command()(logs)
 app.command()(stop)
 app.command()(cancel)
+app.command()(limit)
 app.command()(doctor)
 app.command()(demo)
 app.command()(options)

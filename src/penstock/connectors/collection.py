@@ -15,7 +15,7 @@ class CountedSource(Source):
     def __init__(self, count: int | None, records_per_batch: int | None = None) -> None:
         self.count = count
         self.bounded = count is not None
-        self.records_per_batch = records_per_batch or DEFAULT_RECORDS_PER_BATCH
+        self.records_per_batch: int = records_per_batch or DEFAULT_RECORDS_PER_BATCH
 
     def initial(self) -> Offset:
         return {"n": 0}

@@ -38,6 +38,10 @@ class Source:
     """A source of elements. Subclasses describe themselves by plain, picklable fields."""
 
     bounded = True
+    stops = False  # a source that is not bounded and comes to an end all the same: its splits end one by one
+    records_per_batch: int | None = (
+        None  # most records that `latest` admits, where it counts them; may change while a job runs
+    )
     output_type: Any = None  # a type or an annotation of its elements, where they are all of one
     output_is_exact = False  # no element is of a subclass, or has a whole number where a float is annotated
     paused: frozenset[str] = (
@@ -68,9 +72,16 @@ class Source:
         """The splits that have nothing after an offset, for good."""
         return []
 
+    def first_splits(self) -> list[str]:
+        """The splits known when a run begins, asked where nothing else is: the source is not attached there."""
+        return self.splits(self.initial())
+
     def waiting(self, end: Offset) -> list[str]:
         """The splits that have unread data after a batch's end offset: they are not idle."""
         return []
+
+    def committed(self, offset: Offset) -> None:
+        """Called on the driver when all batches up to an offset are committed, perhaps again and again; must not wait."""
 
     def attach(self, folder: str) -> None:
         """Called on the driver before the first offset is asked for, with a folder that lasts as long as the checkpoint."""

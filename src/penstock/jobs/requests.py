@@ -1,4 +1,4 @@
-"""How one process asks a job of another one to end: a file in the job's folder, which the job's process looks for.
+"""How one process asks a job of another one to end, or to take less: a file in the job's folder, which the job looks for.
 
 A file needs no port and no thread that answers; a job that is busy finds it a moment later, and one that died never does,
 which the asking side can tell from the entry.
@@ -29,6 +29,28 @@ class Request(msgspec.Struct, frozen=True):
 
 def ask(registry: Registry, entry: JobEntry, action: Action) -> None:
     """Leaves a request; refuses at once when nobody would read it."""
+    _must_run(entry, _verb(action))
+    file = registry.job_folder(entry.id) / "request.json"
+    write_whole(file, msgspec.json.encode(Request(action, time.time())))
+
+
+def ask_limit(registry: Registry, entry: JobEntry, records: int) -> None:
+    """Leaves a request: batches from now on take at most so many records of each source."""
+    _must_run(entry, "limit")
+    if entry.batch:
+        raise JobError("JOB_IN_BATCH_MODE", f"Job {entry.id} runs in batch mode: all of its input is one batch.")
+    write_whole(registry.job_folder(entry.id) / "limit.json", msgspec.json.encode(records))
+
+
+def limit_asked(registry: Registry, job_id: str) -> int | None:
+    """The limit that was asked for last, if there was one."""
+    try:
+        return msgspec.json.decode((registry.job_folder(job_id) / "limit.json").read_bytes(), type=int)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _must_run(entry: JobEntry, verb: str) -> None:
     status = entry.status_now()
     if status == "lost":
         raise JobError(
@@ -41,11 +63,7 @@ def ask(registry: Registry, entry: JobEntry, action: Action) -> None:
             ),
         )
     if entry.is_over:
-        raise JobError(
-            "JOB_OVER", f"Job {entry.id} ('{entry.name}') is {status} already; there is nothing to {_verb(action)}."
-        )
-    file = registry.job_folder(entry.id) / "request.json"
-    write_whole(file, msgspec.json.encode(Request(action, time.time())))
+        raise JobError("JOB_OVER", f"Job {entry.id} ('{entry.name}') is {status} already; there is nothing to {verb}.")
 
 
 def _verb(action: Action) -> str:
@@ -63,7 +81,8 @@ def asked(registry: Registry, job_id: str) -> Request | None:
 
 def forget(registry: Registry, job_id: str) -> None:
     """A new run does not hear what its predecessor was asked."""
-    (registry.job_folder(job_id) / "request.json").unlink(missing_ok=True)
+    for name in ("request.json", "limit.json"):
+        (registry.job_folder(job_id) / name).unlink(missing_ok=True)
 
 
 def wait_until_over(registry: Registry, job_id: str, seconds: float) -> Status:

@@ -51,6 +51,9 @@ class RunningJob(Protocol):
     def stages(self) -> list[StageFigures]:
         """How far a batch job is; none of others."""
 
+    def limit(self, records: int) -> None:
+        """Changes how many records a source admits to a batch, from the next one on."""
+
     def end_by(self, action: Action) -> None:
         """Begins to stop, drain or cancel; gives at once."""
 
@@ -70,6 +73,7 @@ class Run:
         self._ended = False
         self._thread: threading.Thread | None = None
         self._heard: Action | None = None
+        self._limit: int | None = None
         self._written = 0.0
         self._complained = False
         self._safely(lambda: self._register(configuration))
@@ -154,6 +158,11 @@ class Run:
 
     def _hear(self) -> None:
         """A later request may be stronger than an earlier one: cancel after stop."""
+        limit = requests.limit_asked(self._registry, self.entry.id)
+        if limit is not None and limit != self._limit and self._job is not None:
+            self._limit = limit
+            self.note(f"job {self.entry.id}: asked to take at most {limit} records of a source into a batch")
+            self._job.limit(limit)
         request = requests.asked(self._registry, self.entry.id)
         if request is not None and request.action != self._heard:
             self.end_by(request.action)

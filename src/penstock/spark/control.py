@@ -98,11 +98,11 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for number, source in enumerate(self._sources):
             told = self._folder.source(number)
             if told is None:
-                told = {"splits": source.splits(source.initial()), "ended": []}
+                told = {"splits": source.first_splits(), "ended": []}
             _add(known, str(number), told["splits"])
             _add(ended, str(number), told["ended"])
         everything = all(set(known.get(str(i), ())) <= set(ended.get(str(i), ())) for i in range(len(self._sources)))
-        bounded = all(s.bounded for s in self._sources)
+        bounded = all(s.bounded or s.stops for s in self._sources)
         end = (bounded and everything) or bool(asked and asked["drain"])
         new = start["run"] != self._facts["run"] or known != start["known"] or ended != start["ended"] or end
         if new or self._due():

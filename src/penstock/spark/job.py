@@ -97,7 +97,7 @@ class SparkJob:
         """Registers the run and starts the first attempt; gives at once."""
         if limit := self._configuration.get(BATCH_RECORDS):
             for source in self.program.sources:
-                if hasattr(source.source, "records_per_batch"):
+                if source.source.records_per_batch is not None:
                     source.source.records_per_batch = limit
         self.program.cached = self._configuration.get(BACKEND) == "hashmap"
         self.checkpoint.lock.acquire()

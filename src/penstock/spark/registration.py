@@ -100,6 +100,10 @@ class WatchedJob:
         assert self._job.query is not None
         return self._job.query
 
+    def limit(self, records: int) -> None:
+        """Sources admit so many records to a batch from the next one on."""
+        self._job.folder.tell_limit(records)
+
     def end_by(self, action: Action) -> None:
         """Begins to end the job; gives at once."""
         if action != "cancel" and isinstance(self._query, BatchQuery):

@@ -160,6 +160,14 @@ class RunFolder:
     def ask_stop(self, drain: bool) -> None:
         self._write("stop", {"drain": drain})
 
+    def tell_limit(self, records: int) -> None:
+        self._write("limit", {"records": records})
+
+    def limit(self) -> int | None:
+        """The most records of a source in a batch, when that was changed while the job runs."""
+        told = self._read("limit")
+        return None if told is None else int(told["records"])
+
     def stop_asked(self) -> dict[str, Any] | None:
         asked: dict[str, Any] | None = self._read("stop")
         return asked

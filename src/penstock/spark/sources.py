@@ -115,6 +115,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What is planned was committed up to `start`: so this is the place to tell which splits have ended."""
         assert self._source is not None
         assert self._folder is not None
+        self._source.committed(start)
         told = {"splits": self._source.splits(start), "ended": self._source.ended(start)}
         if told != self._told:
             self._folder.tell_source(self._number, told)
@@ -125,6 +126,8 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             assert self._program is not None
             report = self._folder.report()
             self._source.paused = paused_splits(self._program, self._number, report["marks"] if report else {})
+        if (records := self._folder.limit()) is not None and self._source.records_per_batch is not None:
+            self._source.records_per_batch = records
         return self._source.latest(start)
 
     @of_source

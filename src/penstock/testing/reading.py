@@ -66,7 +66,8 @@ class SourceReader:
             reading = self._read()
             for number, source in enumerate(self._sources):
                 reading.ended[number] = source.ended(self.offsets[number])
-            if all(set(reading.known[i]) <= set(reading.ended[i]) and s.bounded for i, s in enumerate(self._sources)):
+            ends = all(s.bounded or s.stops for s in self._sources)
+            if ends and all(set(reading.known[i]) <= set(reading.ended[i]) for i in range(len(self._sources))):
                 reading.end = True
                 yield reading
                 return
@@ -86,3 +87,5 @@ class SourceReader:
     def commit(self, reading: Reading) -> None:
         """The batch has run: the next one goes on behind it."""
         self.offsets = reading.offsets
+        for source, offset in zip(self._sources, self.offsets, strict=True):
+            source.committed(offset)
