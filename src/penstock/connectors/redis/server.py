@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from penstock.connectors.secret import Secret
 from penstock.errors import ConfigError, JobError, PenstockError
 
 Command = tuple[Any, ...]
@@ -22,7 +23,7 @@ class Server:
     database: int = 0
     socket: str | None = None  # a path: instead of host and port
     user: str | None = None
-    password: Any = field(default=None, repr=False)
+    password: Secret | None = None
     ssl: bool = False
     ca_certificates: str | None = None
     timeout: float = 5.0
@@ -60,7 +61,7 @@ class Server:
                 db=self.database,
                 unix_socket_path=self.socket,
                 username=self.user,
-                password=self.password,
+                password=None if self.password is None else self.password.reveal(),
                 ssl=self.ssl,
                 ssl_ca_certs=self.ca_certificates,
                 socket_timeout=self.timeout,

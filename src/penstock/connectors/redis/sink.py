@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from penstock.connectors.redis.mapper import RedisCommand, RedisMapper, check, seconds_of
 from penstock.connectors.redis.server import Command, Server
+from penstock.connectors.secret import Secret
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.errors import ConfigError, ElementError
 from penstock.runtime.failure import shortened
@@ -90,9 +91,9 @@ class RedisSink(Sink):
             self._server["user"] = user
             return self
 
-        def set_password(self, password: str) -> RedisSink.Builder:
+        def set_password(self, password: str | Secret) -> RedisSink.Builder:
             """The password; it appears in no plan, log or error."""
-            self._server["password"] = password
+            self._server["password"] = password if isinstance(password, Secret) else Secret(password)
             return self
 
         def set_ssl(self, ssl: bool, ca_certificates: str | None = None) -> RedisSink.Builder:
