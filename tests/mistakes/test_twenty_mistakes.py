@@ -353,9 +353,10 @@ def test_22_a_line_of_her_file_is_broken(tmp_path: Path) -> None:
     harness = Harness(env)
     harness.collect(env.from_source(json_lines(str(tmp_path / "orders.jsonl")), source_name="orders"))
     message = tried(harness.run)
-    assert message.startswith("[BAD_RECORD] The line at byte 13 of ")
-    assert "orders.jsonl cannot be decoded: " in message
-    assert "Mend the file, or read it as text and decode it in a function of your own. (In source 'orders'" in message
+    assert message.startswith("[BAD_RECORD] The record of file ")
+    assert "orders.jsonl, byte 13 cannot be decoded: " in message
+    assert "It starts with b'{\"total\": '. Nothing of the batch was committed: mend the record and resume" in message
+    assert "or on_error=\"skip\" to drop and count them. (In source 'orders'" in message
 
 
 class Rules(ps.KeyedBroadcastProcessFunction):

@@ -89,6 +89,8 @@ def _averaged(operator: OperatorFigures, seconds: float) -> OperatorFigures:
         operator.records_out / seconds,
         operator.late,
         operator.watermark,
+        operator.dead,
+        operator.skipped,
     )
 
 
@@ -96,11 +98,21 @@ def summary_line(entry: JobEntry, progress: Progress) -> str:
     """What a job came to, in one line."""
     rate = progress.read / max(entry.seconds, 0.001)
     how = "was stopped after" if entry.stopped else f"{entry.status} in"
-    late = f", {progress.late:,} late" if progress.late else ""
+    aside = (f", {progress.late:,} late" if progress.late else "") + aside_words(progress)
     return (
-        f"'{entry.name}' {how} {span_of(entry.seconds)}: {progress.read:,} records in, {progress.written:,} out{late}, "
+        f"'{entry.name}' {how} {span_of(entry.seconds)}: {progress.read:,} records in, {progress.written:,} out{aside}, "
         f"{counted(progress.batches, 'batch', 'batches')}, {rate:,.0f} records/s"
     )
+
+
+def aside_words(figures: Progress | OperatorFigures) -> str:
+    """What did not go the common way; nothing where all did.
+
+    >>> aside_words(Progress(dead=2, skipped=1))
+    ', 2 put aside, 1 skipped'
+    """
+    dead = f", {figures.dead:,} put aside" if figures.dead else ""
+    return dead + (f", {figures.skipped:,} skipped" if figures.skipped else "")
 
 
 def operator_line(operator: OperatorFigures, called: str) -> str:
@@ -108,4 +120,4 @@ def operator_line(operator: OperatorFigures, called: str) -> str:
     parts = [] if operator.kind == SOURCE else [f"{operator.records_in:,} in"]
     parts += [] if operator.kind == SINK else [f"{operator.records_out:,} out"]
     parts += [f"{operator.late:,} late"] if operator.late else []
-    return f"{called}: {', '.join(parts)}"
+    return f"{called}: {', '.join(parts)}{aside_words(operator)}"

@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.board import operators, stage_words
+from penstock.cli.board import aside_words, operators, stage_words
 from penstock.cli.failure import told
 from penstock.cli.listing import described, status_of
 from penstock.cli.words import event_time, lag_of, moment, size_of, span_of
@@ -75,7 +75,7 @@ def _facts(entry: JobEntry, progress: Progress) -> Text:
         ("stages", stage_words(progress.stages) if progress.stages and not entry.is_over else ""),
         ("checkpoint", entry.checkpoint),
         ("log", entry.log),
-        ("records", f"{progress.read:,} in, {progress.written:,} out, {progress.late:,} late"),
+        ("records", f"{progress.read:,} in, {progress.written:,} out, {progress.late:,} late{aside_words(progress)}"),
         ("event time", _event_time(entry, progress)),
         ("state", size_of(progress.state_bytes) if progress.batches else ""),
     ]

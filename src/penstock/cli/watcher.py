@@ -80,6 +80,8 @@ def figures(job: JobEntry, progress: Progress) -> dict[str, Any]:
         "read": progress.read,
         "written": progress.written,
         "late": progress.late,
+        "dead": progress.dead,
+        "skipped": progress.skipped,
         "state_bytes": progress.state_bytes,
         "operators": msgspec.to_builtins(progress.operators),
         "metrics": progress.metrics,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 from typing import Any
 
-from penstock.errors import ConfigError
+from penstock.formats.charset import known_charset
 from penstock.types import TypeInformation
 from penstock.types.flink_text import flink_text
 
@@ -35,17 +34,3 @@ class _Lines(Encoder):
         text = str if kind is None else flink_text(kind)
         charset = self._charset
         return [f"{text(value)}\n".encode(charset) for value in values]
-
-
-def known_charset(name: str) -> str:
-    """Python's name of a charset.
-
-    >>> known_charset("ISO-8859-1")
-    'iso8859-1'
-    """
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        raise ConfigError(
-            "CHARSET", f"There is no charset '{name}'. Python's documentation of codecs lists the names, such as UTF-8."
-        ) from None

@@ -15,7 +15,8 @@ import numpy as np
 from penstock.connectors.compressed import inflated_blocks, is_compressed
 from penstock.connectors.source import DEFAULT_BYTES_PER_BATCH, Chunk, Offset, Source
 from penstock.connectors.stream_format import FileSourceBuilder, StreamFormat
-from penstock.errors import ConfigError, UnsupportedOperation, UserFunctionError
+from penstock.errors import ConfigError, UnsupportedOperation
+from penstock.formats.bad_record import BadRecord
 from penstock.types import Types
 
 _LEAST_RANGE = 1 << 20
@@ -138,19 +139,21 @@ class FileSource(Source):
             # One split per file; its number in the list first, so that splits sort as the files do.
             split = f"{number:09d}:{name}"
             for start, block in _blocks(name, low, high):
-                positions = _starts(block, start, getattr(self._decode, "keeps_empty", False))
+                with_empty = getattr(self._decode, "keeps_empty", False)
+                positions = _starts(block, start, with_empty)
+                bad: list[BadRecord] = []
                 try:
                     values = self._decode(block)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise _bad_line(name, start, block, self._decode, error) from error
+                except Exception:
+                    values, positions, bad = _line_by_line(name, block, positions.tolist(), start, self._decode)
                 if len(values) != len(positions):
                     raise ConfigError(
                         "DECODER_COUNT",
                         f"The decoder made {len(values)} values of {len(positions)} lines of {name}; it must make one per line. "
                         "Filter and multiply in flat_map.",
                     )
-                if values:
-                    yield Chunk(split, start, values, positions=positions, transient=True)
+                if values or bad:
+                    yield Chunk(split, start, values, positions=positions, transient=True, bad=bad)
 
     def splits(self, offset: Offset) -> list[str]:
         return ["*"]
@@ -244,16 +247,21 @@ def _starts(block: bytes, start: int, with_empty: bool) -> Any:
     return (starts if with_empty else starts[ends > starts]) + start
 
 
-def _bad_line(name: str, start: int, block: bytes, decode: Decoder, error: Exception) -> UserFunctionError:
-    position = start
-    for line in block.split(b"\n"):
+def _line_by_line(
+    name: str, block: bytes, positions: list[int], start: int, decode: Decoder
+) -> tuple[list[Any], list[int], list[BadRecord]]:
+    """The values of lines that decode, their positions, and the lines that do not."""
+    values: list[Any] = []
+    kept: list[int] = []
+    bad: list[BadRecord] = []
+    for position in positions:
+        end = block.find(b"\n", position - start)
+        line = block[position - start : end if end >= 0 else len(block)]
         try:
-            decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as cause:
-            return UserFunctionError(
-                "BAD_RECORD",
-                f"The line at byte {position} of {name} cannot be decoded: {cause}. It starts with {line[:80]!r}. "
-                "Mend the file, or read it as text and decode it in a function of your own.",
-            )
-        position += len(line) + 1
-    return UserFunctionError("BAD_RECORD", f"{name} cannot be decoded: {error}.")
+            (value,) = decode(line + b"\n")
+        except Exception as error:
+            bad.append(BadRecord(position, line, error, {"file": name, "byte": position}))
+        else:
+            values.append(value)
+            kept.append(position)
+    return values, kept, bad

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.formats.bad_record import BadRecord
+
 Offset = dict[str, Any]
 
 DEFAULT_RECORDS_PER_BATCH = 400_000
@@ -23,6 +25,9 @@ class Chunk:
 
     `marks` are explicit watermarks: (index, watermark) comes before the element at that index. A transient split is read
     whole within its batch and ends with it, like a file of a directory.
+
+    `bad` are the records between them that do not decode: what becomes of them is decided by from_source's on_error. A chunk
+    may have nothing but such records.
     """
 
     split: str
@@ -32,6 +37,8 @@ class Chunk:
     positions: Any = None  # a list or array of numbers; None: start, start + 1, ...
     marks: list[tuple[int, int]] = field(default_factory=list)
     transient: bool = False
+    bad: list[BadRecord] = field(default_factory=list)
+    skipped: int = 0  # records that were dropped already, because their schema ignores them
 
 
 class Source:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.encoder import known_charset
 from penstock.errors import UnsupportedOperation
+from penstock.formats.charset import known_charset
 from penstock.time import Duration
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from penstock.datastream.operator_settings import OperatorSettings
 from penstock.datastream.sink import DataStreamSink
 from penstock.errors import PlanError, UnsupportedOperation
 from penstock.functions import (
+    DEAD_LETTERS,
     FilterFunction,
     FlatMapFunction,
     KeySelector,
@@ -180,9 +181,15 @@ class DataStream(OperatorSettings, Generic[T]):
             "get_side_output", output_tag, OutputTag, 'the OutputTag that the function yields with: OutputTag("late")'
         )
         check_side_output(self._node, output_tag)
+        side = DataStream[R](self._env, self._side(self._node, output_tag))
+        if output_tag == DEAD_LETTERS and isinstance(self._node, WatermarkNode) and self._node.of_source:
+            source = self._env.nodes()[self._node.inputs[0]]
+            return DataStream[R](self._env, self._side(source, output_tag)).union(side)
+        return side
+
+    def _side(self, of: Node, output_tag: OutputTag[Any]) -> Node:
         declared = output_tag.type_info if output_tag.type_info.declared else None
-        node = self._add(SideOutputNode, f"side:{output_tag.tag_id}", tag=output_tag.tag_id, output_type=declared)
-        return DataStream(self._env, node)
+        return self._add(SideOutputNode, f"side:{output_tag.tag_id}", of, tag=output_tag.tag_id, output_type=declared)
 
     # -- where elements go
 

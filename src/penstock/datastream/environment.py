@@ -18,6 +18,7 @@ from penstock.datastream.engine import engine_of
 from penstock.datastream.job_client import JobClient
 from penstock.datastream.job_result import JobExecutionResult
 from penstock.datastream.modes import in_batch_mode
+from penstock.datastream.on_error import OnBadRecord, check_on_bad_record
 from penstock.datastream.settings import JobSettings
 from penstock.errors import PlanError, UnsupportedOperation
 from penstock.plan.element_types import typed
@@ -87,8 +88,16 @@ class StreamExecutionEnvironment(JobSettings):
         watermark_strategy: WatermarkStrategy | None = None,
         source_name: str = "source",
         type_info: Any = None,
+        *,
+        on_error: OnBadRecord = "fail",
     ) -> DataStream[Any]:
-        """The elements of a source, with its own timestamps or those of a strategy."""
+        """The elements of a source, with its own timestamps or those of a strategy.
+
+        A record that does not decode fails the job, or goes to the side output DEAD_LETTERS with its bytes and its place, or
+        is dropped and counted: `on_error` decides. With "dead_letter" elements on which the timestamp assigner raises go there
+        too.
+        """
+        check_on_bad_record(on_error)
         check_given(
             "from_source",
             source,
@@ -102,9 +111,15 @@ class StreamExecutionEnvironment(JobSettings):
             source=source,
             line=user_line(),
             output_type=type_info,
+            on_error=on_error,
         )
         stream: DataStream[Any] = DataStream(self, self.add(node))
-        return stream if watermark_strategy is None else stream.assign_timestamps_and_watermarks(watermark_strategy)
+        if watermark_strategy is None:
+            return stream
+        timed = stream.assign_timestamps_and_watermarks(
+            watermark_strategy, on_error="dead_letter" if on_error == "dead_letter" else "fail"
+        )
+        return timed._changed("source", of_source=True)
 
     def add_source(
         self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None

@@ -11,6 +11,7 @@ from penstock.functions import DEAD_LETTERS, OutputTag
 from penstock.plan.nodes import Node
 
 OnError = Literal["fail", "dead_letter"]
+OnBadRecord = Literal["fail", "dead_letter", "skip"]
 
 
 def check_on_error(method: str, on_error: Any) -> None:
@@ -19,6 +20,15 @@ def check_on_error(method: str, on_error: Any) -> None:
             "ON_ERROR",
             f'{method}() got on_error={on_error!r}; it takes "fail", so that an error fails the job, or "dead_letter", so '
             "that the element goes to the side output DEAD_LETTERS.",
+        )
+
+
+def check_on_bad_record(on_error: Any) -> None:
+    if on_error not in ("fail", "dead_letter", "skip"):
+        raise PlanError(
+            "ON_ERROR",
+            f'from_source() got on_error={on_error!r}; it takes "fail", so that a record that does not decode fails the job, '
+            '"dead_letter", so that it goes to the side output DEAD_LETTERS, or "skip", so that it is dropped and counted.',
         )
 
 

@@ -47,9 +47,17 @@ class ChainRunner:
     """Runs the steps behind one source or one operator."""
 
     def __init__(
-        self, steps: list[Step], place: Place, watermarks: WatermarkHook, locate: Locate, waits: bool = False
+        self,
+        steps: list[Step],
+        place: Place,
+        watermarks: WatermarkHook,
+        locate: Locate,
+        waits: bool = False,
+        beside: Sequence[Step] = (),
     ) -> None:
         self._place = place
+        self._beside = beside  # the steps that read a source's own dead letters
+        self._every = list(all_steps([*steps, *beside]))
         self._waits = waits  # columns are collected until `flush`
         self._steps = steps
         self._watermarks = watermarks
@@ -63,7 +71,7 @@ class ChainRunner:
 
     def open(self) -> None:
         """Opens the functions; once per worker and subtask."""
-        for step in all_steps(self._steps):
+        for step in self._every:
             if isinstance(step, TransformStep):
                 self._sites[id(step)] = site = CallSite(step.name, step.uid, step.function)
                 if step.kind == "async":
@@ -92,7 +100,7 @@ class ChainRunner:
             site.locate = self._locate
 
     def close(self) -> None:
-        for step in all_steps(self._steps):
+        for step in self._every:
             if isinstance(step, TransformStep) and isinstance(step.function, Function):
                 try:
                     (self._calls[id(step)] if step.kind == "async" else step.function).close()
@@ -101,7 +109,7 @@ class ChainRunner:
 
     def dead_letters(self) -> Iterator[tuple[str, int, int]]:
         """Dead letters since last asked: each step's uid, how many it made, how many of them nobody reads."""
-        for step in all_steps(self._steps):
+        for step in self._every:
             if isinstance(step, CheckStep) or (isinstance(step, SendStep) and not step.tells):
                 continue
             if isinstance(step, SinkStep) and step.function is None:
@@ -121,6 +129,11 @@ class ChainRunner:
 
     def run(self, flow: Flow, chunk: ChunkName, out: Bundles) -> None:
         for step in self._steps:
+            self.run_step(step, flow, chunk, out)
+
+    def run_beside(self, flow: Flow, chunk: ChunkName, out: Bundles) -> None:
+        """Runs the steps that read a source's own dead letters."""
+        for step in self._beside:
             self.run_step(step, flow, chunk, out)
 
     def run_step(self, step: Step, flow: Flow, chunk: ChunkName, out: Bundles) -> None:

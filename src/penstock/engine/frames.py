@@ -116,6 +116,7 @@ class Counted(msgspec.Struct, tag=6, array_like=True):
     logs: list[LogLine] = []
     dead: dict[str, tuple[int, int]] = {}  # dead letters, as in a slot's report
     flows: dict[str, tuple[int, int]] = {}  # of the steps behind the source, as in a slot's report
+    skipped: int = 0  # records that do not decode and were dropped
 
 
 class Columns(msgspec.Struct, tag=7, array_like=True):

@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock.connectors.source import Chunk
 from penstock.engine.aside import Aside
+from penstock.engine.bad_records import BadRecords
 from penstock.engine.chain import ChainRunner
 from penstock.engine.flow import Base, Flow
 from penstock.engine.frames import SINKS, Bundle, Bundles, Counted, Marks
@@ -21,6 +22,7 @@ from penstock.engine.program import Program, SourceProgram
 from penstock.engine.reports import count_letters
 from penstock.engine.steps import WatermarkStep, awaits
 from penstock.engine.together import run_together
+from penstock.functions import DeadLetter
 from penstock.runtime.call_site import CallSite
 from penstock.runtime.records import Column, Tags, column
 from penstock.time import NO_TIMESTAMP, WatermarkGenerator
@@ -36,10 +38,11 @@ class Mapper:
         self._source = source
         place = Place(program, subtask % program.parallelism, program.parallelism)
         self._place = place
-        self._chain = ChainRunner(source.chain, place, self._watermarks, self._locate, waits=True)
+        self._chain = ChainRunner(source.chain, place, self._watermarks, self._locate, waits=True, beside=source.dead)
         self._chain.open()
         self._awaits = awaits(*source.chain)
         self._site = CallSite(source.name, source.uid, source.source, "Source")
+        self._bad = BadRecords(source.name, source.uid, source.on_error, bool(source.dead), self._site)
         self.batch: int | None = None  # number of the running batch, where it is known
         self._marks: dict[tuple[int, str], ChunkMarks] = {}
         self._generators: dict[tuple[int, str], WatermarkGenerator] = {}
@@ -59,6 +62,7 @@ class Mapper:
         self._generators.clear()
         self._starts.clear()
         list(self._chain.dead_letters())  # of an attempt that failed
+        self._bad.count()
         self._chain.take_flows()
         self._chain.forget_columns()
         RUNNING.operator, RUNNING.subtask = self._source.name, self._place.slot
@@ -74,14 +78,21 @@ class Mapper:
                     transient.add(chunk.split)
                 self._starts.setdefault(chunk.split, chunk.start)
             self._run(chunks, out)
+            for chunk in chunks:
+                if chunk.bad or chunk.skipped:
+                    self._run_bad(chunk, out)
             RUNNING.operator = self._source.name
             yield from out.take_full()
         self._chain.flush(out)
         self._tell(waiting, transient, out)
         metrics = self._place.take_metrics(int(time.time() * 1000))
         spent, slot, dead = time.perf_counter() - began, self._place.slot, count_letters(self._chain.dead_letters())
+        own_dead, skipped = self._bad.count()
         flows = self._chain.take_flows()
-        out.add(SINKS, slot, Counted(self._source.number, count, spent, slot, metrics, take_lines(), dead, flows))
+        counted = Counted(
+            self._source.number, count, spent, slot, metrics, take_lines(), dead | own_dead, flows, skipped
+        )
+        out.add(SINKS, slot, counted)
         yield from out.take_all()
 
     def _run(self, chunks: list[Chunk], out: Bundles) -> None:
@@ -90,6 +101,20 @@ class Mapper:
             self._chain.run(*parts[0], out)
         else:
             run_together(self._chain, self._source.chain, parts, self._enter, out)
+
+    def _run_bad(self, chunk: Chunk, out: Bundles) -> None:
+        """The way of records that do not decode: in their split and at their positions, beside the others."""
+        if letters := self._bad.take(chunk, self.batch):
+            self._chain.run_beside(
+                self._letters(letters, chunk), ChunkName(chunk.split, self._starts[chunk.split]), out
+            )
+
+    def _letters(self, letters: list[DeadLetter], chunk: Chunk) -> Flow:
+        self._split = chunk.split
+        timestamps = column([NO_TIMESTAMP if d.timestamp is None else d.timestamp for d in letters])
+        positions = column([bad.position for bad in chunk.bad])
+        watermarks, origin = self._marks_of(self._source.stream).follow(len(letters), []), self._origin()
+        return Flow(list(letters), Base(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
 
     def _enter(self, chunk: ChunkName) -> None:
         self._split = chunk.split or ""

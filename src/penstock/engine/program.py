@@ -19,6 +19,7 @@ from penstock.engine.steps import (
     all_steps,
 )
 from penstock.errors import PlanError
+from penstock.functions import DEAD_LETTERS
 from penstock.plan.aggregation import Aggregation, aggregation_of_node
 from penstock.plan.element_types import passes_elements_on
 from penstock.plan.graph import JobGraph
@@ -62,6 +63,8 @@ class SourceProgram:
     stream: int
     only_broadcast: bool = False
     chain: list[Step] = field(default_factory=list)
+    on_error: str = "fail"  # what becomes of records that do not decode
+    dead: list[Step] = field(default_factory=list)  # the steps that read their dead letters
 
 
 @dataclass(slots=True)
@@ -130,7 +133,7 @@ class Program:
         found: dict[str, tuple[str, str, str]] = {}
         for source in self.sources:
             found[source.uid] = ("source", source.uid, source.name)
-            found |= _parts_of(source.chain)
+            found |= _parts_of([*source.chain, *source.dead])
         for operator in sorted(self.operators, key=lambda o: o.level):
             found[operator.uid] = ("operator", operator.uid, operator.name)
             for chain in (operator.chain, *operator.side.values()):
@@ -217,7 +220,9 @@ class _Builder:
         self._streams.append(StreamProgram(node.uid, number, -1))
         program = SourceProgram(number, node.uid, node.name, node.source, len(self._streams) - 1)
         program.chain = self._behind(node, program.stream, None)
-        sends = [s for s in all_steps(program.chain) if isinstance(s, SendStep)]
+        program.on_error = node.on_error
+        program.dead = self._behind(node, program.stream, None, DEAD_LETTERS.tag_id)
+        sends = [s for s in all_steps([*program.chain, *program.dead]) if isinstance(s, SendStep)]
         program.only_broadcast = bool(sends) and all(s.partition == "broadcast" for s in sends)
         return program
 
@@ -352,7 +357,7 @@ class _Builder:
     def _listen(self, sources: list[SourceProgram]) -> None:
         """Tells each operator its channels, each stream and operator the levels that must hear of it."""
         operators = list(self._operators.values())
-        chains = [(-1, s.chain) for s in sources]
+        chains = [(-1, [*s.chain, *s.dead]) for s in sources]
         chains += [(o.number, chain) for o in operators for chain in (o.chain, *o.side.values())]
         ways: dict[tuple[str, int], int] = {}
         for root, chain in chains:

@@ -12,7 +12,7 @@ SOURCE, STEP, OPERATOR, SINK = "source", "step", "operator", "sink"
 
 
 class OperatorFigures(msgspec.Struct):
-    """One operator: elements in and out, those it dropped as late, and how far its event time has come."""
+    """One operator: elements in and out, those it dropped as late or put aside, and how far its event time has come."""
 
     uid: str
     name: str
@@ -23,6 +23,8 @@ class OperatorFigures(msgspec.Struct):
     out_rate: float = 0.0
     late: int = 0
     watermark: int | None = None
+    dead: int = 0  # put aside as dead letters
+    skipped: int = 0  # records of a source that do not decode and were dropped
 
 
 class BatchFigures(msgspec.Struct):
@@ -59,6 +61,8 @@ class Progress(msgspec.Struct):
     recent: list[BatchFigures] = []
     metrics: dict[str, Any] = {}  # of the program's functions, as operator.metric
     stages: list[StageFigures] = []  # of a batch job
+    dead: int = 0  # elements and records put aside as dead letters
+    skipped: int = 0  # records that do not decode and were dropped
 
     def labels(self) -> dict[str, str]:
         """What operators are called, by uid: operators of one name are told apart."""

@@ -37,6 +37,8 @@ class Tally:
         progress.read += read
         progress.written += written
         progress.late += late
+        progress.dead += sum(report.get("dead", {}).values())
+        progress.skipped += sum(report.get("skipped", {}).values())
         progress.state_bytes = report["state_bytes"]
         progress.watermark = min((w for o in progress.operators if (w := o.watermark) is not None), default=None)
         progress.recent.append(BatchFigures(report["batch"], ended, read, written, late, progress.state_bytes))
@@ -51,6 +53,8 @@ class Tally:
             operator.records_in += new_in
             operator.records_out += new_out
             operator.late += report["late"].get(operator.uid, 0)
+            operator.dead += report.get("dead", {}).get(operator.uid, 0)
+            operator.skipped += report.get("skipped", {}).get(operator.uid, 0)
             operator.watermark = report["watermarks"].get(operator.uid, operator.watermark)
             read += new_out if operator.kind == SOURCE else 0
             written += new_in if operator.kind == SINK else 0

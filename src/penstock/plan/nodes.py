@@ -22,7 +22,9 @@ class Node:
     line: str = ""  # where in the user's program it was made
     description: str = ""
     max_parallelism: int | None = None
-    on_error: str = "fail"  # or "dead_letter": what becomes of an element on which a function raises
+    on_error: str = (
+        "fail"  # or "dead_letter" (sources: or "skip"): what becomes of an element on which a function raises
+    )
     output_type: TypeInformation | None = None  # of its elements, where it is known
     checked: bool = False  # the type was declared here: elements are converted to it and checked as they leave the node
 
@@ -39,6 +41,7 @@ class WatermarkNode(Node):
     """Gives elements timestamps and a stream its watermarks."""
 
     strategy: WatermarkStrategy
+    of_source: bool = False  # made together with the source before it, whose dead letters it hands out too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from penstock.jobs.whole_file import write_whole
 
 Report = dict[str, Any]  # what the router says of a batch
 REPORTS_PER_SEGMENT = 5000
-SUMMED = ("read", "records", "outputs", "late", "dead", "unread")  # counts by source, operator or sink
+SUMMED = ("read", "records", "outputs", "late", "dead", "unread", "skipped")  # counts by source, operator or sink
 
 
 class Reports:
@@ -40,7 +40,8 @@ class Reports:
         totals["batches"] += 1
         for name in SUMMED:
             for key, count in report.get(name, {}).items():
-                totals[name][key] = totals[name].get(key, 0) + count
+                counted = totals.setdefault(name, {})
+                counted[key] = counted.get(key, 0) + count
         write_whole(self._folder / "totals", json.dumps(totals).encode())
 
     def totals(self) -> dict[str, Any]:

@@ -41,6 +41,7 @@ class Written(WriterCommitMessage):
     outputs: dict[int, int] = field(default_factory=dict)
     dead: list[tuple[str, int, int]] = field(default_factory=list)
     flows: dict[str, tuple[int, int]] = field(default_factory=dict)
+    skipped: dict[int, int] = field(default_factory=dict)  # by source
     mapping: float = 0.0
 
 
@@ -76,6 +77,8 @@ class RouterWriter(DataSourceStreamArrowWriter):
                             message.reports.append(msgspec.json.encode(frame))
                         elif isinstance(frame, Counted):
                             message.counted[frame.source] = message.counted.get(frame.source, 0) + frame.count
+                            if frame.skipped:
+                                message.skipped[frame.source] = message.skipped.get(frame.source, 0) + frame.skipped
                             message.mapping += frame.seconds
                             if frame.metrics or frame.logs:
                                 message.told.append(msgspec.json.encode(frame))
@@ -173,12 +176,23 @@ def _summary(batch: int, written: list[Written], reports: list[Report], program:
         "flows": _flows(written, reports, program),
         "dead": {uid: made for uid, (made, _) in dead.items()},
         "unread": {uid: unread for uid, (_, unread) in dead.items() if unread},
+        "skipped": _skipped(written, program),
         "read": {str(s): sum(m.counted.get(s, 0) for m in written) for s in {s for m in written for s in m.counted}},
         "outputs": {str(s): sum(m.outputs.get(s, 0) for m in written) for s in {s for m in written for s in m.outputs}},
         "state_bytes": sum(r.state_bytes for r in reports),
         "delta_bytes": sum(r.delta_bytes for r in reports),
         "seconds": {"map": round(sum(m.mapping for m in written), 4), **_spent(reports)},
     }
+
+
+def _skipped(written: list[Written], program: Program) -> dict[str, int]:
+    """Records that do not decode and were dropped, by the uid of their source."""
+    skipped: dict[str, int] = {}
+    for message in written:
+        for number, count in message.skipped.items():
+            uid = program.sources[number].uid
+            skipped[uid] = skipped.get(uid, 0) + count
+    return skipped
 
 
 def _flows(written: list[Written], reports: list[Report], program: Program) -> dict[str, tuple[int, int]]:

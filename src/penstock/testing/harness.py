@@ -249,6 +249,10 @@ class Harness:
         """How many dead letters operators have made, by uid."""
         return {uid: made for uid, (made, _) in self.job.dead_letters.items()}
 
+    def skipped_records(self) -> dict[str, int]:
+        """How many records sources have dropped because they do not decode, by uid."""
+        return {uid: count for uid, count in self.job.skipped.items() if count}
+
     def next_wake(self) -> int | None:
         """The processing time at which a batch is needed even without input: a timer is due or a split becomes idle."""
         return min((r.wake for r in self.job.reports if r.wake is not None), default=None)

@@ -70,6 +70,7 @@ class LocalJob:
         self.metrics = JobMetrics()
         self.logs: list[LogLine] = []  # of failed batches too
         self.dead_letters: dict[str, tuple[int, int]] = {}  # by operator: how many were made, and how many nobody reads
+        self.skipped: dict[str, int] = {}  # by source: records that do not decode and were dropped
         self._warned: set[str] = set()
         self.batch = 0
         self._lineage = uuid.uuid4().hex  # a restored job is one of its own
@@ -117,6 +118,9 @@ class LocalJob:
         self.reports = reports
         self.late_records += sum(count for report in reports for count in report.late.values())
         self._count_letters(counted)
+        for c in counted:
+            uid = self.program.sources[c.source].uid
+            self.skipped[uid] = self.skipped.get(uid, 0) + c.skipped
         self.batch += 1
         return committed
 

@@ -1,0 +1,20 @@
+"""Formats: how bytes become elements, and elements bytes."""
+
+from penstock.formats.bad_record import BadRecord
+from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
+from penstock.formats.decoding import Decoded, Decoding
+from penstock.formats.schema import DeserializationSchema, SerializationSchema
+from penstock.formats.strings import ByteArraySchema, SimpleStringSchema
+
+__all__ = [
+    "BadRecord",
+    "BulkFormat",
+    "BulkWriter",
+    "BulkWriterFactory",
+    "ByteArraySchema",
+    "Decoded",
+    "Decoding",
+    "DeserializationSchema",
+    "SerializationSchema",
+    "SimpleStringSchema",
+]

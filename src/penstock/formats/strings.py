@@ -1,0 +1,72 @@
+"""Text and raw bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.errors import ConfigError
+from penstock.formats.charset import known_charset
+from penstock.formats.schema import DeserializationSchema, SerializationSchema
+
+
+class SimpleStringSchema(DeserializationSchema[str], SerializationSchema[str]):
+    """Text, in UTF-8 unless another charset is named. Bytes that are no text of the charset do not decode.
+
+    >>> SimpleStringSchema().decode([b"caf\\xc3\\xa9"]), SimpleStringSchema("ISO-8859-1").encode(["café"])
+    (['café'], [b'caf\\xe9'])
+    """
+
+    output_type = str
+    output_is_exact = True
+    drops_none = False
+
+    def __init__(self, charset: str = "UTF-8") -> None:
+        self._charset = known_charset(charset)
+
+    def deserialize(self, message: bytes) -> str:
+        return str(message, self._charset)
+
+    def decode(self, messages: Sequence[bytes]) -> list[str | None]:
+        charset = self._charset
+        return [str(message, charset) for message in messages]
+
+    def serialize(self, element: str) -> bytes:
+        return self.encode([element])[0]
+
+    def encode(self, values: list[str]) -> list[bytes]:
+        charset = self._charset
+        try:
+            return [value.encode(charset) for value in values]
+        except AttributeError:
+            given: list[Any] = list(values)
+            wrong = next(value for value in given if not isinstance(value, str))
+            raise ConfigError(
+                "NOT_TEXT",
+                f"SimpleStringSchema got {wrong!r:.80}, a {type(wrong).__name__}; it writes text. Map elements to str "
+                "before the sink.",
+            ) from None
+
+
+class ByteArraySchema(DeserializationSchema[bytes], SerializationSchema[bytes]):
+    """Messages as they are.
+
+    >>> ByteArraySchema().decode([b"\\x00\\xff"])
+    [b'\\x00\\xff']
+    """
+
+    output_type = bytes
+    output_is_exact = True
+    drops_none = False
+
+    def deserialize(self, message: bytes) -> bytes:
+        return bytes(message)
+
+    def decode(self, messages: Sequence[bytes]) -> list[bytes | None]:
+        return [bytes(message) for message in messages]
+
+    def serialize(self, element: bytes) -> bytes:
+        return bytes(element)
+
+    def encode(self, values: list[bytes]) -> list[bytes]:
+        return [bytes(value) for value in values]
