@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import api_reference
+import typer
 from typer.testing import CliRunner
 
 from penstock import config, errors
@@ -60,10 +61,18 @@ def commands_page() -> str:
         "What a command has to say of a job goes to stderr. Stdout belongs to the program.\n",
     ]
     lines += [f"```text\n{_help()}\n```\n"]
-    for command in app.registered_commands:
-        name = command.name or (command.callback.__name__ if command.callback else "")
-        lines += [f"## `penstock {name}`\n", f"```text\n{_help(name)}\n```\n"]
+    for words in _commands(app):
+        lines += [f"## `penstock {' '.join(words)}`\n", f"```text\n{_help(*words)}\n```\n"]
     return "\n".join(lines)
+
+
+def _commands(group: typer.Typer) -> Iterator[tuple[str, ...]]:
+    """All commands, also those of groups, each as its words."""
+    for command in group.registered_commands:
+        yield (command.name or (command.callback.__name__ if command.callback else ""),)
+    for inner in group.registered_groups:
+        if inner.typer_instance is not None:
+            yield from ((str(inner.typer_instance.info.name), *words) for words in _commands(inner.typer_instance))
 
 
 def _help(*command: str) -> str:

@@ -1,5 +1,5 @@
-"""What all tests share: the way for Spark's workers to find the tests' modules, one Spark session, our own options, and a
-registry of runs of their own."""
+"""What all tests share: the way for Spark's workers to find the tests' modules, one Spark session, our own options, a
+registry of runs of their own, and real servers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.servers import Kafka, Redis, TestServer
+
+Server = TypeVar("Server", bound="TestServer")
 ROOT = str(Path(__file__).parent.parent)
 os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (ROOT, os.environ.get("PYTHONPATH", "")) if p)
 
@@ -40,3 +43,25 @@ def spark() -> Iterator[SparkSession]:
     session = get_session(ps.Configuration(settings))
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Kafka]:
+    """One broker for all tests that need one. A test that stops it starts it again."""
+    from tests.servers import Kafka
+
+    yield from _while_it_runs(Kafka())
+
+
+@pytest.fixture(scope="session")
+def redis() -> Iterator[Redis]:
+    """One Redis server for all tests that need one."""
+    from tests.servers import Redis
+
+    yield from _while_it_runs(Redis())
+
+
+def _while_it_runs(server: Server) -> Iterator[Server]:
+    yield server
+    server.stop()
+    shutil.rmtree(server.folder, ignore_errors=True)

@@ -16,7 +16,7 @@ from penstock.cli.checks import Finding
 from penstock.cli.main import app
 from penstock.config import Configuration
 from penstock.jobs.registry import Registry
-from penstock.spark.java import check_java
+from penstock.servers.java import check_java
 from tests.jobs_registry.jobs import NOBODY, entry
 
 

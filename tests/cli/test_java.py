@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import ConfigError
-from penstock.spark.java import check_java
+from penstock.servers.java import check_java
 
 
 @pytest.fixture(autouse=True)

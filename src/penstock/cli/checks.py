@@ -52,7 +52,7 @@ def python(_: Configuration) -> Finding:
 
 def java(_: Configuration) -> Finding:
     try:
-        from penstock.spark.java import check_java, java_version  # refuses to be imported beside an old PySpark
+        from penstock.servers.java import check_java, java_version
 
         check_java()
     except ConfigError as error:

@@ -8,10 +8,12 @@ import typer
 
 import penstock
 from penstock.cli.demo import demo
+from penstock.cli.dev import dev_app
 from penstock.cli.doctor import doctor
 from penstock.cli.ending import cancel, stop
 from penstock.cli.explain import explain
 from penstock.cli.info import info
+from penstock.cli.jars import jars
 from penstock.cli.limiting import limit
 from penstock.cli.listing import list_jobs
 from penstock.cli.logs import logs
@@ -35,6 +37,8 @@ app.command()(stop)
 app.command()(cancel)
 app.command()(limit)
 app.command()(doctor)
+app.add_typer(dev_app)
+app.command()(jars)
 app.command()(demo)
 app.command()(options)
 

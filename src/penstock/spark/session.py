@@ -19,8 +19,8 @@ from penstock.errors import ConfigError
 from penstock.jobs.log import process_log
 from penstock.jobs.output import output_to
 from penstock.jobs.registry import registry_of
+from penstock.servers.java import check_java
 from penstock.spark.home import fast_home
-from penstock.spark.java import check_java
 from penstock.spark.start_failure import start_error
 
 _MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"

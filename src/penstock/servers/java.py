@@ -1,4 +1,4 @@
-"""Finds out whether Spark can start, before it tries: it needs Java 17 or newer."""
+"""Finds out whether Java can be started, before something tries: Spark and the servers need 17 or newer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEEDED = 17
 @cache
 def check_java() -> None:
     """Nothing when Java is there and new enough; else an error that says in one line what to install."""
-    java = _where()
+    java = java_command()
     if shutil.which(java) is None:
         raise _missing(f"'{java}' was not found")
     version = java_version()
@@ -28,11 +28,11 @@ def check_java() -> None:
 
 def java_version() -> str | None:
     """The version of the Java that Spark would start; None when it does not say."""
-    answer = subprocess.run([_where(), "-version"], capture_output=True, text=True, check=False)
+    answer = subprocess.run([java_command(), "-version"], capture_output=True, text=True, check=False)
     return version_in(answer.stderr + answer.stdout)
 
 
-def _where() -> str:
+def java_command() -> str:
     """Where Spark looks."""
     home = os.environ.get("JAVA_HOME")
     return os.path.join(home, "bin", "java") if home else "java"

@@ -1,0 +1,1 @@
+"""What runs outside Python: Java, jars, and servers for development and tests."""

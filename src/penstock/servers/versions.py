@@ -1,0 +1,93 @@
+"""Which versions of jars and servers are used: all in one table, each of them overridable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.errors import ConfigError
+
+VERSIONS = {
+    "kafka": "4.2.1",  # the broker
+    "log4j": "2.25.4",  # what the broker logs with: that of its own dependencies
+    "scala": "2.13",  # that of Spark and of the broker
+    "spark-kafka": "4.2.0",  # Spark's own Kafka source and sink: the version of Spark
+    "spark-token-provider": "4.0.0",
+    "kafka-clients": "3.9.2",  # the client that spark-kafka was built with
+    "commons-pool2": "2.13.1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Jars that are fetched, kept and checked together."""
+
+    name: str
+    about: str
+    artifacts: tuple[str, ...]  # organisation:name:version, with names of VERSIONS in braces
+    transitive: bool  # whether the dependencies of the artifacts come too
+
+    def resolved(self, versions: Mapping[str, str]) -> list[str]:
+        """The artifacts with their versions.
+
+        >>> BUNDLES["spark-kafka"].resolved(VERSIONS)[0]
+        'org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0'
+        """
+        return [artifact.format_map(versions) for artifact in self.artifacts]
+
+
+BUNDLES = {
+    bundle.name: bundle
+    for bundle in (
+        Bundle(
+            "kafka-server",
+            "the broker of 'penstock dev up kafka'",
+            ("org.apache.kafka:kafka_{scala}:{kafka}", "org.apache.logging.log4j:log4j-slf4j-impl:{log4j}"),
+            transitive=True,
+        ),
+        Bundle(
+            "spark-kafka",
+            "Spark's own Kafka source and sink, for env.from_dataframe and ForeachBatchSink",
+            (
+                "org.apache.spark:spark-sql-kafka-0-10_{scala}:{spark-kafka}",
+                "org.apache.spark:spark-token-provider-kafka-0-10_{scala}:{spark-token-provider}",
+                "org.apache.kafka:kafka-clients:{kafka-clients}",
+                "org.apache.commons:commons-pool2:{commons-pool2}",
+            ),
+            transitive=False,  # the rest is in Spark
+        ),
+    )
+}
+
+
+def variable_of(name: str) -> str:
+    """The environment variable that overrides a version.
+
+    >>> variable_of("kafka-clients")
+    'PENSTOCK_VERSION_KAFKA_CLIENTS'
+    """
+    return f"PENSTOCK_VERSION_{name.upper().replace('-', '_')}"
+
+
+def chosen_versions(overrides: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The table, with what the environment says instead, and then with what the caller says."""
+    versions = {name: os.environ.get(variable_of(name)) or version for name, version in VERSIONS.items()}
+    for name, version in (overrides or {}).items():
+        if name not in versions:
+            raise ConfigError(
+                "VERSION_UNKNOWN",
+                f"There is no version '{name}' to set; there are: {', '.join(sorted(VERSIONS))}. Write, for example, kafka=4.2.1.",
+            )
+        versions[name] = version
+    return versions
+
+
+def bundle_of(name: str) -> Bundle:
+    """The bundle with this name."""
+    if name not in BUNDLES:
+        raise ConfigError(
+            "JARS_UNKNOWN",
+            f"There are no jars '{name}'. There are: {', '.join(sorted(BUNDLES))}; give one of these names.",
+        )
+    return BUNDLES[name]

@@ -1,0 +1,1 @@
+"""Jars, servers for development, and the servers of the tests themselves."""

@@ -1,0 +1,190 @@
+"""Real servers for tests, on loopback: each ends with the test run, however that ends."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.servers.kafka import KafkaServer
+from penstock.servers.redis import RedisServer
+from penstock.servers.server import RunningServer, ServerKind, start
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+    from confluent_kafka.admin import AdminClient
+
+_WAIT = 30.0
+
+
+class TestServer:
+    """A server that can be stopped, killed and started again, on the same port and with the same data."""
+
+    __test__ = False
+
+    def __init__(self, kind: ServerKind) -> None:
+        self._kind = kind
+        self._folder = Path(tempfile.mkdtemp(prefix=f"penstock-test-{kind.name}-"))
+        self._server: RunningServer | None = None
+        self._port: int | None = None
+        self.start()
+
+    @property
+    def port(self) -> int:
+        assert self._port is not None
+        return self._port
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+    def start(self) -> None:
+        if self._server is None:
+            self._server = start(self._kind, self._folder, self._port, lambda step: None, guarded=True)
+            self._port = self._server.port
+
+    def stop(self) -> None:
+        """In order, as `penstock dev down` does."""
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+
+    def kill(self) -> None:
+        """As a crash does."""
+        if self._server is not None:
+            self._server.kill()
+            self._server = None
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+
+class Kafka(TestServer):
+    """A broker. Tests share it: topics and groups have names of their own, from `new_name`."""
+
+    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+        self._admin: AdminClient | None = None
+        super().__init__(KafkaServer(heap="384m", brief=True, settings=settings))
+
+    @property
+    def bootstrap(self) -> str:
+        return self.address
+
+    @property
+    def admin(self) -> AdminClient:
+        from confluent_kafka.admin import AdminClient
+
+        if self._admin is None:
+            # The broker may have been away meanwhile, and is back at once.
+            settings = {"bootstrap.servers": self.bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 500}
+            self._admin = AdminClient(settings)
+        return self._admin
+
+    @staticmethod
+    def new_name(prefix: str = "topic") -> str:
+        return f"{prefix}-{uuid.uuid4().hex[:12]}"
+
+    def create_topic(
+        self, name: str | None = None, partitions: int = 1, config: Mapping[str, str] | None = None
+    ) -> str:
+        """Makes a topic and gives its name."""
+        from confluent_kafka.cimpl import NewTopic
+
+        topic = name or self.new_name()
+        made = self.admin.create_topics([NewTopic(topic, partitions, 1, config=dict(config or {}))])
+        made[topic].result(_WAIT)
+        return topic
+
+    def add_partitions(self, topic: str, partitions: int) -> None:
+        """From now on the topic has so many partitions."""
+        from confluent_kafka.cimpl import NewPartitions
+
+        self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(_WAIT)
+
+    def produce(
+        self,
+        topic: str,
+        values: Iterable[bytes | str | None],
+        keys: Iterable[bytes | str | None] = itertools.repeat(None),
+        partition: int = -1,
+        timestamps: Iterable[int] = itertools.repeat(0),
+    ) -> None:
+        """Writes records and waits until the broker has them. A timestamp of 0 is the time of now."""
+        from confluent_kafka import Producer
+
+        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 1, "log_level": 0})
+        for value, key, timestamp in zip(values, keys, timestamps, strict=False):
+            while True:
+                try:
+                    producer.produce(topic, value, key, partition=partition, timestamp=timestamp)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+        left = producer.flush(_WAIT)
+        assert left == 0, f"{left} records were not taken"
+
+    def read(self, topic: str, committed: bool = True) -> list[Message]:
+        """All records of a topic up to its present end, partition by partition; those of open transactions are not there."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": self.new_name("reader"),
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed" if committed else "read_uncommitted",
+                "auto.offset.reset": "earliest",
+                "enable.partition.eof": True,
+                "log_level": 0,
+            }
+        )
+        try:
+            partitions = sorted(consumer.list_topics(topic, timeout=_WAIT).topics[topic].partitions)
+            return [m for p in partitions for m in _partition(consumer, TopicPartition(topic, p, 0))]
+        finally:
+            consumer.close()
+
+    def values(self, topic: str, committed: bool = True) -> list[bytes | None]:
+        """The values of all records of a topic."""
+        return [message.value() for message in self.read(topic, committed)]
+
+
+def _partition(consumer: object, partition: object) -> Iterable[Message]:
+    from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+    assert isinstance(consumer, Consumer)
+    assert isinstance(partition, TopicPartition)
+    consumer.assign([partition])
+    while True:
+        message = consumer.poll(_WAIT)
+        assert message is not None, f"nothing came from {partition} for {_WAIT} s"
+        error = message.error()
+        if error is None:
+            yield message
+        elif error.code() == KafkaError._PARTITION_EOF:
+            return
+        else:
+            raise AssertionError(str(error))
+
+
+class Redis(TestServer):
+    """A Redis server. Tests share it: keys begin with a name of their own."""
+
+    def __init__(self) -> None:
+        super().__init__(RedisServer(brief=True))
+
+    @property
+    def url(self) -> str:
+        return f"redis://{self.address}/0"
+
+    @staticmethod
+    def new_name(prefix: str = "key") -> str:
+        return f"{prefix}-{uuid.uuid4().hex[:12]}"
