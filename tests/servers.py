@@ -32,6 +32,8 @@ class TestServer:
         self._port: int | None = None
         self.start()
 
+    host = "127.0.0.1"
+
     @property
     def port(self) -> int:
         assert self._port is not None
@@ -39,7 +41,7 @@ class TestServer:
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     @property
     def folder(self) -> Path:
@@ -84,8 +86,9 @@ class Kafka(TestServer):
 
         if self._admin is None:
             # The broker may have been away meanwhile, and is back at once.
-            settings = {"bootstrap.servers": self.bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 500}
-            self._admin = AdminClient(settings)
+            self._admin = AdminClient(
+                {"bootstrap.servers": self.bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 500}
+            )
         return self._admin
 
     @staticmethod
