@@ -1,30 +1,45 @@
-"""The file sink: names, folders, sizes, and every element once when a batch runs again."""
+"""The file sink: names, folders, sizes, times, and every element once when a batch runs again."""
 
 from __future__ import annotations
 
+import io
+import json
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock import Row, StreamExecutionEnvironment, Types
+from penstock import Row, StreamExecutionEnvironment, Types, WatermarkStrategy
 from penstock.connectors import (
     BucketAssigner,
+    BucketContext,
     Encoder,
+    FileCompactor,
+    FileCompactStrategy,
     FileSink,
+    JsonLinesSink,
     OutputFileConfig,
     RollingPolicy,
     WriteTask,
 )
-from penstock.errors import ConfigError, UnsupportedOperation
-from penstock.testing import Harness
+from penstock.connectors.file import journal
+from penstock.connectors.file.system import LocalFiles
+from penstock.errors import ConfigError, JobError, UnsupportedOperation
+from penstock.testing import At, Harness, PushSource
+
+EACH_BATCH = RollingPolicy.on_checkpoint_rolling_policy()
 
 
-def sink(folder: Path, **settings: Any) -> FileSink:
+def sink(
+    folder: Path, *, rolling: RollingPolicy = EACH_BATCH, buckets: BucketAssigner | None = None, compact: Any = None
+) -> FileSink:
     builder = FileSink.for_row_format(str(folder), Encoder.simple_string_encoder())
-    builder = builder.with_bucket_assigner(settings.get("buckets", BucketAssigner.base_path_bucket_assigner()))
-    if "part_size" in settings:
-        builder.with_rolling_policy(RollingPolicy.default_rolling_policy(part_size=settings["part_size"]))
+    builder = builder.with_bucket_assigner(buckets or BucketAssigner.base_path_bucket_assigner())
+    builder.with_rolling_policy(rolling)
+    if compact is not None:
+        builder.enable_compact(*compact)
     files = OutputFileConfig.builder().with_part_prefix("words").with_part_suffix(".txt").build()
     return builder.with_output_file_config(files).build()
 
@@ -38,18 +53,39 @@ def write(to: FileSink, batch: int, *tasks: list[Any], attempt: str = "a") -> li
     return [p for p in prepared if p is not None]
 
 
+def visible(folder: Path) -> list[Path]:
+    found = [f for f in folder.rglob("*") if f.is_file()]
+    return sorted(f for f in found if not any(part.startswith(".") for part in f.relative_to(folder).parts))
+
+
+def hidden(folder: Path) -> list[Path]:
+    return sorted(f for f in folder.rglob("*") if f.is_file() and f not in visible(folder))
+
+
 def lines(folder: Path) -> list[str]:
-    return sorted(line for file in folder.rglob("words-*.txt") for line in file.read_text().splitlines())
+    return sorted(line for file in visible(folder) for line in file.read_text().splitlines())
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds since 1970, as the sink sees them."""
+    now = [0.0]
+    monkeypatch.setattr("penstock.connectors.file.sink.time.time", lambda: now[0])
+    return now
+
+
+# -- batches
 
 
 def test_files_appear_when_the_batch_is_committed(tmp_path: Path) -> None:
     to = sink(tmp_path)
     prepared = write(to, 0, ["a", "b"], ["c"], [])
-    assert lines(tmp_path) == []
-    assert all(file.name.startswith(".") for file in tmp_path.iterdir())
+    assert visible(tmp_path) == []
+    assert len(hidden(tmp_path)) == 2
     to.commit(0, prepared)
     assert lines(tmp_path) == ["a", "b", "c"]
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(visible(tmp_path)) == 2
+    assert hidden(tmp_path) == []
 
 
 def test_aborted_files_are_removed(tmp_path: Path) -> None:
@@ -58,22 +94,12 @@ def test_aborted_files_are_removed(tmp_path: Path) -> None:
     writer = to.writer(WriteTask(1, 0, "a"))
     writer.write(["b"], None, None)
     writer.abort()
-    assert list(tmp_path.iterdir()) == []
+    assert visible(tmp_path) == hidden(tmp_path) == []
 
 
-def test_a_file_that_is_full_ends(tmp_path: Path) -> None:
-    to = sink(tmp_path, part_size=5)
-    to.commit(0, write(to, 0, ["aa", "b", "cc", "dddddddd", "e"]))
-    found = sorted(tmp_path.iterdir())
-    assert [file.read_text() for file in found] == ["aa\nb\n", "cc\n", "dddddddd\n", "e\n"]
-    assert [file.name[-6:] for file in found] == ["-0.txt", "-1.txt", "-2.txt", "-3.txt"]
-
-
-def test_a_batch_that_runs_again_is_there_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_that_runs_again_is_there_once(tmp_path: Path, clock: list[float]) -> None:
     memory, out = tmp_path / "memory", tmp_path / "out"
     memory.mkdir()
-    clock = [0.0]
-    monkeypatch.setattr("penstock.connectors.file_sink.time.time", lambda: clock[0])
     buckets = BucketAssigner.date_time_bucket_assigner(timezone_id="UTC")
     first = sink(out, buckets=buckets)
     first.attach(str(memory))
@@ -85,11 +111,12 @@ def test_a_batch_that_runs_again_is_there_once(tmp_path: Path, monkeypatch: pyte
     resumed.attach(str(memory))
     resumed.commit(1, write(resumed, 1, ["a", "b", "c"], attempt="b"))
     assert lines(out) == ["a", "b", "c", "zero"]
-    assert [folder.name for folder in out.iterdir()] == ["1970-01-01--00"]
+    assert hidden(out) == []
+    assert {f.parent.name for f in visible(out)} == {"1970-01-01--00"}
 
     resumed.commit(2, write(resumed, 2, ["d"]))
     assert lines(out) == ["a", "b", "c", "d", "zero"]
-    assert {folder.name for folder in out.iterdir()} == {"1970-01-01--00", "1970-01-01--01"}
+    assert {f.parent.name for f in visible(out)} == {"1970-01-01--00", "1970-01-01--01"}
 
 
 def test_two_jobs_can_write_into_one_folder(tmp_path: Path) -> None:
@@ -97,6 +124,306 @@ def test_two_jobs_can_write_into_one_folder(tmp_path: Path) -> None:
         to = sink(tmp_path)
         to.commit(0, write(to, 0, [word]))
     assert lines(tmp_path) == ["a", "b"]
+
+
+def test_json_lines_of_two_jobs_are_both_there_in_the_order_of_batches(tmp_path: Path) -> None:
+    for word in ("a", "b"):
+        to = JsonLinesSink(tmp_path)
+        for batch in range(3):
+            to.commit(batch, write(to, batch, [{"word": word, "batch": batch}]))
+    found = [json.loads(line) for file in visible(tmp_path) for line in file.read_text().splitlines()]
+    assert [row["batch"] for row in found] == [0, 0, 1, 1, 2, 2]
+    assert sorted(row["word"] for row in found) == ["a", "a", "a", "b", "b", "b"]
+
+
+# -- rolling
+
+
+def test_a_file_that_is_full_ends(tmp_path: Path) -> None:
+    to = sink(tmp_path, rolling=RollingPolicy.default_rolling_policy(part_size=5))
+    to.commit(0, write(to, 0, ["aa", "b", "cc", "dddddddd", "e"]))
+    assert [file.read_text() for file in visible(tmp_path)] == ["aa\nb\n", "cc\n", "dddddddd\n"]
+    assert [file.name[-6:] for file in visible(tmp_path)] == ["-0.txt", "-1.txt", "-2.txt"]
+    to.finish()
+    assert lines(tmp_path) == ["aa", "b", "cc", "dddddddd", "e"]
+
+
+def test_a_file_stays_hidden_over_batches_until_it_is_old(tmp_path: Path, clock: list[float]) -> None:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    policy = RollingPolicy.default_rolling_policy(rollover_interval=10_000, inactivity_interval=4_000)
+    to = sink(tmp_path / "out", rolling=policy)
+    to.attach(str(memory))
+    for batch in range(5):
+        clock[0] = batch * 2
+        to.commit(batch, write(to, batch, [f"{batch}-a"], [f"{batch}-b"]))
+        assert visible(tmp_path / "out") == []
+        assert to.due() == min(10_000, batch * 2_000 + 4_000)
+    clock[0] = 10
+    to.commit(5, [])
+    assert to.due() is None
+    (file,) = visible(tmp_path / "out")
+    assert file.read_text().split() == [f"{batch}-{task}" for batch in range(5) for task in "ab"]
+    assert hidden(tmp_path / "out") == []
+
+    to.commit(6, write(to, 6, ["late"]))
+    clock[0] = 14
+    to.commit(7, [])  # nothing was written for four seconds
+    assert len(visible(tmp_path / "out")) == 2
+
+
+def test_a_policy_of_ones_own(tmp_path: Path) -> None:
+    class EveryThirdBatch(RollingPolicy):
+        part_size = 1 << 30
+
+        def should_roll(self, part: Any, now: int) -> bool:
+            return bool(part.batches == 3)
+
+    to = sink(tmp_path, rolling=EveryThirdBatch())
+    for batch in range(7):
+        to.commit(batch, write(to, batch, [f"{batch}"]))
+    assert [f.read_text().split() for f in visible(tmp_path)] == [["0", "1", "2"], ["3", "4", "5"]]
+
+
+def test_what_is_not_full_becomes_visible_when_a_bounded_job_ends(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment()
+    env.from_source(PushSource()).sink_to(sink(tmp_path, rolling=RollingPolicy.default_rolling_policy()))
+    harness = Harness(env, real_sinks=True)
+    harness.push("a")
+    harness.push("b")
+    assert visible(tmp_path) == []
+    assert harness.next_wake() is not None
+    harness.end()
+    (file,) = visible(tmp_path)
+    assert file.read_text() == "a\nb\n"
+    assert [f.name for f in tmp_path.iterdir()] == [file.name], "nothing hidden is left"
+
+
+# -- folders
+
+
+def test_each_element_has_its_own_folder(tmp_path: Path) -> None:
+    to = sink(tmp_path, buckets=BucketAssigner.by(lambda word: f"first={word[0]}/size={len(word)}"))
+    to.commit(0, write(to, 0, ["ab", "b", "ac", "bcd"], ["ad"]))
+    assert {str(f.parent.relative_to(tmp_path)): f.read_text() for f in visible(tmp_path)} == {
+        "first=a/size=2": "ad\n",
+        "first=b/size=1": "b\n",
+        "first=b/size=3": "bcd\n",
+    } | {"first=a/size=2": "ad\n"}
+    assert lines(tmp_path) == ["ab", "ac", "ad", "b", "bcd"]
+
+
+def test_folders_by_event_time(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment()
+    buckets = BucketAssigner.event_time_bucket_assigner("yyyy-MM-dd", "UTC")
+    env.from_source(PushSource(), WatermarkStrategy.for_monotonous_timestamps()).sink_to(
+        sink(tmp_path, buckets=buckets)
+    )
+    harness = Harness(env, real_sinks=True)
+    harness.push_all([At("a", 0), At("b", 86_400_000), At("c", 1)])
+    harness.end()
+    found = {f.parent.name: f.read_text().split() for f in visible(tmp_path)}
+    assert found == {"1970-01-01": ["a", "c"], "1970-01-02": ["b"]}
+    untimed = StreamExecutionEnvironment()
+    untimed.from_collection(["a"]).sink_to(sink(tmp_path, buckets=buckets))
+    with pytest.raises(ConfigError, match="without a timestamp"):
+        Harness(untimed, real_sinks=True).run()
+
+
+def test_an_assigner_of_ones_own_sees_the_clock_and_the_timestamp(tmp_path: Path) -> None:
+    class Both(BucketAssigner):
+        def get_bucket_id(self, element: Any, context: BucketContext) -> str:
+            return f"{element}-{context.timestamp()}-{context.current_processing_time() > 1_700_000_000_000}"
+
+    env = StreamExecutionEnvironment()
+    env.from_source(PushSource()).sink_to(sink(tmp_path, buckets=Both()))
+    harness = Harness(env, real_sinks=True)
+    harness.push("a", 7)
+    harness.push("b")
+    harness.end()
+    assert {f.parent.name for f in visible(tmp_path)} == {"a-7-True", "b-None-True"}
+
+
+@pytest.mark.parametrize("bucket", ["../above", "/", "a//b", ".hidden", "_tmp/x", 7, None])
+def test_a_folder_must_be_below_the_sinks_and_visible(tmp_path: Path, bucket: Any) -> None:
+    env = StreamExecutionEnvironment()
+    env.from_collection(["word"]).sink_to(sink(tmp_path, buckets=BucketAssigner.by(lambda w: bucket))).name("files")
+    with pytest.raises(ConfigError, match=r"BUCKET_ID.*In sink 'files', element 'word'"):
+        Harness(env, real_sinks=True).run()
+    assert visible(tmp_path) == hidden(tmp_path) == []
+
+
+def test_more_folders_than_files_can_be_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.connectors.file.part_writer._MOST_OPEN", 3)
+    to = sink(tmp_path, buckets=BucketAssigner.by(lambda n: f"{n % 10}"))
+    to.commit(0, write(to, 0, list(range(40))))
+    assert sorted(map(int, lines(tmp_path))) == list(range(40))
+    assert len({f.parent for f in visible(tmp_path)}) == 10
+
+
+# -- compaction
+
+
+def each(batches: int) -> FileCompactStrategy:
+    return FileCompactStrategy.builder().enable_compaction_on_checkpoint(batches).build()
+
+
+def test_small_files_of_several_batches_are_joined(tmp_path: Path) -> None:
+    to = sink(tmp_path, compact=(each(3), FileCompactor.concat_file_compactor()))
+    for batch in range(6):
+        to.commit(batch, write(to, batch, [f"{batch}-a"], [f"{batch}-b"]))
+        assert len(visible(tmp_path)) == (batch + 1) // 3
+    assert [f.read_text().split() for f in visible(tmp_path)] == [
+        [f"{batch}-{task}" for batch in of for task in "ab"] for of in ((0, 1, 2), (3, 4, 5))
+    ]
+    assert all(f.name.startswith("compacted-words-") for f in visible(tmp_path))
+
+
+def test_small_files_are_joined_when_they_are_large_together(tmp_path: Path) -> None:
+    strategy = FileCompactStrategy.builder().set_size_threshold(10).set_num_compact_threads(3).build()
+    buckets = BucketAssigner.by(lambda word: word[0])
+    to = sink(tmp_path, buckets=buckets, compact=(strategy, FileCompactor.concat_file_compactor(b"--\n")))
+    to.commit(0, write(to, 0, ["aaaa"], ["b"], ["cccccccccccc", "d"]))
+    to.commit(1, write(to, 1, ["aaaa"], ["b"], ["dddddddddddddd"]))
+    assert {f.parent.name: f.read_text().split() for f in visible(tmp_path)} == {
+        "a": ["aaaa", "--", "aaaa"],
+        "c": ["cccccccccccc"],
+        "d": ["d", "--", "dddddddddddddd"],
+    }
+    to.finish()
+    assert (tmp_path / "b").is_dir()
+    assert hidden(tmp_path) == []
+
+
+def test_the_identical_compactor_takes_one_file(tmp_path: Path) -> None:
+    to = sink(tmp_path, compact=(each(2), FileCompactor.identical_file_compactor()))
+    to.commit(0, write(to, 0, ["a"]))
+    to.commit(1, [])
+    assert lines(tmp_path) == ["a"]
+    with pytest.raises(ConfigError, match="COMPACT_SEVERAL"):
+        FileCompactor.identical_file_compactor().compact([io.BytesIO(b"a"), io.BytesIO(b"b")], io.BytesIO())
+
+
+def test_a_strategy_that_never_joins_is_refused() -> None:
+    with pytest.raises(ConfigError, match="never joins"):
+        FileCompactStrategy.builder().build()
+    with pytest.raises(ConfigError, match="num_compact_threads is 0"):
+        FileCompactStrategy.builder().set_num_compact_threads(0)
+    with pytest.raises(ConfigError, match="num_checkpoints_before_compaction is 0"):
+        FileCompactStrategy.builder().enable_compaction_on_checkpoint(0)
+
+
+# -- crashes
+
+
+class Crash(BaseException):
+    """The driver is killed."""
+
+
+class Killed:
+    """Everything that the sink does on the driver, counted; one of the calls does not come back."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+        self.calls = 0
+        self._at = at
+        self._files: list[Any] = []
+        for name in ("create", "close", "publish", "remove", "remove_folder", "find"):
+            monkeypatch.setattr(LocalFiles, name, self._around(getattr(LocalFiles, name)))
+        monkeypatch.setattr("penstock.connectors.file.sink.save", self._around(journal.save))
+
+    def _around(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*args: Any) -> Any:
+            self.calls += 1
+            if self.calls == self._at:
+                raise Crash  # before
+            done = call(*args)
+            if hasattr(done, "close"):
+                self._files.append(done)
+            self.calls += 1
+            if self.calls == self._at:
+                raise Crash  # or after
+            return done
+
+        return counted
+
+    def close(self) -> None:
+        """What the end of a process does."""
+        for file in self._files:
+            file.close()
+
+
+BATCHES = [[["a", "bb"], ["c"]], [["d"], []], [["ee"], ["f", "g"]], [[], []], [["h"], ["a"]]]
+
+
+def run_through(to: FileSink, first: int, attempt: str) -> None:
+    for batch in range(first, len(BATCHES)):
+        to.commit(batch, write(to, batch, *BATCHES[batch], attempt=attempt))
+        done[0] = batch + 1
+    to.finish()
+
+
+done = [0]
+
+
+@pytest.mark.parametrize("way", ["rolled by size", "joined", "each batch"])
+def test_the_driver_is_killed_anywhere(tmp_path: Path, way: str) -> None:
+    expected = sorted(word for batch in BATCHES for task in batch for word in task)
+    settings: dict[str, Any] = {
+        "rolled by size": {"rolling": RollingPolicy.default_rolling_policy(part_size=7)},
+        "joined": {"compact": (each(2), FileCompactor.concat_file_compactor())},
+        "each batch": {},
+    }[way]
+    buckets = BucketAssigner.by(lambda word: word[0] if word < "c" else "other")
+    at, crashed = 0, True
+    while crashed:
+        at += 1
+        out, memory = tmp_path / f"out-{at}", tmp_path / f"memory-{at}"
+        memory.mkdir()
+        done[0] = 0
+        with pytest.MonkeyPatch.context() as patch:
+            first = sink(out, buckets=buckets, **settings)
+            first.attach(str(memory))
+            with closing(Killed(patch, at)):
+                try:
+                    run_through(first, 0, "a")
+                    crashed = False
+                except Crash:
+                    pass
+        resumed = sink(out, buckets=buckets, **settings)
+        resumed.attach(str(memory))
+        run_through(resumed, done[0], "b")
+        assert lines(out) == expected, f"{way}, killed at call {at}"
+        assert hidden(out) == [], f"{way}, killed at call {at}"
+    assert at > 40
+
+
+def test_what_killed_tasks_leave_is_removed(tmp_path: Path) -> None:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    out = tmp_path / "out"
+    to = sink(out, rolling=RollingPolicy.default_rolling_policy())
+    to.attach(str(memory))
+    write(to, 0, ["lost"], attempt="killed")
+    to.commit(0, write(to, 0, ["kept"]))
+    running = write(to, 1, ["running"])
+    assert len(hidden(out)) == 3
+    again = sink(out, rolling=RollingPolicy.default_rolling_policy())
+    again.attach(str(memory))
+    assert sorted(f.read_text() for f in hidden(out)) == ["kept\n", "running\n"]
+    again.commit(1, running)
+    again.finish()
+    assert lines(out) == ["kept", "running"]
+
+
+def test_a_hidden_file_that_somebody_removed(tmp_path: Path) -> None:
+    to = sink(tmp_path, rolling=RollingPolicy.default_rolling_policy())
+    to.commit(0, write(to, 0, ["a"]))
+    hidden(tmp_path)[0].unlink()
+    with pytest.raises(JobError, match=r"PART_VANISHED.*leave them there"):
+        to.finish()
+
+
+# -- types, refusals
 
 
 def test_elements_of_a_declared_type_are_written_as_flink_does(tmp_path: Path) -> None:
@@ -111,10 +438,6 @@ def test_elements_of_a_declared_type_are_written_as_flink_does(tmp_path: Path) -
 
 
 def test_what_cannot_be_done_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedOperation, match="BULK_FORMAT"):
-        FileSink.for_bulk_format(str(tmp_path), None)
-    with pytest.raises(UnsupportedOperation, match="FILE_COMPACTION"):
-        FileSink.for_row_format(str(tmp_path), Encoder.simple_string_encoder()).enable_compact(None, None)
     with pytest.raises(UnsupportedOperation, match="'EEE' in the date pattern"):
         BucketAssigner.date_time_bucket_assigner("yyyy-EEE")
     with pytest.raises(ConfigError, match="no time zone 'Nowhere'"):
@@ -123,3 +446,5 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path) -> None:
         RollingPolicy.default_rolling_policy(part_size=0)
     with pytest.raises(ConfigError, match="no charset 'UTF-9'"):
         Encoder.simple_string_encoder("UTF-9")
+    with pytest.raises(ConfigError, match="A bulk format got DefaultRollingPolicy"):
+        FileSink.for_bulk_format(tmp_path, None).with_rolling_policy(RollingPolicy.default_rolling_policy())

@@ -3,15 +3,12 @@
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
 from penstock.connectors.datagen import DataGenSource, RandomField, SequenceField
 from penstock.connectors.encoder import Encoder
-from penstock.connectors.file_sink import FileSink
+from penstock.connectors.file.bucket_assigner import BucketAssigner, BucketContext
+from penstock.connectors.file.compaction import FileCompactor, FileCompactStrategy
+from penstock.connectors.file.output_file_config import OutputFileConfig
+from penstock.connectors.file.rolling_policy import DefaultRollingPolicy, OnCheckpointRollingPolicy, RollingPolicy
+from penstock.connectors.file.sink import FileSink
 from penstock.connectors.files import FileSource, JsonLines, json_lines
-from penstock.connectors.part_files import (
-    BucketAssigner,
-    DefaultRollingPolicy,
-    OnCheckpointRollingPolicy,
-    OutputFileConfig,
-    RollingPolicy,
-)
 from penstock.connectors.scripted import Abort, At, Mark, ScriptedSource, Step
 from penstock.connectors.secret import Secret
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
@@ -23,6 +20,7 @@ __all__ = [
     "Abort",
     "At",
     "BucketAssigner",
+    "BucketContext",
     "CallableSink",
     "Chunk",
     "CollectSink",
@@ -32,6 +30,8 @@ __all__ = [
     "DefaultRollingPolicy",
     "DiscardingSink",
     "Encoder",
+    "FileCompactStrategy",
+    "FileCompactor",
     "FileSink",
     "FileSource",
     "FileSourceBuilder",

@@ -71,5 +71,12 @@ class Sink:
         """
         return None
 
+    def due(self) -> int | None:
+        """When `commit` is to be called again even if no element comes, in milliseconds since 1970; asked after it."""
+        return None
+
+    def finish(self) -> None:
+        """Called on the driver when the job has come to its end and nothing more will be written; perhaps again."""
+
     def abort(self, batch: int, prepared: list[Any]) -> None:
         """Removes what was prepared."""

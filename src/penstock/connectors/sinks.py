@@ -3,75 +3,40 @@
 from __future__ import annotations
 
 import operator
-import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
+from penstock.connectors.encoder import Encoder
+from penstock.connectors.file.bucket_assigner import BucketAssigner
+from penstock.connectors.file.rolling_policy import RollingPolicy
+from penstock.connectors.file.sink import FileSink
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.runtime.records import TAG_NAMES, Tags
 from penstock.types import TypeInformation
 from penstock.types.flink_text import printed_text
 
 
-class JsonLinesSink(Sink):
+class JsonLinesSink(FileSink):
     """JSON lines in files of a folder, exactly once: a batch's files appear when it is committed.
 
-    Readers see `part-<batch>-<partition>.jsonl`; files being written start with a dot.
+    Readers see `part-<batch>-<partition>-<sink>.jsonl`; what is being written is in a folder that begins with a dot.
     """
 
-    def __init__(self, folder: str | Path) -> None:
-        self._folder = os.path.abspath(folder)  # other processes have other working folders
+    def __init__(self, folder: str | Path, *, storage_options: Mapping[str, Any] | None = None) -> None:
+        super().__init__(
+            folder,
+            Encoder.json_lines(),
+            rolling=RollingPolicy.on_checkpoint_rolling_policy(),
+            buckets=BucketAssigner.base_path_bucket_assigner(),
+            storage_options=storage_options,
+        )
 
-    def writer(self, task: WriteTask) -> SinkWriter:
-        return _JsonLinesWriter(self._folder, task)
-
-    def commit(self, batch: int, prepared: list[Any]) -> None:
-        for pending, final in prepared:
-            # A replayed batch finds its own names: the same content replaces itself.
-            if os.path.exists(pending):
-                os.replace(pending, final)
-
-    def abort(self, batch: int, prepared: list[Any]) -> None:
-        for pending, _ in prepared:
-            if os.path.exists(pending):
-                os.remove(pending)
-
-
-class _JsonLinesWriter(SinkWriter):
-    def __init__(self, folder: str, task: WriteTask) -> None:
-        os.makedirs(folder, exist_ok=True)
-        name = f"part-{task.batch:09d}-{task.partition:05d}"
-        self._final = os.path.join(folder, f"{name}.jsonl")
-        self._pending = os.path.join(folder, f".{name}.{task.attempt}.pending")
-        self._encoder = msgspec.json.Encoder()
-        self._file: Any = None
-
-    def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
-        if not values:
-            return
-        if self._file is None:
-            self._file = open(self._pending, "wb")  # noqa: SIM115 - closed by prepare or abort
-        self._file.write(self._encoder.encode_lines(values))
-
-    def prepare(self) -> Any:
-        if self._file is None:
-            return None
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        return self._pending, self._final
-
-    def abort(self) -> None:
-        if self._file is not None:
-            with suppress(OSError):  # a full disk cannot take what is left, and it is not wanted
-                self._file.close()
-            with suppress(FileNotFoundError):
-                os.remove(self._pending)
+    def part_name(self, batch: int, partition: int, number: int) -> str:
+        """The batch comes first, so that the files are in its order."""
+        return f"part-{batch:09d}-{partition:05d}-{self.name_in_files}.jsonl"
 
 
 class CollectSink(Sink):

@@ -24,6 +24,7 @@ from penstock.engine.logs import pass_on
 from penstock.engine.program import Program, build
 from penstock.engine.reports import warn_of_unread
 from penstock.engine.rescale import SlotState
+from penstock.engine.sink_calls import calling_sink
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.run import Run
 from penstock.metrics.labels import labels
@@ -185,6 +186,7 @@ class SparkJob:
             while not self._cancel.is_set():
                 yield from self._letters_of_attempt()
                 if self.folder.finished():
+                    self._finish_sinks()
                     ended_as = JobStatus.FINISHED
                     break
                 assert self.query is not None
@@ -201,6 +203,15 @@ class SparkJob:
         finally:
             self.stop()
             self._end(ended_as)
+
+    def _finish_sinks(self) -> None:
+        """Nothing more will be written. A job that is kept open goes on from its checkpoint."""
+        if self.keep_open:
+            return
+        last = self._delivered
+        for number, sink in enumerate(self.program.sinks):
+            with calling_sink(self.program, number, last):
+                sink.finish()
 
     def _canceled(self) -> JobError:
         left = (

@@ -135,17 +135,20 @@ class RouterWriter(DataSourceStreamArrowWriter):
         program = worker.program_of(self._key, self._data)
         folder = RunFolder(self._folder)
         letters = {}
+        due: list[int] = []
         for number, sink in enumerate(program.sinks):
             prepared = [m.prepared[number] for m in written if number in m.prepared]
             with calling_sink(program, number, batchId):
                 letters[number] = sink.commit(batchId, prepared) or []
+                if (at := sink.due()) is not None:
+                    due.append(at)
         folder.post(batchId, letters)
         behind_sources = [msgspec.json.decode(t, type=Counted) for m in written for t in m.told]
         folder.add_metrics(
             batchId, [(c.subtask, c.metrics) for c in behind_sources] + [(r.slot, r.metrics) for r in reports]
         )
         folder.tell_logs([line for c in behind_sources for line in c.logs] + [line for r in reports for line in r.logs])
-        folder.tell_report(_summary(batchId, written, reports, program))
+        folder.tell_report(_summary(batchId, written, reports, program, due))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         written = [m for m in messages if isinstance(m, Written)]
@@ -153,9 +156,11 @@ class RouterWriter(DataSourceStreamArrowWriter):
             sink.abort(batchId, [m.prepared[number] for m in written if number in m.prepared])
 
 
-def _summary(batch: int, written: list[Written], reports: list[Report], program: Program) -> dict[str, Any]:
-    """All reports of a batch as one."""
-    wakes = [r.wake for r in reports if r.wake is not None]
+def _summary(
+    batch: int, written: list[Written], reports: list[Report], program: Program, due: list[int]
+) -> dict[str, Any]:
+    """All reports of a batch as one; `due`: when sinks want another one."""
+    wakes = [*due, *(r.wake for r in reports if r.wake is not None)]
     records: dict[str, int] = {}
     late: dict[str, int] = {}
     for report in reports:

@@ -255,7 +255,8 @@ class Harness:
 
     def next_wake(self) -> int | None:
         """The processing time at which a batch is needed even without input: a timer is due or a split becomes idle."""
-        return min((r.wake for r in self.job.reports if r.wake is not None), default=None)
+        wakes = [r.wake for r in self.job.reports] + [sink.due() for sink in self.job.program.sinks]
+        return min((wake for wake in wakes if wake is not None), default=None)
 
     @property
     def job(self) -> LocalJob:
@@ -351,3 +352,5 @@ class Harness:
         for output, elements in zip(running.outputs, committed, strict=True):
             output.append_batch(e if isinstance(e, At) else At(e, 0) for e in elements)
         self._ended = inbox.end
+        if inbox.end:
+            running.job.finish_sinks()

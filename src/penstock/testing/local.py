@@ -202,6 +202,12 @@ class LocalJob:
                 committed.append(sink.commit(self.batch, [] if message is None else [message]) or [])
         return committed, [f for f in came if isinstance(f, Counted)]
 
+    def finish_sinks(self) -> None:
+        """All input has come to its end."""
+        for number, sink in enumerate(self.program.sinks):
+            with calling_sink(self.program, number, self.batch):
+                sink.finish()
+
     # -- what can be looked at
 
     def watermarks(self) -> dict[str, int]:
