@@ -352,7 +352,7 @@ class Killed:
             file.close()
 
 
-BATCHES = [[["a", "bb"], ["c"]], [["d"], []], [["ee"], ["f", "g"]], [[], []], [["h"], ["a"]]]
+BATCHES: list[list[list[str]]] = [[["a", "bb"], ["c"]], [["d"], []], [["ee"], ["f", "g"]], [[], []], [["h"], ["a"]]]
 
 
 def run_through(to: FileSink, first: int, attempt: str) -> None:
@@ -368,11 +368,12 @@ done = [0]
 @pytest.mark.parametrize("way", ["rolled by size", "joined", "each batch"])
 def test_the_driver_is_killed_anywhere(tmp_path: Path, way: str) -> None:
     expected = sorted(word for batch in BATCHES for task in batch for word in task)
-    settings: dict[str, Any] = {
+    ways: dict[str, dict[str, Any]] = {
         "rolled by size": {"rolling": RollingPolicy.default_rolling_policy(part_size=7)},
         "joined": {"compact": (each(2), FileCompactor.concat_file_compactor())},
         "each batch": {},
-    }[way]
+    }
+    settings = ways[way]
     buckets = BucketAssigner.by(lambda word: word[0] if word < "c" else "other")
     at, crashed = 0, True
     while crashed:

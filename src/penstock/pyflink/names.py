@@ -160,8 +160,6 @@ MISSING_NAMES = {
     "BulkWriterFactory": _JAVA,
     "CachedDataStream": "keeps elements in a Flink cluster for the next job, and a Spark query keeps nothing when it ends",
     "ExternalTypeInfo": _JAVA,
-    "FileCompactStrategy": "joins small files after they were written, which Penstock's file sink does not do",
-    "FileCompactor": "joins small files after they were written, which Penstock's file sink does not do",
     "FileEnumeratorProvider": _JAVA,
     "FileSplitAssignerProvider": _JAVA,
     "InputDependencyConstraint": "belongs to Flink's scheduler",

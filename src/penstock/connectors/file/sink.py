@@ -103,7 +103,7 @@ class FileSink(Sink):
         """What writes elements to an open file."""
         if self.encoder is not None:
             return RowWriter(self.encoder, self.kind, file)
-        writer: ElementWriter = self.bulk_writer.create(file, self.kind)
+        writer: ElementWriter = self.bulk_writer.create(file)
         return writer
 
     def writer(self, task: WriteTask) -> SinkWriter:
