@@ -11,6 +11,8 @@ from penstock.connectors.file.sink import FileSink
 from penstock.connectors.files import FileSource, JsonLines, json_lines
 from penstock.connectors.scripted import Abort, At, Mark, ScriptedSource, Step
 from penstock.connectors.secret import Secret
+from penstock.connectors.simple_sink import SimpleSink
+from penstock.connectors.simple_source import SimpleSource
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.connectors.sinks import CallableSink, CollectSink, DiscardingSink, JsonLinesSink, PrintSink
 from penstock.connectors.source import Chunk, Offset, Source
@@ -48,6 +50,8 @@ __all__ = [
     "ScriptedSource",
     "Secret",
     "SequenceField",
+    "SimpleSink",
+    "SimpleSource",
     "Sink",
     "SinkWriter",
     "Source",

@@ -5,5 +5,18 @@ from penstock.testing.collected import Collected
 from penstock.testing.harness import Harness
 from penstock.testing.local import LocalJob
 from penstock.testing.push import PushSource
+from penstock.testing.sink_contract import SinkContract
+from penstock.testing.source_contract import SourceContract
 
-__all__ = ["At", "Collected", "Harness", "LocalJob", "Mark", "PushSource", "ScriptedSource", "Step"]
+__all__ = [
+    "At",
+    "Collected",
+    "Harness",
+    "LocalJob",
+    "Mark",
+    "PushSource",
+    "ScriptedSource",
+    "SinkContract",
+    "SourceContract",
+    "Step",
+]
