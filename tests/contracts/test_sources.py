@@ -63,7 +63,7 @@ class TestGenerator(SourceContract):
 
 class TestDataGen(SourceContract):
     def make_source(self) -> Source:
-        fields = {"n": SequenceField(1, 3000), "word": RandomField(BasicType.STRING, length=8)}
+        fields: dict[str, Any] = {"n": SequenceField(1, 3000), "word": RandomField(BasicType.STRING, length=8)}
         source = DataGenSource(fields, rows_per_second=10_000_000, seed=3)
         source.records_per_batch = 1000
         return source
@@ -73,7 +73,7 @@ class TestScript(SourceContract):
     can_pause = False
 
     def make_source(self) -> Source:
-        first = {"a": [At("x", 5), Mark(4), At("y", 7)], "b": ["z"]}
+        first: dict[str, list[Any]] = {"a": [At("x", 5), Mark(4), At("y", 7)], "b": ["z"]}
         return ScriptedSource([Step(first), Step({"b": ["u", Mark(9)]}), Step(), Step({"a": ["v"]})], known=("a", "b"))
 
     def expected(self) -> Iterable[Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import SkipTest
 
@@ -188,7 +189,7 @@ class SourceContract:
     # -- how they ask
 
     def _driver(self, folder: str | None = None) -> _Driver:
-        return _Driver(self.make_source(), folder or tempfile.mkdtemp(prefix="penstock-contract-"), self.most_batches)
+        return _Driver(self.make_source(), folder, self.most_batches)
 
     def _whole(self, parallelism: int = 2) -> list[Read]:
         driver = self._driver()
@@ -198,10 +199,12 @@ class SourceContract:
 class _Driver:
     """Asks a source as the driver of a job does, and reads as its executors do."""
 
-    def __init__(self, source: Source, folder: str, most_batches: int) -> None:
+    def __init__(self, source: Source, folder: str | None, most_batches: int) -> None:
         with secrets_may_travel():
             self._pickled = cloudpickle.dumps(source)  # before it is attached, as a job does
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        if folder is None:
+            folder = tempfile.mkdtemp(prefix="penstock-contract-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         source.attach(folder)
         self.source = source
         self.folder = folder
@@ -238,6 +241,6 @@ class _Driver:
 
 def _elements(chunk: Chunk) -> list[Read]:
     positions = range(chunk.start, chunk.start + len(chunk.values)) if chunk.positions is None else chunk.positions
-    stamps = chunk.timestamps or [None] * len(chunk.values)
+    stamps: Iterable[int | None] = chunk.timestamps or [None] * len(chunk.values)
     rows = zip(positions, chunk.values, stamps, strict=True)
     return [Read(chunk.split, int(position), repr(value), stamp) for position, value, stamp in rows]
