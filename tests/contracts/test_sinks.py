@@ -17,6 +17,7 @@ from penstock.connectors import (
     Encoder,
     FileSink,
     JsonLinesSink,
+    RollingPolicy,
     SimpleSink,
     Sink,
     WriteTask,
@@ -41,25 +42,27 @@ class TestJsonLines(SinkContract):
     def visible(self, folder: Path) -> list[Any]:
         return [json.loads(line) for file in readable(folder) for line in file.read_text().splitlines()]
 
-    @pytest.mark.xfail(strict=False, reason="files are known by batch and partition alone")
-    def test_a_batch_that_runs_again_counts_once(self) -> None:
-        super().test_a_batch_that_runs_again_counts_once()
-
-    @pytest.mark.xfail(strict=False, reason="files are known by batch and partition alone")
-    def test_a_restored_job_counts_its_batches_from_0_again(self) -> None:
-        super().test_a_restored_job_counts_its_batches_from_0_again()
-
 
 class TestFileSink(SinkContract):
+    rolling: Any = RollingPolicy.on_checkpoint_rolling_policy()
+
     def make_sink(self, folder: Path) -> Sink:
         builder = FileSink.for_row_format(folder, Encoder.simple_string_encoder())
-        return builder.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build()
+        builder.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).with_rolling_policy(self.rolling)
+        return builder.build()
 
     def element(self, number: int) -> Any:
         return f"line {number}"
 
     def visible(self, folder: Path) -> list[Any]:
         return [line for file in readable(folder) for line in file.read_text().splitlines()]
+
+
+class TestFileSinkOfSmallFiles(TestFileSink):
+    """Every element fills a file of its own, so files are finished before their batch is."""
+
+    rolling = RollingPolicy.default_rolling_policy(part_size=1)
+    keeps_order = False  # numbers in the names of files are not padded, as in Flink
 
 
 class TestTable(SinkContract):
