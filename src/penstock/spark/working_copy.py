@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -132,6 +133,7 @@ class WorkingCopy:
         env = self._open()  # here: only one thread may close a file and open another
 
         def apply() -> None:
+            _yield_to_others()
             if before is not None:
                 before.join()
             with suppress(Raced, lmdb.Error, OSError):
@@ -373,6 +375,13 @@ def _stored(key: bytes, value: bytes) -> tuple[bytes, bytes]:
 def _unhash(data: bytes) -> tuple[bytes, bytes]:
     end = 4 + int.from_bytes(data[:4], "big")
     return data[4:end], data[end:]
+
+
+def _yield_to_others() -> None:
+    """Gives this thread less of a busy machine: what it does is not waited for. Linux has priorities of threads."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
 def boot_id() -> bytes:
