@@ -1,0 +1,1 @@
+"""Bad input: a clear error with the option that decides, and no record lost."""
