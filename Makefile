@@ -12,10 +12,10 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async bench-windows pyflink-examples bench-cep clean
+.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## make .venv and install the package with its tools
 
@@ -81,6 +81,12 @@ bench-async: setup java ## 200,000 lookups of 50 ms beside their ideal time
 
 bench-windows: setup java ## windows of named aggregates against Spark's own
 	$(BIN)/python bench/windows.py $(ARGS)
+
+bench-yahoo: setup java ## the Yahoo streaming benchmark from Kafka, beside six peers
+	$(BIN)/python bench/yahoo.py $(ARGS)
+
+bench-peers-process: setup java ## a keyed process function from Kafka, beside its peers
+	$(BIN)/python bench/peers_process.py $(ARGS)
 
 clean: ## remove .venv, caches and build output
 	rm -rf $(VENV) $(NEXT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -140,7 +140,7 @@ def test_the_command_fetches_and_lists() -> None:
     assert "4 jars" in done.stdout
     assert "already there, checksums verified" in done.stdout
     listed = json.loads(CliRunner().invoke(app, ["jars", "--json", *overrides]).stdout)["jars"]
-    assert {name: listed[name]["cached"] for name in listed} == {"kafka-server": False, "spark-kafka": True}
+    assert [name for name in listed if listed[name]["cached"]] == ["spark-kafka"]
     assert "penstock dev up kafka" in CliRunner().invoke(app, ["jars"]).stdout
 
 

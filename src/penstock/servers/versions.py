@@ -16,6 +16,7 @@ VERSIONS = {
     "spark-token-provider": "4.0.0",
     "kafka-clients": "3.9.2",  # the client that spark-kafka was built with
     "commons-pool2": "2.13.1",
+    "flink-kafka": "5.0.0-2.2",  # Flink's Kafka connector, for the benchmarks beside Flink
 }
 
 
@@ -56,6 +57,12 @@ BUNDLES = {
                 "org.apache.commons:commons-pool2:{commons-pool2}",
             ),
             transitive=False,  # the rest is in Spark
+        ),
+        Bundle(
+            "flink-kafka",
+            "Flink's Kafka connector, for 'make bench-yahoo' beside Flink",
+            ("org.apache.flink:flink-sql-connector-kafka:{flink-kafka}",),
+            transitive=False,  # all of it is in one jar
         ),
     )
 }

@@ -1,0 +1,85 @@
+"""The ads events of the Yahoo streaming benchmark: made in the order of event time, with known results.
+
+Event n is of user n % 100,000; every third one is a view; 50 of them make a millisecond. Ads are drawn by a fixed seed, so
+that the counts of any number of events are known without reading them back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+START = 1_700_000_000_000
+PER_MS = 50
+USERS = 100_000
+ADS = 1000
+WINDOW_MS = 10_000
+PARTITIONS = 2
+_BLOCK = 100_000
+_AD_TYPES = (b"banner", b"modal", b"sponsored-search", b"mail", b"mobile")
+_EVENT_TYPES = (b"view", b"click", b"purchase")
+
+CAMPAIGN_OF = {f"ad-{ad}": f"camp-{ad // 10}" for ad in range(ADS)}
+
+
+def _blocks(events: int) -> Iterator[tuple[int, Any, Any]]:
+    """Number of the first event, ads and kinds of ads, block by block."""
+    for first in range(0, events, _BLOCK):
+        draw = np.random.default_rng(first)
+        size = min(_BLOCK, events - first)
+        yield first, draw.integers(0, ADS, _BLOCK)[:size], draw.integers(0, len(_AD_TYPES), _BLOCK)[:size]
+
+
+def messages(events: int) -> Iterator[bytes]:
+    """The events as JSON."""
+    for first, ads, kinds in _blocks(events):
+        for n, (ad, kind) in enumerate(zip(ads.tolist(), kinds.tolist(), strict=True), first):
+            yield (
+                b'{"user_id":"user-%d","page_id":"page-%d","ad_id":"ad-%d","ad_type":"%s","event_type":"%s",'
+                b'"event_time":%d,"ip_address":"1.2.3.4"}'
+                % (n % USERS, n % 1000, ad, _AD_TYPES[kind], _EVENT_TYPES[n % 3], START + n // PER_MS)
+            )
+
+
+def views(events: int) -> dict[tuple[str, int], int]:
+    """The final counts of job Y: campaign and start of the window to views."""
+    found: Counter[tuple[str, int]] = Counter()
+    for first, ads, _ in _blocks(events):
+        numbers = np.arange(first, first + len(ads))
+        seen = numbers % 3 == 0
+        windows = (START + numbers[seen] // PER_MS) // WINDOW_MS
+        codes, counts = np.unique(windows * 1000 + ads[seen] // 10, return_counts=True)
+        for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+            found[f"camp-{code % 1000}", code // 1000 * WINDOW_MS] += count
+    return dict(found)
+
+
+def write(bootstrap: str, topic: str, events: int) -> None:
+    """Writes the events to a new topic of two partitions, by one producer."""
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result()
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "linger.ms": 50,
+            "batch.size": 1 << 20,
+            "queue.buffering.max.messages": 500_000,
+            "queue.buffering.max.kbytes": 1 << 20,
+        }
+    )
+    for n, message in enumerate(messages(events)):
+        while True:
+            try:
+                producer.produce(topic, message, partition=n % PARTITIONS)
+                break
+            except BufferError:
+                producer.poll(0.1)
+        if n % 10_000 == 0:
+            producer.poll(0)
+    producer.flush()

@@ -1,0 +1,179 @@
+"""Runs a contender's script in a process of its own, in its own environment, and takes what it says at its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from environments import python_of
+
+from penstock.servers.jars import jars_of
+
+HERE = Path(__file__).parent
+_LONGEST = 900  # seconds after which a contender is given up
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A system, the script that runs the jobs on it, and the jars that it needs."""
+
+    name: str
+    script: str
+    peer: str = ""  # whose environment; without one, ours
+    jars: str = ""
+    mode: str = ""
+    note: str = ""
+
+
+RAW = Contender("raw read by Spark", "spark_job.py", jars="spark-kafka", mode="raw", note="no work; the limit")
+PENSTOCK = Contender(
+    "Penstock", "penstock_job.py", note="counts each second to Redis; exactly-once state, a checkpoint per batch"
+)
+PEERS_Y = (
+    Contender("plain PySpark", "spark_job.py", jars="spark-kafka", note="native window; a checkpoint per batch"),
+    Contender(
+        "Flink SQL",
+        "flink_job.py",
+        peer="flink",
+        jars="flink-kafka",
+        note="no checkpoints; results once, at the end of windows",
+    ),
+    Contender("Bytewax", "bytewax_job.py", peer="bytewax", note="no recovery; results once"),
+    Contender("Pathway", "pathway_job.py", peer="pathway", note="no persistence; bounded mode; results once"),
+    Contender("Quix Streams", "quix_job.py", peer="quix", note="RocksDB with changelog; results once"),
+)
+PEERS_P = (
+    Contender("plain PySpark", "spark_job.py", jars="spark-kafka", note="transformWithState"),
+    Contender(
+        "PyFlink",
+        "flink_job.py",
+        peer="flink",
+        jars="flink-kafka",
+        note="thread mode, heap state, checkpoint every 10 s",
+    ),
+    *(peer for peer in PEERS_Y if peer.peer in ("bytewax", "quix")),
+    Contender("Pathway", "pathway_job.py", peer="pathway", note="bounded mode: one output per user, not per event"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The topic that all contenders read, and where results may go."""
+
+    bootstrap: str
+    topic: str
+    events: int
+    redis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What one run of a contender came to."""
+
+    events: int
+    seconds: float  # of the job, without the start of interpreters and clusters
+    whole: float  # of the process
+    told: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A run over few events, and one over many."""
+
+    few: Ran
+    many: Ran
+
+    @property
+    def steady(self) -> float:
+        """Events per second once the job runs: what many events cost more than few."""
+        return (self.many.events - self.few.events) / (self.many.seconds - self.few.seconds)
+
+    @property
+    def bounded(self) -> float:
+        """Events per second of the whole job, from its start to its end."""
+        return self.many.events / self.many.seconds
+
+    @property
+    def whole(self) -> float:
+        """The same with the start of the process, its interpreters and its cluster."""
+        return self.many.events / self.many.whole
+
+
+HEAD = ("contender", "events/s", "whole job", "whole process", "each run", "how")
+
+
+def table_row(contender: Contender, pairs: list[Pair]) -> tuple[str, ...]:
+    """What a table says of a contender: medians, and the runs behind the first of them."""
+    medians = [statistics.median(getattr(p, kind) for p in pairs) for kind in ("steady", "bounded", "whole")]
+    each = ", ".join(f"{p.steady:,.0f}" for p in pairs)
+    return contender.name, *(f"{rate:,.0f}" for rate in medians), each, contender.note
+
+
+def run(contender: Contender, job: str, given: Input, time_box: float) -> Ran:
+    """One run. Everything that it leaves behind is in a folder that is removed."""
+    scratch = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
+    command = [python_of(contender.peer), str(HERE / contender.script), job]
+    command += ["--bootstrap", given.bootstrap, "--topic", given.topic, "--events", str(given.events)]
+    command += [
+        "--scratch",
+        str(scratch),
+        "--redis",
+        given.redis,
+        "--time-box",
+        str(time_box),
+        "--mode",
+        contender.mode,
+    ]
+    if contender.jars:
+        command += ["--jars", ",".join(map(str, jars_of(contender.jars).files))]
+    log = scratch / "contender.log"
+    began = time.time()
+    try:
+        with log.open("wb") as errors:
+            child = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=errors, cwd=scratch, env=_environment(), start_new_session=True
+            )
+            try:
+                output, _ = child.communicate(timeout=_LONGEST)
+            except BaseException:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+                raise
+        whole = time.time() - began
+        lines = output.decode().strip().splitlines()
+        if child.returncode != 0 or not lines or not lines[-1].startswith("{"):
+            told = log.read_text(errors="replace")[-3000:]
+            raise RuntimeError(f"{contender.name}, job {job}, ended with {child.returncode}:\n{told}\n{lines[-5:]}")
+        told = json.loads(lines[-1])
+        return Ran(told.pop("events"), told.pop("seconds"), whole, told)
+    finally:
+        _end_group(child.pid)
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _end_group(group: int) -> None:
+    """Some peers leave processes of their own behind: those of the contender's session, and no others."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without what belongs to our own Python."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONHOME")}
+    return kept | {"PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore"}
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
