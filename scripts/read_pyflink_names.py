@@ -66,7 +66,7 @@ INTERNAL = re.compile(r"_.*|Internal.*|.*Wrapper|Min|WindowOperationDescriptor|l
 # Modules that are no API.
 NO_API = re.compile(
     r"(table|examples|fn_execution|testing|bin|.*tests)/.*|.*/(constants|utils)\.py|[^/]*\.py|util/.*|.*/formats/.*"
-    r"|datastream/connectors/(?!__init__|base|file_system|number_seq).*"
+    r"|datastream/connectors/(?!__init__|base|file_system|kafka|number_seq).*"
 )
 JAVA = re.compile(r".*java.*|_.*|j_.*|.*_j_.*|get_window_serializer")
 

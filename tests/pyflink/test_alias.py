@@ -53,8 +53,8 @@ def test_a_submodule_can_be_imported_by_its_package() -> None:
     ("line", "words"),
     [
         (
-            "from pyflink.datastream.connectors.kafka import KafkaSource",
-            "pyflink.datastream.connectors.kafka is a conn",
+            "from pyflink.datastream.connectors.pulsar import PulsarSource",
+            "pyflink.datastream.connectors.pulsar is a conn",
         ),
         ("from pyflink.common import InputDependencyConstraint", "belongs to Flink's scheduler"),
         ("import pyflink.java_gateway", "no Flink runs here"),

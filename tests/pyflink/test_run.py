@@ -55,10 +55,10 @@ def test_a_module_beside_the_program_may_import_pyflink(program: Path) -> None:
 
 
 def test_a_missing_name_is_one_line(program: Path) -> None:
-    done = run(program, "from pyflink.datastream.connectors.kafka import KafkaSource", "--pyflink")
+    done = run(program, "from pyflink.datastream.connectors.pulsar import PulsarSource", "--pyflink")
     assert done.exit_code == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith("penstock: [NOT_IN_PENSTOCK] pyflink.datastream.connectors.kafka is a connector that")
+    assert line.startswith("penstock: [NOT_IN_PENSTOCK] pyflink.datastream.connectors.pulsar is a connector that")
 
 
 def test_a_program_can_try_an_import(program: Path) -> None:

@@ -124,7 +124,9 @@ class StreamExecutionEnvironment(JobSettings):
     def add_source(
         self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None
     ) -> DataStream[Any]:
-        """Not supported: a SourceFunction is a Java class."""
+        """The old way to read Kafka, by a FlinkKafkaConsumer. Other source functions are Java classes, and not supported."""
+        if (to_source := getattr(source_func, "to_source", None)) is not None:
+            return self.from_source(to_source(), None, source_name, type_info)
         raise UnsupportedOperation(
             "SOURCE_FUNCTION",
             f"Source '{source_name}' is a SourceFunction: a Java class of Flink's that pushes records, which cannot be read twice. "

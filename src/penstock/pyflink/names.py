@@ -20,6 +20,7 @@ HOMES = (
     "penstock.config",
     "penstock.time",
     "penstock.connectors",
+    "penstock.connectors.kafka",
     "penstock.functions.async_retry",
     "penstock.pyflink.tables",
 )
@@ -74,6 +75,9 @@ MODULES: dict[str, str] = {
     "datastream.connectors.file_system": """FileCompactor FileCompactStrategy OutputFileConfig FileSource FileSourceBuilder
         FileSink StreamingFileSink StreamFormat BulkFormat FileEnumeratorProvider FileSplitAssignerProvider RollingPolicy
         DefaultRollingPolicy OnCheckpointRollingPolicy BucketAssigner""",
+    "datastream.connectors.kafka": """FlinkKafkaConsumer FlinkKafkaProducer KafkaSource KafkaSourceBuilder KafkaSink
+        KafkaSinkBuilder Semantic KafkaTopicPartition KafkaOffsetsInitializer KafkaOffsetResetStrategy
+        KafkaRecordSerializationSchema KafkaRecordSerializationSchemaBuilder KafkaTopicSelector DeliveryGuarantee""",
     "datastream.connectors.number_seq": "NumberSequenceSource",
     "datastream.data_stream": """CloseableIterator DataStream KeyedStream CachedDataStream ConnectedStreams WindowedStream
         AllWindowedStream DataStreamSink BroadcastStream BroadcastConnectedStream""",
@@ -139,7 +143,6 @@ MISSING_MODULES = {
             "elasticsearch",
             "hybrid_source",
             "jdbc",
-            "kafka",
             "kinesis",
             "pulsar",
             "rabbitmq",

@@ -1,0 +1,77 @@
+"""The names of librdkafka's options, and those of Java's client that mean nothing here."""
+
+from __future__ import annotations
+
+_BOTH = """
+builtin.features client.id metadata.broker.list bootstrap.servers message.max.bytes message.copy.max.bytes
+receive.message.max.bytes max.in.flight.requests.per.connection max.in.flight metadata.recovery.strategy
+metadata.recovery.rebootstrap.trigger.ms topic.metadata.refresh.interval.ms metadata.max.age.ms
+topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.sparse topic.metadata.propagation.max.ms topic.blacklist debug
+socket.timeout.ms socket.send.buffer.bytes socket.receive.buffer.bytes socket.keepalive.enable socket.nagle.disable
+socket.max.fails broker.address.ttl broker.address.family socket.connection.setup.timeout.ms connections.max.idle.ms
+reconnect.backoff.ms reconnect.backoff.max.ms retry.backoff.ms retry.backoff.max.ms statistics.interval.ms log_level log.queue
+log.thread.name enable.random.seed log.connection.close api.version.request api.version.request.timeout.ms
+api.version.fallback.ms broker.version.fallback allow.auto.create.topics security.protocol ssl.cipher.suites ssl.curves.list
+ssl.sigalgs.list ssl.key.location ssl.key.password ssl.key.pem ssl.certificate.location ssl.certificate.pem ssl.ca.location
+ssl.ca.pem https.ca.location https.ca.pem ssl.ca.certificate.stores ssl.crl.location ssl.keystore.location ssl.keystore.password
+ssl.providers ssl.engine.location enable.ssl.certificate.verification ssl.endpoint.identification.algorithm sasl.mechanisms
+sasl.mechanism sasl.kerberos.service.name sasl.kerberos.principal sasl.kerberos.kinit.cmd sasl.kerberos.keytab
+sasl.kerberos.min.time.before.relogin sasl.username sasl.password sasl.oauthbearer.config
+enable.sasl.oauthbearer.unsecure.jwt sasl.oauthbearer.method sasl.oauthbearer.client.id
+sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.secret
+sasl.oauthbearer.client.credentials.client.secret sasl.oauthbearer.scope sasl.oauthbearer.extensions
+sasl.oauthbearer.token.endpoint.url sasl.oauthbearer.grant.type sasl.oauthbearer.assertion.algorithm
+sasl.oauthbearer.assertion.private.key.file sasl.oauthbearer.assertion.private.key.passphrase
+sasl.oauthbearer.assertion.private.key.pem sasl.oauthbearer.assertion.file sasl.oauthbearer.assertion.claim.aud
+sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss sasl.oauthbearer.assertion.claim.jti.include
+sasl.oauthbearer.assertion.claim.nbf.seconds sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.jwt.template.file
+sasl.oauthbearer.metadata.authentication.type plugin.library.paths client.rack client.dns.lookup enable.metrics.push
+"""
+
+_CONSUMERS = """
+group.id group.instance.id partition.assignment.strategy session.timeout.ms heartbeat.interval.ms group.protocol.type
+group.protocol group.remote.assignor coordinator.query.interval.ms max.poll.interval.ms enable.auto.commit
+auto.commit.interval.ms enable.auto.offset.store queued.min.messages queued.max.messages.kbytes fetch.wait.max.ms
+fetch.queue.backoff.ms fetch.message.max.bytes max.partition.fetch.bytes fetch.max.bytes fetch.min.bytes
+fetch.error.backoff.ms isolation.level enable.partition.eof check.crcs auto.offset.reset fetch.max.wait.ms
+"""
+
+_PRODUCERS = """
+transactional.id transaction.timeout.ms enable.idempotence enable.gapless.guarantee queue.buffering.max.messages
+queue.buffering.max.kbytes queue.buffering.max.ms linger.ms message.send.max.retries retries
+queue.buffering.backpressure.threshold compression.codec compression.type batch.num.messages batch.size delivery.report.only.error
+sticky.partitioning.linger.ms request.required.acks acks request.timeout.ms message.timeout.ms delivery.timeout.ms
+queuing.strategy partitioner compression.level buffer.memory max.request.size
+"""
+
+CONSUMER_ONLY = frozenset(_CONSUMERS.split())
+PRODUCER_ONLY = frozenset(_PRODUCERS.split())
+KNOWN = frozenset(_BOTH.split()) | CONSUMER_ONLY | PRODUCER_ONLY
+
+_CLASS = "names a class of Java's"
+_SET_HERE = "is decided by the connector"
+
+# Java's options that have no counterpart; a program that sets them still means the same.
+WITHOUT_MEANING = {
+    "key.deserializer": _SET_HERE,
+    "value.deserializer": _SET_HERE,
+    "key.serializer": _SET_HERE,
+    "value.serializer": _SET_HERE,
+    "interceptor.classes": _CLASS,
+    "metric.reporters": _CLASS,
+    "partitioner.class": _CLASS,
+    "security.providers": _CLASS,
+    "metrics.num.samples": "is about metrics of Java's client",
+    "metrics.recording.level": "is about metrics of Java's client",
+    "metrics.sample.window.ms": "is about metrics of Java's client",
+    "auto.include.jmx.reporter": "is about metrics of Java's client",
+    "register.consumer.metrics": "is about metrics of Java's client",
+    "register.producer.metrics": "is about metrics of Java's client",
+    "exclude.internal.topics": "is for subscriptions, and partitions are assigned here",
+    "max.poll.records": "is for Java's client; batches are limited by source.batch.records",
+    "max.block.ms": "is for Java's client; message.timeout.ms says how long a record may take",
+    "ssl.protocol": "is decided by OpenSSL",
+    "ssl.enabled.protocols": "is decided by OpenSSL",
+    "ssl.provider": "is decided by OpenSSL",
+    "socket.connection.setup.timeout.max.ms": "is for Java's client; set socket.connection.setup.timeout.ms",
+}
