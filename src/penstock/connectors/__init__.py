@@ -5,10 +5,13 @@ from penstock.connectors.datagen import DataGenSource, RandomField, SequenceFiel
 from penstock.connectors.encoder import Encoder
 from penstock.connectors.file.bucket_assigner import BucketAssigner, BucketContext
 from penstock.connectors.file.compaction import FileCompactor, FileCompactStrategy
+from penstock.connectors.file.enumerator import FileEnumeratorProvider, FileSplitAssignerProvider
 from penstock.connectors.file.output_file_config import OutputFileConfig
 from penstock.connectors.file.rolling_policy import DefaultRollingPolicy, OnCheckpointRollingPolicy, RollingPolicy
 from penstock.connectors.file.sink import FileSink
-from penstock.connectors.files import FileSource, JsonLines, json_lines
+from penstock.connectors.file.source import FileSource, json_lines
+from penstock.connectors.file.source_builder import FileSourceBuilder
+from penstock.connectors.file.stream_format import JsonLines, StreamFormat, WholeFile
 from penstock.connectors.scripted import Abort, At, Mark, ScriptedSource, Step
 from penstock.connectors.secret import Secret
 from penstock.connectors.simple_sink import SimpleSink
@@ -16,7 +19,6 @@ from penstock.connectors.simple_source import SimpleSource
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.connectors.sinks import CallableSink, CollectSink, DiscardingSink, JsonLinesSink, PrintSink
 from penstock.connectors.source import Chunk, Offset, Source
-from penstock.connectors.stream_format import FileSourceBuilder, StreamFormat
 
 __all__ = [
     "Abort",
@@ -34,9 +36,11 @@ __all__ = [
     "Encoder",
     "FileCompactStrategy",
     "FileCompactor",
+    "FileEnumeratorProvider",
     "FileSink",
     "FileSource",
     "FileSourceBuilder",
+    "FileSplitAssignerProvider",
     "JsonLines",
     "JsonLinesSink",
     "Mark",
@@ -57,6 +61,7 @@ __all__ = [
     "Source",
     "Step",
     "StreamFormat",
+    "WholeFile",
     "WriteTask",
     "json_lines",
 ]

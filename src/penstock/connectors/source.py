@@ -71,6 +71,14 @@ class Source:
         """The elements of one task, in order."""
         raise NotImplementedError
 
+    def position(self, offset: Offset) -> Offset:
+        """The same offset, so that a source in a fresh checkpoint can go on from it."""
+        return offset
+
+    def restored(self, position: Offset) -> Offset:
+        """The offset of a position that another run gave, after `attach`."""
+        return position
+
     def splits(self, offset: Offset) -> list[str]:
         """The splits known at an offset."""
         return ["0"]

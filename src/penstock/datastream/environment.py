@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from penstock.config import AUTO_UIDS, JOB_NAME, RUNTIME_MODE, Configuration
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
-from penstock.connectors.files import FileSource
+from penstock.connectors.file.source import FileSource
 from penstock.connectors.source import Source
 from penstock.datastream.checked_function import check_given
 from penstock.datastream.data_stream import DataStream

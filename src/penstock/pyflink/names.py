@@ -163,8 +163,6 @@ MISSING_NAMES = {
     "BulkWriterFactory": _JAVA,
     "CachedDataStream": "keeps elements in a Flink cluster for the next job, and a Spark query keeps nothing when it ends",
     "ExternalTypeInfo": _JAVA,
-    "FileEnumeratorProvider": _JAVA,
-    "FileSplitAssignerProvider": _JAVA,
     "InputDependencyConstraint": "belongs to Flink's scheduler",
     "InputFormat": _JAVA,
     "LocalTimeTypeInfo": "is for types of the Table API",

@@ -102,7 +102,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert self._source is not None
         assert self._folder is not None
         saved: dict[str, Any] | None = self._folder.facts()["offsets"].get(str(self._number))
-        return self._source.initial() if saved is None else saved
+        return self._source.initial() if saved is None else self._source.restored(saved)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable()  # sources admit by their own limits

@@ -268,7 +268,7 @@ class Harness:
     def snapshot(self) -> bytes:
         """All state, timers, clocks and positions."""
         positions = [(source, split, position) for (source, split), position in self._positions.items()]
-        offsets = self._offsets if self._reader is None else self._reader.offsets
+        offsets = self._offsets if self._reader is None else self._reader.positions()
         saved = _Snapshot(self.job.snapshot(), self.time, positions, self._splits.known, offsets)
         return msgspec.msgpack.encode(saved)
 

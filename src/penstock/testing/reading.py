@@ -39,7 +39,14 @@ class SourceReader:
             own = os.path.join(folder, str(number))
             os.makedirs(own, exist_ok=True)
             source.attach(own)
-        self.offsets = [s.initial() for s in sources] if offsets is None else list(offsets)
+        if offsets is None:
+            self.offsets = [source.initial() for source in sources]
+        else:
+            self.offsets = [source.restored(saved) for source, saved in zip(sources, offsets, strict=True)]
+
+    def positions(self) -> list[Offset]:
+        """How far each source has been read, for a reader of another folder."""
+        return [source.position(offset) for source, offset in zip(self._sources, self.offsets, strict=True)]
 
     def batches(self) -> Iterator[Reading]:
         """Every batch until the sources have ended, then the end; or until none has anything new."""

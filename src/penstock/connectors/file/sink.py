@@ -22,6 +22,7 @@ from penstock.connectors.file.packing import Packing, RolledParts, due, pack
 from penstock.connectors.file.part_writer import ElementWriter, PartWriter, RowWriter
 from penstock.connectors.file.rolling_policy import RollingPolicy
 from penstock.connectors.file.system import FileSystem, Options, absolute, file_system
+from penstock.connectors.secret import with_secrets
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.errors import JobError
 from penstock.types import TypeInformation
@@ -64,7 +65,7 @@ class FileSink(Sink):
         self.compaction = compaction
         self.kind: TypeInformation | None = None
         self.wants_timestamps = self.buckets.wants_timestamps
-        self._options = dict(storage_options or {})
+        self._options = with_secrets(storage_options or {})
         self.name_in_files = uuid.uuid4().hex[:8]
         self._memory = ""  # a folder that lasts as long as the checkpoint
         self._journal = Journal()  # where there is no such folder

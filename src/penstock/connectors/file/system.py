@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from penstock.connectors.secret import revealed
 from penstock.errors import ConfigError
 
 Options = Mapping[str, Any]
@@ -235,9 +236,8 @@ def file_system(path: str, options: Options | None = None) -> FileSystem:
     """The file system of an absolute path; `options` are those of pyarrow's or fsspec's class for it."""
     if "://" not in path:
         return LocalFiles()
-    known = {name: value.reveal() if hasattr(value, "reveal") else value for name, value in (options or {}).items()}
     try:
-        return _remote(path, known)
+        return _remote(path, revealed(options or {}))
     except (TypeError, ValueError, ImportError) as error:
         raise ConfigError(
             "FILE_SYSTEM",
