@@ -207,7 +207,12 @@ class ArrowFiles(FileSystem):
                 self._system.delete_file(target)
             self._system.move(source, target)
             return
-        self._system.copy_file(source, target)
+        try:
+            self._system.copy_file(source, target)
+        except OSError as error:
+            if self.find(written) is None:
+                raise FileNotFoundError(f"{written} does not exist") from error
+            raise
         self._system.delete_file(source)
 
     def remove(self, path: str) -> None:
