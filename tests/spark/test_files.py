@@ -1,0 +1,86 @@
+"""Files on Spark: kill -9 in the middle, and every row is in every sink once."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.spark.processes import JobProcess, checkpoint_in
+
+JOB = Path(__file__).parent.parent / "jobs" / "files_to_files.py"
+
+
+def visible(folder: Path) -> list[Path]:
+    found = [f for f in folder.rglob("*") if f.is_file()]
+    return [f for f in found if not any(part.startswith(".") for part in f.relative_to(folder).parts)]
+
+
+def rows_in(folder: Path) -> list[int]:
+    return sorted(json.loads(line)["n"] for file in visible(folder) for line in file.read_text().splitlines())
+
+
+def make_input(folder: Path, rows: int) -> None:
+    """Files of different sizes, every third one compressed."""
+    folder.mkdir(parents=True)
+    each = rows // 12
+    for number in range(12):
+        text = "".join(f'{{"n":{n}}}\n' for n in range(number * each, (number + 1) * each)).encode()
+        if number % 3:
+            (folder / f"{number}.jsonl").write_bytes(text)
+        else:
+            (folder / f"{number}.jsonl.gz").write_bytes(gzip.compress(text))
+
+
+def run_disturbed(root: Path, rows: int, kills: list[str], rng: random.Random) -> None:
+    make_input(root / "in", rows)
+    arguments = [str(root / "out"), str(root / "checkpoints"), str(root / "in"), str(rows // 3)]
+    job = JobProcess(JOB, *arguments)
+    deadline = time.monotonic() + 900
+    while not job.done():
+        assert time.monotonic() < deadline, job.text()[-3000:]
+        if not job.running():
+            job = JobProcess(JOB, *arguments, checkpoint_in(root / "checkpoints"))
+        if not kills:
+            job.process.wait(600)
+            continue
+        seen = len(visible(root / "out" / "each-batch"))
+        while job.running() and len(visible(root / "out" / "each-batch")) <= seen + 1:
+            time.sleep(0.02)
+        time.sleep(rng.random() * 0.4)
+        if job.running():
+            who = kills.pop()
+            if who == "driver" or not job.kill_worker(rng):
+                job.kill_driver()
+    assert not kills, "the job ended before all kills were done"
+
+
+def check(root: Path, rows: int) -> None:
+    for name in ("rolled", "joined", "each-batch"):
+        folder = root / "out" / name
+        assert rows_in(folder) == list(range(rows)), name
+        assert sorted(folder.rglob("*")) == sorted({*visible(folder), *(f for f in folder.glob("group=*"))}), (
+            "nothing hidden"
+        )
+    assert all(
+        json.loads(f.read_text().split("\n")[0])["n"] % 3 == int(f.parent.name[-1])
+        for f in visible(root / "out" / "rolled")
+    )
+    assert len(visible(root / "out" / "joined")) < len(visible(root / "out" / "each-batch")) / 3
+
+
+@pytest.mark.spark
+def test_killed_jobs_leave_every_row_once(tmp_path: Path) -> None:
+    run_disturbed(tmp_path, 60_000, ["worker", "driver"], random.Random(1))
+    check(tmp_path, 60_000)
+
+
+@pytest.mark.long
+def test_many_kills_leave_every_row_once(tmp_path: Path) -> None:
+    rng = random.Random(2)
+    run_disturbed(tmp_path, 360_000, [rng.choice(("worker", "driver")) for _ in range(10)], rng)
+    check(tmp_path, 360_000)
