@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from penstock import Row, StreamExecutionEnvironment, Types, WatermarkStrategy
@@ -19,6 +21,7 @@ from penstock.connectors import (
     FileCompactor,
     FileCompactStrategy,
     FileSink,
+    FileSource,
     JsonLinesSink,
     OutputFileConfig,
     RollingPolicy,
@@ -26,7 +29,8 @@ from penstock.connectors import (
 )
 from penstock.connectors.file import journal
 from penstock.connectors.file.system import LocalFiles
-from penstock.errors import ConfigError, JobError, UnsupportedOperation
+from penstock.errors import ConfigError, JobError, UnsupportedOperation, UserFunctionError
+from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
 from penstock.testing import At, Harness, PushSource
 
 EACH_BATCH = RollingPolicy.on_checkpoint_rolling_policy()
@@ -311,6 +315,73 @@ def test_a_strategy_that_never_joins_is_refused() -> None:
         FileCompactStrategy.builder().set_num_compact_threads(0)
     with pytest.raises(ConfigError, match="num_checkpoints_before_compaction is 0"):
         FileCompactStrategy.builder().enable_compaction_on_checkpoint(0)
+
+
+# -- bulk formats
+
+
+class Columns(BulkFormat, BulkWriterFactory):
+    """Rows of one number as Parquet."""
+
+    extension = ".parquet"
+
+    def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
+        for batch in pq.ParquetFile(file_object).iter_batches():
+            yield batch.to_pylist()
+
+    def create(self, file_object: IO[bytes]) -> BulkWriter:
+        return ColumnWriter(file_object)
+
+
+class ColumnWriter(BulkWriter):
+    def __init__(self, file: IO[bytes]) -> None:
+        self._writer = pq.ParquetWriter(file, pa.schema([("n", pa.int64())]))
+
+    def write(self, values: list[Any]) -> None:
+        self._writer.write_table(pa.Table.from_pylist(values))
+
+    def finish(self) -> None:
+        self._writer.close()
+
+
+def bulk(folder: Path, compact: bool = False) -> FileSink:
+    builder = FileSink.for_bulk_format(folder, Columns()).with_rolling_policy(EACH_BATCH)
+    builder.with_bucket_assigner(BucketAssigner.by(lambda row: f"odd={row['n'] % 2}"))
+    if compact:
+        builder.enable_compact(each(3), FileCompactor.record_wise_file_compactor(Columns()))
+    return builder.build()
+
+
+def numbers_in(folder: Path) -> dict[str, list[int]]:
+    files = [(f.parent.name, pq.ParquetFile(f).read().to_pylist()) for f in visible(folder)]
+    return {name: sorted(row["n"] for at, rows in files if at == name for row in rows) for name, _ in files}
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_files_of_a_bulk_format(tmp_path: Path, compact: bool) -> None:
+    to = bulk(tmp_path, compact)
+    for batch in range(3):
+        to.commit(batch, write(to, batch, [{"n": 10 * batch + n} for n in range(5)], [{"n": 10 * batch + 7}]))
+    expected = sorted(10 * batch + n for batch in range(3) for n in (0, 1, 2, 3, 4, 7))
+    assert numbers_in(tmp_path) == {f"odd={odd}": [n for n in expected if n % 2 == odd] for odd in (0, 1)}
+    assert len(visible(tmp_path)) == (2 if compact else 9)
+    assert all(f.name.endswith(".parquet") for f in visible(tmp_path))
+    assert hidden(tmp_path) == []
+    env = StreamExecutionEnvironment()
+    harness = Harness(env)
+    out = harness.collect(env.from_source(FileSource.for_bulk_file_format(Columns(), str(tmp_path)).build()))
+    harness.run()
+    assert sorted(row["n"] for row in out) == expected
+
+
+def test_elements_that_a_bulk_format_refuses(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment()
+    env.from_collection([{"n": 1}, {"n": "two"}]).sink_to(
+        FileSink(tmp_path, bulk_writer=Columns(), buckets=BucketAssigner.base_path_bucket_assigner())
+    ).name("numbers")
+    with pytest.raises(UserFunctionError, match=r"Sink 'numbers' raised"):
+        Harness(env, real_sinks=True).run()
+    assert visible(tmp_path) == hidden(tmp_path) == []
 
 
 # -- crashes

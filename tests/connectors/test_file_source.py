@@ -342,8 +342,7 @@ def test_a_damaged_file_fails_the_job_or_is_put_aside_from_there_on(tmp_path: Pa
     harness = Harness(env)
     out, dead = harness.collect(numbers), harness.collect(numbers.get_side_output(DEAD_LETTERS))
     harness.run()
-    assert "whole" in out
-    assert out[:-1] == [str(n) for n in range(len(out) - 1)]
+    assert set(out) == {"whole", *(str(n) for n in range(len(out) - 1))}
     assert len(dead) == 1
     assert "a.gz" in str(dead[0])
 

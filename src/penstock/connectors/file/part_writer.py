@@ -130,6 +130,9 @@ class PartWriter(SinkWriter):
         return self._pieces or None
 
     def abort(self) -> None:
+        for piece in self._open.values():
+            with suppress(Exception):  # some writers hold more than the file
+                piece.writer.finish()
         for piece in self._begun:
             with suppress(OSError):  # a full disk cannot take what is left, and it is not wanted
                 piece.file.close()

@@ -98,7 +98,9 @@ class FileSink(Sink):
 
     def part_name(self, batch: int, partition: int, number: int) -> str:
         """What a file is called that begins with what this task writes."""
-        return f"{self.files.part_prefix}-{self.name_in_files}-{batch:09d}-{partition:05d}-{number}{self.files.part_suffix}"
+        files = self.files
+        suffix = files.part_suffix or getattr(self.bulk_writer, "extension", "")
+        return f"{files.part_prefix}-{self.name_in_files}-{batch:09d}-{partition:05d}-{number}{suffix}"
 
     def element_writer(self, file: Any) -> ElementWriter:
         """What writes elements to an open file."""

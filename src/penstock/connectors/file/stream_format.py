@@ -88,6 +88,7 @@ class WholeFile(BulkFormat):
     output_is_exact = True
 
     def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
+        """One element."""
         yield [file_object.read()]
 
 
