@@ -16,6 +16,7 @@ PLACES = (
     "penstock",
     "penstock.testing",
     "penstock.connectors",
+    "penstock.formats",
     "penstock.connectors.redis",
     "penstock.cep",
     "penstock.functions",
@@ -25,7 +26,7 @@ PLACES = (
     "penstock.time",
     "penstock.ttl",
 )
-PROMISED = ("penstock", "penstock.testing", "penstock.connectors", "penstock.cep")
+PROMISED = ("penstock", "penstock.testing", "penstock.connectors", "penstock.formats", "penstock.cep")
 
 # What other layers of Penstock call; no one else should.
 INNER = {"write_to", "chosen_parallelism"}
@@ -155,6 +156,13 @@ PAGES = (
         ("penstock.connectors", "penstock.connectors.redis"),
     ),
     Page(
+        "formats",
+        "Formats",
+        "How the bytes of messages and files become elements, and elements bytes. "
+        "[Read and write formats](../../how-to/read-and-write-formats.md) shows how to use them.",
+        ("penstock.formats",),
+    ),
+    Page(
         "testing",
         "Testing",
         "A pipeline in your own process. [Test a pipeline](../../how-to/test-a-pipeline.md) shows how.",
@@ -223,7 +231,7 @@ def _index(filled: list[Page]) -> str:
         "# The public API\n",
         _MADE,
         "Signatures and docstrings of the public classes. The names of `penstock`, `penstock.testing`,",
-        "`penstock.connectors` and `penstock.cep` are promised. Others are shown since you meet them; where such a name is",
+        "`penstock.connectors`, `penstock.formats` and `penstock.cep` are promised. Others are shown since you meet them; where such a name is",
         "imported from may change.\n",
         "| page | names |",
         "|---|---|",

@@ -65,7 +65,7 @@ INNER = re.compile(
 INTERNAL = re.compile(r"_.*|Internal.*|.*Wrapper|Min|WindowOperationDescriptor|long_to_int.*|mod_inverse")
 # Modules that are no API.
 NO_API = re.compile(
-    r"(table|examples|fn_execution|testing|bin|.*tests)/.*|.*/(constants|utils)\.py|[^/]*\.py|util/.*|.*/formats/.*"
+    r"(table|examples|fn_execution|testing|bin|.*tests)/.*|.*/(constants|utils)\.py|[^/]*\.py|util/.*|.*/formats/__init__.py"
     r"|datastream/connectors/(?!__init__|base|file_system|kafka|number_seq).*"
 )
 JAVA = re.compile(r".*java.*|_.*|j_.*|.*_j_.*|get_window_serializer")

@@ -6,6 +6,7 @@ from penstock.formats.csv_rows import CsvRowDeserializationSchema, CsvRowSeriali
 from penstock.formats.decoding import Decoded, Decoding
 from penstock.formats.json_rows import JsonRowDeserializationSchema, JsonRowSerializationSchema
 from penstock.formats.json_schema import JsonDeserializationSchema, JsonSerializationSchema
+from penstock.formats.row_field import RowFieldExtractorSchema
 from penstock.formats.schema import DeserializationSchema, SerializationSchema
 from penstock.formats.strings import ByteArraySchema, SimpleStringSchema
 
@@ -24,6 +25,7 @@ __all__ = [
     "JsonRowDeserializationSchema",
     "JsonRowSerializationSchema",
     "JsonSerializationSchema",
+    "RowFieldExtractorSchema",
     "SerializationSchema",
     "SimpleStringSchema",
 ]

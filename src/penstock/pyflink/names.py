@@ -21,6 +21,7 @@ HOMES = (
     "penstock.time",
     "penstock.connectors",
     "penstock.connectors.kafka",
+    "penstock.formats",
     "penstock.functions.async_retry",
     "penstock.pyflink.tables",
 )
@@ -84,6 +85,14 @@ MODULES: dict[str, str] = {
     "datastream.execution_mode": "RuntimeExecutionMode",
     "datastream.externalized_checkpoint_retention": "ExternalizedCheckpointRetention",
     "datastream.formats": "",
+    "datastream.formats.avro": """AvroSchema GenericRecordAvroTypeInfo AvroInputFormat AvroBulkWriters
+        AvroRowDeserializationSchema AvroRowSerializationSchema""",
+    "datastream.formats.csv": """CsvSchema CsvSchemaBuilder CsvReaderFormat CsvBulkWriters CsvRowDeserializationSchema
+        CsvRowSerializationSchema""",
+    "datastream.formats.json": "JsonRowDeserializationSchema JsonRowSerializationSchema",
+    "datastream.formats.orc": "OrcBulkWriters",
+    "datastream.formats.parquet": """AvroParquetReaders AvroParquetWriters ParquetColumnarRowInputFormat
+        ParquetBulkWriters""",
     "datastream.functions": """KeyedStateStore RuntimeContext Function MapFunction CoMapFunction FlatMapFunction
         CoFlatMapFunction ReduceFunction AggregateFunction KeySelector NullByteKeySelector FilterFunction Partitioner
         SourceFunction SinkFunction ProcessFunction CoProcessFunction KeyedProcessFunction KeyedCoProcessFunction TimerService
@@ -130,11 +139,6 @@ MISSING_MODULES = {
     "serializers": _SERIALIZER,
     "common.utils": _JAVA,
     "common.constants": "has limits of Flink's own",
-    "datastream.formats.avro": _FORMAT,
-    "datastream.formats.csv": _FORMAT,
-    "datastream.formats.json": _FORMAT,
-    "datastream.formats.orc": _FORMAT,
-    "datastream.formats.parquet": _FORMAT,
     **{
         f"datastream.connectors.{name}": _CONNECTOR
         for name in (
@@ -158,9 +162,25 @@ PARTIAL_MODULES = {
 # Names that Penstock lacks for a reason of their own; of others it is only said that they are not there yet.
 MISSING_NAMES = {
     "AssignerWithPeriodicWatermarksWrapper": _JAVA,
+    **dict.fromkeys(
+        (
+            "AvroBulkWriters",
+            "AvroInputFormat",
+            "AvroParquetReaders",
+            "AvroParquetWriters",
+            "AvroSchema",
+            "CsvBulkWriters",
+            "CsvReaderFormat",
+            "CsvSchema",
+            "CsvSchemaBuilder",
+            "GenericRecordAvroTypeInfo",
+            "OrcBulkWriters",
+            "ParquetBulkWriters",
+            "ParquetColumnarRowInputFormat",
+        ),
+        _FORMAT,
+    ),
     "AsyncFunctionDescriptor": "is a part of PyFlink's own machinery",
-    "BulkFormat": _JAVA,
-    "BulkWriterFactory": _JAVA,
     "CachedDataStream": "keeps elements in a Flink cluster for the next job, and a Spark query keeps nothing when it ends",
     "ExternalTypeInfo": _JAVA,
     "InputDependencyConstraint": "belongs to Flink's scheduler",
@@ -172,11 +192,7 @@ MISSING_NAMES = {
     "StreamTransformer": "is a part of PyFlink's own machinery",
     "SupportsPreprocessing": "is a part of PyFlink's own machinery",
     "VoidNamespaceSerializer": _SERIALIZER,
-    **{
-        f"{kind}Row{way}Schema": _FORMAT
-        for kind in ("Avro", "Csv", "Json")
-        for way in ("Deserialization", "Serialization")
-    },
+    **{f"{kind}Row{way}Schema": _FORMAT for kind in ("Avro",) for way in ("Deserialization", "Serialization")},
 }
 
 
