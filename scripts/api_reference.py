@@ -231,8 +231,8 @@ def _index(filled: list[Page]) -> str:
         "# The public API\n",
         _MADE,
         "Signatures and docstrings of the public classes. The names of `penstock`, `penstock.testing`,",
-        "`penstock.connectors`, `penstock.formats` and `penstock.cep` are promised. Others are shown since you meet them; where such a name is",
-        "imported from may change.\n",
+        "`penstock.connectors`, `penstock.formats` and `penstock.cep` are promised. Others are shown since you meet them; where",
+        "such a name is imported from may change.\n",
         "| page | names |",
         "|---|---|",
     ]

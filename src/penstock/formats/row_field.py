@@ -28,7 +28,7 @@ class RowFieldExtractorSchema(SerializationSchema[Any]):
         if not isinstance(field, bytes):
             raise UserFunctionError(
                 "ELEMENT_TYPE",
-                f"RowFieldExtractorSchema takes field {self.field_index} of rows as it is, and it is not bytes in {element!r:.200}. "
-                "Encode it in a map before the sink.",
+                f"RowFieldExtractorSchema takes field {self.field_index} of rows as it is, and it is not bytes in "
+                f"{element!r:.200}. Encode it in a map before the sink.",
             )
         return field
