@@ -17,6 +17,8 @@ def job_tree(job: ExplainedJob) -> Group:
     head = Text.assemble(
         (f"job '{job.name}'", "bold"), f"  {mode}parallelism {job.parallelism}, {job.max_parallelism} key groups"
     )
+    if job.real_time:
+        head.append(f"\nreal-time mode {job.real_time}", style="cyan")
     return Group(head, *(_level(job, number) for number in range(job.depth + 1)))
 
 

@@ -91,6 +91,13 @@ ROCKSDB_THREADS = define(
 TRIGGER_INTERVAL = define(
     "execution.trigger.interval", DURATION, 0, "Least time between batches; 0: as soon as possible."
 )
+REAL_TIME = define(
+    "execution.real-time-mode",
+    DURATION,
+    0,
+    "Run in Spark's real-time mode, with a checkpoint so often (at least 5 s); 0: in batches. For jobs of a streaming DataFrame "
+    "and a SparkSink alone, which have no Python in them.",
+)
 BATCH_RECORDS = define(
     "source.batch.records", whole(0), 0, "Most records a source admits to a batch; 0: the source's own default."
 )
@@ -174,6 +181,12 @@ CLASSPATHS = define("pipeline.classpaths", LIST, [], "Jars that every node can r
 MASTER = define("spark.master", TEXT, "local[*]", "The Spark master that jobs run on when no session is active.")
 RETAIN_BATCHES = define("spark.batches-to-retain", whole(0), 100, "How many batches back a checkpoint can be read.")
 JVM_OPTIONS = define("spark.jvm-options", TEXT, "", "Extra options of the driver's JVM.")
+JAR_BUNDLES = define(
+    "spark.jar-bundles",
+    COMMAS,
+    [],
+    "Jars that a new Spark session gets, by the names of `penstock jars`, such as spark-kafka; fetched when they are not there.",
+)
 CONSOLE = define(
     "spark.console", FLAG, False, "true: Spark's own output goes to the terminal, instead of the log of the process."
 )

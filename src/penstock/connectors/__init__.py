@@ -1,6 +1,7 @@
 """Sources and sinks."""
 
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
+from penstock.connectors.dataframe import ForeachBatchSink, SparkSink
 from penstock.connectors.datagen import DataGenSource, RandomField, SequenceField
 from penstock.connectors.encoder import Encoder
 from penstock.connectors.file.bucket_assigner import BucketAssigner, BucketContext
@@ -41,6 +42,7 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "ForeachBatchSink",
     "JsonLines",
     "JsonLinesSink",
     "Mark",
@@ -59,6 +61,7 @@ __all__ = [
     "Sink",
     "SinkWriter",
     "Source",
+    "SparkSink",
     "Step",
     "StreamFormat",
     "WholeFile",

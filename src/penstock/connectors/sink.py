@@ -51,6 +51,11 @@ class Sink:
     wants_tags = False  # get each element's place in the order, to sort what is shown to people
     wants_timestamps = False  # get each element's timestamp
     wants_values = True  # False: elements are counted where they are, and go nowhere
+    takes_inferred_type = False  # `of_type` is also given a type that was read from annotations
+    commits_in_program = (
+        False  # what tasks prepared is handed to the program, whose answer the batch's commit waits for
+    )
+    native = False  # Spark can write to it without any Python
     called_in_chain: Any = None  # a function that takes the elements where they are, so that it can refuse some
 
     def of_type(self, kind: TypeInformation | None) -> Sink:

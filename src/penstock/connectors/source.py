@@ -45,6 +45,7 @@ class Source:
     """A source of elements. Subclasses describe themselves by plain, picklable fields."""
 
     bounded = True
+    native = False  # Spark reads it without any Python
     stops = False  # a source that is not bounded and comes to an end all the same: its splits end one by one
     records_per_batch: int | None = (
         None  # most records that `latest` admits, where it counts them; may change while a job runs

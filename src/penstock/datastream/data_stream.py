@@ -12,6 +12,7 @@ from penstock.connectors.sinks import CallableSink, CollectSink, PrintSink
 from penstock.datastream.broadcast_stream import BroadcastStream
 from penstock.datastream.checked_function import check_function, check_given
 from penstock.datastream.closeable_iterator import CloseableIterator
+from penstock.datastream.dataframes import KeptRows, refuse_endless
 from penstock.datastream.fields import Projection
 from penstock.datastream.on_error import OnError, check_on_error, check_side_output, sink_with
 from penstock.datastream.operator_settings import OperatorSettings
@@ -343,7 +344,10 @@ class DataStream(OperatorSettings, Generic[T]):
             Sink,
             "a Sink, such as JsonLinesSink(folder); add_sink takes a function, print shows elements",
         )
-        fields = {"sink": sink_with(sink.of_type(self._declared_type()), on_error), "on_error": on_error}
+        kind = self._declared_type()
+        if kind is None and sink.takes_inferred_type:
+            kind = self._node.output_type
+        fields = {"sink": sink_with(sink.of_type(kind), on_error), "on_error": on_error}
         return DataStreamSink(self._env, self._add(SinkNode, "sink", **fields))
 
     def _declared_type(self) -> TypeInformation | None:
@@ -380,3 +384,14 @@ class DataStream(OperatorSettings, Generic[T]):
             return found
         with found:
             return list(islice(found, limit))
+
+    def to_dataframe(self, job_execution_name: str | None = None) -> Any:
+        """Runs the job to its end and gives the elements of this stream as a batch DataFrame of Spark's.
+
+        All sources must be bounded. For streams without an end sink_to(ForeachBatchSink(f)) gives each batch as a DataFrame.
+        """
+        refuse_endless(self._node, self._env.nodes())
+        kept = KeptRows()
+        sink: Any = self.sink_to(kept.sink()).name("to_dataframe")._node
+        self._env.execute(job_execution_name)
+        return kept.frame(self._env.spark_session(), sink.sink.schema)

@@ -14,6 +14,7 @@ from penstock.connectors.file.source import FileSource
 from penstock.connectors.source import Source
 from penstock.datastream.checked_function import check_given
 from penstock.datastream.data_stream import DataStream
+from penstock.datastream.dataframes import dataframe_source
 from penstock.datastream.engine import engine_of
 from penstock.datastream.job_client import JobClient
 from penstock.datastream.job_result import JobExecutionResult
@@ -25,6 +26,7 @@ from penstock.plan.element_types import typed
 from penstock.plan.graph import JobGraph
 from penstock.plan.json_plan import json_plan
 from penstock.plan.nodes import Node, PartitionNode, SideOutputNode, SourceNode, UnionNode
+from penstock.row import Row
 from penstock.time import WatermarkStrategy
 from penstock.types import type_information
 from penstock.types.check import checked
@@ -120,6 +122,34 @@ class StreamExecutionEnvironment(JobSettings):
             watermark_strategy, on_error="dead_letter" if on_error == "dead_letter" else "fail"
         )
         return timed._changed("source", of_source=True)
+
+    def from_dataframe(
+        self,
+        dataframe: Any,
+        watermark_strategy: WatermarkStrategy | None = None,
+        source_name: str = "dataframe",
+        *,
+        timestamp_column: str | None = None,
+        split_by: Sequence[str] = (),
+        position_column: str | None = None,
+    ) -> DataStream[Row]:
+        """The rows of a DataFrame of Spark's, streaming or batch: any source that Spark has.
+
+        `timestamp_column` gives the rows their timestamps. `split_by` names the columns that tell apart ordered parts of a
+        stream, such as topic and partition, and `position_column` the order within them: each part then has a watermark of
+        its own. Without them the tasks of a batch are parts that end with it.
+        """
+        source = dataframe_source(dataframe, timestamp_column, split_by, position_column)
+        return self.from_source(source, watermark_strategy, source_name)
+
+    def spark_session(self) -> Any:
+        """The Spark session that jobs of this environment run in: the active one, or a new one with this environment's options."""
+        session = getattr(engine_of(self.configuration), "session", None)
+        if session is None:
+            raise UnsupportedOperation(
+                "NO_SPARK_SESSION", "Jobs of this environment do not run on Spark, so there is no session to give."
+            )
+        return session(self.configuration)
 
     def add_source(
         self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None

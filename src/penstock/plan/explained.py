@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.plan.graph import JobGraph
 from penstock.plan.levels import Levels, cut
+from penstock.plan.native import reads_natively, real_time_obstacles
 from penstock.plan.nodes import (
     Node,
     OperatorNode,
@@ -79,6 +80,7 @@ class ExplainedJob:
     max_parallelism: int
     steps: tuple[Step, ...]
     mode: str = "STREAMING"
+    real_time: str = ""  # whether the job may run in Spark's real-time mode; empty where the question does not arise
 
     @property
     def depth(self) -> int:
@@ -113,7 +115,16 @@ def explained(graph: JobGraph, mode: str = "STREAMING") -> ExplainedJob:
     for node in levels.graph.nodes:
         if not isinstance(node, _BETWEEN):
             steps[node.id] = _step(node, levels, steps)
-    return ExplainedJob(graph.name, graph.parallelism, graph.max_parallelism, tuple(steps.values()), mode)
+    return ExplainedJob(
+        graph.name, graph.parallelism, graph.max_parallelism, tuple(steps.values()), mode, _real_time(graph)
+    )
+
+
+def _real_time(graph: JobGraph) -> str:
+    if not reads_natively(graph):
+        return ""
+    obstacles = real_time_obstacles(graph)
+    return f"not possible: {'; '.join(obstacles)}" if obstacles else "possible: set execution.real-time-mode"
 
 
 def _step(node: Node, levels: Levels, steps: dict[int, Step]) -> Step:

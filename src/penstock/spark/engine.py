@@ -8,6 +8,8 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from penstock.config import MASTER, Configuration
 from penstock.datastream.job_client import JobClient
 from penstock.datastream.job_result import JobExecutionResult
@@ -23,6 +25,9 @@ class SparkEngine:
 
     def default_parallelism(self, configuration: Configuration) -> int:
         return cores_of(configuration.get(MASTER)) or get_session(configuration).sparkContext.defaultParallelism
+
+    def session(self, configuration: Configuration) -> SparkSession:
+        return get_session(configuration)
 
     def execute(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> JobExecutionResult:
         job = SparkJob(graph, configuration, files)

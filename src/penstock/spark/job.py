@@ -30,10 +30,13 @@ from penstock.jobs.run import Run
 from penstock.metrics.labels import labels
 from penstock.plan.graph import JobGraph
 from penstock.spark.batch_query import BatchPlan, BatchQuery, lean
+from penstock.spark.bridge import put_tables_aside
 from penstock.spark.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.failure import in_our_words
+from penstock.spark.handover import Handover, needs_handover
 from penstock.spark.pickling import pickle_program
 from penstock.spark.query import start_query, stop_query
+from penstock.spark.real_time import in_real_time, start_in_real_time
 from penstock.spark.registration import WatchedJob, ends, ends_if_it_fails, register
 from penstock.spark.restarts import can_pass, restarts_of
 from penstock.spark.restore import write_initial
@@ -56,6 +59,7 @@ class SparkJob:
     """
 
     def __init__(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> None:
+        self.real_time = in_real_time(graph, configuration)
         self.program: Program = build(graph)
         self._configuration = configuration
         self._files = files
@@ -77,6 +81,7 @@ class SparkJob:
         self._delivered = -1  # the last batch whose letters were delivered: one that runs again hands them over again
         self._collected: dict[int, list[Any]] = {}
         self._accumulators: dict[str, Any] | None = None
+        self._handover: Handover | None = None
         self._next_look = 0.0
         self._warned: set[str] = set()
 
@@ -107,6 +112,7 @@ class SparkJob:
                 sink.attach(self.checkpoint.memory_of_sink(uid))
             self.run = register(self.session, self.program, self.checkpoint, self._configuration)
             with ends_if_it_fails(self.run):
+                put_tables_aside(self.session, self.program, self.checkpoint)
                 self._archives = ship(self.session, self._files)
                 self._began = time.monotonic()
                 self._start_attempt()
@@ -128,9 +134,14 @@ class SparkJob:
             "lineage": self.checkpoint.lineage,
             "unfinished": unfinished_batch(self.checkpoint.spark),
         }
+        if needs_handover(self.program) and not self.real_time:
+            self._handover = Handover(self.session, self.program, str(self.folder.path), run)
         if self.program.batch:
             self.folder.create(run, pickle_program(lean(self.program), self._archives), facts)
             self.query = self._batch_plan().start(run)
+        elif self.real_time:
+            self.folder.create(run, b"", facts)
+            self.query = start_in_real_time(self.session, self.program, self.checkpoint, run, self._configuration)
         else:
             self.folder.create(run, pickle_program(self.program, self._archives), facts)
             self.query = start_query(self.session, self.program, self.checkpoint, self.folder, self._configuration)
@@ -276,9 +287,10 @@ class SparkJob:
 
     def _stop_query(self) -> bool:
         """False: tasks of it still run."""
-        return self.query is None or stop_query(
-            self.session, self.query, self._configuration.get(CANCEL_TIMEOUT) / 1000
-        )
+        patience = self._configuration.get(CANCEL_TIMEOUT) / 1000
+        if self._handover is not None and not self._handover.stop(patience):
+            return False
+        return self.query is None or stop_query(self.session, self.query, patience)
 
     def cancel(self) -> None:
         """Ends the job from another thread and waits until it has ended. One that is over stays as it is."""

@@ -22,8 +22,10 @@ from penstock.config import (
     TRIGGER_INTERVAL,
     Configuration,
 )
-from penstock.engine.program import Program
+from penstock.connectors.dataframe import DataFrameStream
+from penstock.engine.program import Program, SourceProgram
 from penstock.spark.batch_query import BatchQuery
+from penstock.spark.bridge import bridged
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.control import PenstockControl
 from penstock.spark.processor import ROW_SCHEMA, HostSettings, SlotProcessor
@@ -57,8 +59,8 @@ def _started(
     run, data = folder.program()
     settings = _host_settings(checkpoint, folder, configuration)
     rows = _read(session, folder, "penstock_control")
-    for number in range(len(program.sources)):
-        rows = rows.unionByName(_read(session, folder, "penstock_source", source=str(number)))
+    for source in program.sources:
+        rows = rows.unionByName(_source(session, folder, source, program.parallelism))
     levels = [SlotProcessor(run, data, n, program.parallelism, settings) for n in range(1, program.depth + 1)]
     rows = reduce(_processed, levels, rows)
     writer = rows.writeStream.format("penstock_router").option("folder", str(folder.path)).outputMode("append")
@@ -66,6 +68,12 @@ def _started(
     if interval := configuration.get(TRIGGER_INTERVAL):
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
     return writer.start()
+
+
+def _source(session: SparkSession, folder: RunFolder, source: SourceProgram, parallelism: int) -> DataFrame:
+    if isinstance(source.source, DataFrameStream):
+        return bridged(session, folder, source, parallelism)
+    return _read(session, folder, "penstock_source", source=str(source.number))
 
 
 def _read(session: SparkSession, folder: RunFolder, name: str, **options: str) -> DataFrame:

@@ -117,7 +117,7 @@ class WatchedJob:
     def _stop_after_batch(self) -> None:
         """Sources give nothing more from now on; so when no trigger is active, none will start a batch."""
         self._job.folder.ask_stop(drain=False)
-        while self._query.isActive and self._query.status["isTriggerActive"]:
+        while not self._job.real_time and self._query.isActive and self._query.status["isTriggerActive"]:
             time.sleep(_POLL)
         self._job.folder.tell_finished(-1)
 

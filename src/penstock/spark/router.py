@@ -26,6 +26,7 @@ from penstock.engine.reports import add_flows, compare_broadcast, count_letters
 from penstock.engine.sink_calls import calling_sink
 from penstock.spark import worker
 from penstock.spark.failure import carrying
+from penstock.spark.handover import hand_over
 from penstock.spark.processor import ROW_SCHEMA
 from penstock.spark.run_folder import RunFolder
 
@@ -138,6 +139,9 @@ class RouterWriter(DataSourceStreamArrowWriter):
         due: list[int] = []
         for number, sink in enumerate(program.sinks):
             prepared = [m.prepared[number] for m in written if number in m.prepared]
+            if sink.commits_in_program:
+                hand_over(self._folder, self._key, batchId, number, prepared)
+                continue
             with calling_sink(program, number, batchId):
                 letters[number] = sink.commit(batchId, prepared) or []
                 if (at := sink.due()) is not None:

@@ -14,11 +14,12 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from penstock.config import CONSOLE, JVM_OPTIONS, MASTER, PYTHON_EXECUTABLE, RETAIN_BATCHES, Configuration
+from penstock.config import CONSOLE, JAR_BUNDLES, JVM_OPTIONS, MASTER, PYTHON_EXECUTABLE, RETAIN_BATCHES, Configuration
 from penstock.errors import ConfigError
 from penstock.jobs.log import process_log
 from penstock.jobs.output import output_to
 from penstock.jobs.registry import registry_of
+from penstock.servers.jars import jars_of
 from penstock.servers.java import check_java
 from penstock.spark.home import fast_home
 from penstock.spark.start_failure import start_error
@@ -72,7 +73,11 @@ def get_session(configuration: Configuration) -> SparkSession:
         settings["spark.python.daemon.module"] = "penstock.spark.daemon"
     if extra := configuration.get(JVM_OPTIONS):
         settings["spark.driver.extraJavaOptions"] = extra
-    for key, value in {**settings, **configuration.spark}.items():
+    settings |= configuration.spark
+    if bundles := configuration.get(JAR_BUNDLES):
+        jars = [str(file) for name in bundles for file in jars_of(name).files]
+        settings["spark.jars"] = ",".join(filter(None, [settings.get("spark.jars", ""), *jars]))
+    for key, value in settings.items():
         builder = builder.config(key, value)
     log = _log(configuration)
     try:

@@ -1,0 +1,115 @@
+"""A batch DataFrame as a bounded source: its rows are put aside when the job starts, and read from there like files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from penstock.connectors.dataframe.columns import Columns
+from penstock.connectors.source import DEFAULT_RECORDS_PER_BATCH, Chunk, Offset, Source
+from penstock.errors import UnsupportedOperation
+from penstock.types import TypeInformation
+
+ROWS = "rows"  # the folder with a DataFrame's rows
+ROW_GROUP = 8 << 20  # bytes that are decoded at once; a task begins within one
+_AT_ONCE = 10_000
+_Task = tuple[int, str, int, int]  # split, file, rows from and to
+
+
+class DataFrameTable(Source):
+    """The rows of a batch DataFrame: each of its partitions is a split, and all are read side by side.
+
+    The DataFrame is evaluated once, when the job starts for the first time. Its rows are kept in the checkpoint, so that a
+    job that goes on reads the same ones, whatever became of the tables behind it.
+    """
+
+    output_is_exact = True
+    records_per_batch: int | None = DEFAULT_RECORDS_PER_BATCH
+
+    def __init__(self, frame: Any, columns: Columns) -> None:
+        self.frame = frame
+        self.columns = columns
+        self._files: list[str] = []
+        self._rows: list[int] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "frame": None}
+
+    @property
+    def output_type(self) -> TypeInformation:  # type: ignore[override]
+        return self.columns.rows
+
+    def attach(self, folder: str) -> None:
+        rows = Path(folder, ROWS)
+        if not rows.is_dir():
+            raise UnsupportedOperation(
+                "DATAFRAME_WITHOUT_SPARK",
+                "A DataFrame is read by Spark alone: this job cannot run without it, as in a test harness. Give the harness its "
+                "elements instead.",
+            )
+        import pyarrow.parquet as pq  # needed by few programs
+
+        self._files = sorted(str(file) for file in rows.glob("*.parquet"))
+        self._rows = [pq.read_metadata(file).num_rows for file in self._files]
+
+    def initial(self) -> Offset:
+        return {"rows": []}
+
+    def splits(self, offset: Offset) -> list[str]:
+        return [_name(i) for i in range(len(self._files))]
+
+    def _read_of(self, offset: Offset) -> list[int]:
+        return offset["rows"] or [0] * len(self._files)
+
+    def latest(self, start: Offset) -> Offset:
+        """A fair share of each partition that has rows left and is not held back."""
+        read = self._read_of(start)
+        left = [i for i, n in enumerate(read) if n < self._rows[i] and _name(i) not in self.paused]
+        if not left:
+            return start
+        share = max(1, (self.records_per_batch or DEFAULT_RECORDS_PER_BATCH) // len(left))
+        return {"rows": [min(n + share, self._rows[i]) if i in left else n for i, n in enumerate(read)]}
+
+    def ended(self, offset: Offset) -> list[str]:
+        return [_name(i) for i, n in enumerate(self._read_of(offset)) if n >= self._rows[i]]
+
+    def waiting(self, end: Offset) -> list[str]:
+        return [_name(i) for i, n in enumerate(self._read_of(end)) if n < self._rows[i]]
+
+    def plan(self, start: Offset, end: Offset, parallelism: int) -> list[list[_Task]]:
+        """Partitions are dealt to so many tasks in turn."""
+        ranges = zip(self._read_of(start), self._read_of(end), strict=True)
+        parts = [(i, self._files[i], a, b) for i, (a, b) in enumerate(ranges) if a < b]
+        return [tasks for n in range(parallelism) if (tasks := parts[n::parallelism])]
+
+    def read(self, task: list[_Task]) -> Iterator[Chunk]:
+        for number, file, first, last in task:
+            yield from self._range(_name(number), file, first, last)
+
+    def _range(self, split: str, file: str, first: int, last: int) -> Iterator[Chunk]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(file) as opened:
+            at = 0
+            for group in range(opened.metadata.num_row_groups):
+                size = opened.metadata.row_group(group).num_rows
+                if at + size > first and at < last:
+                    here = at
+                    for batch in opened.iter_batches(_AT_ONCE, [group]):
+                        a, b = max(first, here), min(last, here + batch.num_rows)
+                        if a < b:
+                            rows = batch.slice(a - here, b - a)
+                            yield Chunk(split, a, self.columns.elements(rows), self.columns.timestamps(rows))
+                        here += batch.num_rows
+                at += size
+
+
+def _name(partition: int) -> str:
+    return f"{partition:05d}"
+
+
+def rows_folder(folder: str) -> str:
+    """Where a DataFrame's rows are put aside, in its source's folder."""
+    return os.path.join(folder, ROWS)

@@ -1,0 +1,1 @@
+"""The bridge to Spark: its DataFrames as sources, its sinks behind ours."""
