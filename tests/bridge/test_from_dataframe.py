@@ -87,7 +87,7 @@ def test_a_table_is_evaluated_once_and_read_again_from_the_checkpoint(spark: Spa
     assert sorted({*first, *rest}) == list(range(2000))
 
 
-class Sums(ps.KeyedProcessFunction[Row, int, tuple[int, int]]):
+class Sums(ps.KeyedProcessFunction[int, Row, tuple[int, int]]):
     """Counts rows and adds up their values, by key; fails once, when asked to."""
 
     def __init__(self, fails_at: int = -1, mark: str = "") -> None:
@@ -163,3 +163,11 @@ def test_an_error_in_the_dataframe_names_the_source(spark: SparkSession, tmp_pat
     frame = spark.sql("select cast(raise_error('no such customer') as string) x")
     with pytest.raises(PenstockError, match=r"(?s)[Ss]ource 'customers'.*no such customer"):
         list(env_in(tmp_path).from_dataframe(frame, None, "customers").execute_and_collect())
+
+
+def test_alignment_is_refused_where_spark_plans_the_offsets(spark: SparkSession, tmp_path: Path) -> None:
+    aligned = FINAL.with_watermark_alignment("group", ps.Duration.of_seconds(1))
+    env = env_in(tmp_path)
+    env.from_dataframe(spark.readStream.format("rate").load(), aligned).print()
+    with pytest.raises(PlanError, match=r"ALIGNMENT_PLACE.*streaming DataFrame"):
+        env.execute()

@@ -27,6 +27,12 @@ class CapturingEngine:
 
         return cores_of(configuration.get(MASTER)) or 1
 
+    def session(self, configuration: Configuration) -> Any:
+        """A program that makes DataFrames needs Spark, also when nothing is run."""
+        from penstock.spark.session import get_session
+
+        return get_session(configuration)
+
     def execute(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> JobExecutionResult:
         # At once: later the source of the program's classes is not found any more.
         captured.append(explained(graph, configuration.get(RUNTIME_MODE)))

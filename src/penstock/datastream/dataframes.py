@@ -48,7 +48,7 @@ def dataframe_source(
 
 def refuse_endless(node: Node, nodes: Sequence[Node]) -> None:
     """A batch DataFrame needs all elements that a node gives."""
-    wanted, seen = [node], set()
+    wanted, seen = [node], set[int]()
     while wanted:
         node = wanted.pop()
         if isinstance(node, SourceNode) and not node.source.bounded:

@@ -284,6 +284,12 @@ class _Builder:
                 f"'{node.name}' asks for watermark alignment behind an operator. Alignment holds sources back: put the strategy "
                 "directly behind a source.",
             )
+        if node.strategy.alignment is not None and self._graph.sources[source].source.native:
+            raise PlanError(
+                "ALIGNMENT_PLACE",
+                f"'{node.name}' asks for watermark alignment behind a streaming DataFrame, whose offsets Spark plans: it cannot be "
+                "held back. Use a source of Penstock's own, or leave alignment out.",
+            )
         made = StreamProgram(uid, source, operator, node.strategy.idle_timeout, ingestion)
         made.alignment = node.strategy.alignment
         self._streams.append(made)

@@ -54,8 +54,8 @@ def _started(
 ) -> StreamingQuery:
     make_active(session)  # a job that is started again is started in a thread of its own
     prepare(session, configuration, program.parallelism)
-    for source in (PenstockSource, PenstockControl, PenstockRouter):
-        session.dataSource.register(source)
+    for kind in (PenstockSource, PenstockControl, PenstockRouter):
+        session.dataSource.register(kind)
     run, data = folder.program()
     settings = _host_settings(checkpoint, folder, configuration)
     rows = _read(session, folder, "penstock_control")

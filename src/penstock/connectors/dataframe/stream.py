@@ -43,7 +43,7 @@ class DataFrameStream(Source):
         return {**self.__dict__, "frame": None}
 
     @property
-    def output_type(self) -> TypeInformation:  # type: ignore[override]
+    def output_type(self) -> TypeInformation:
         return self.columns.rows
 
     def initial(self) -> Offset:

@@ -38,7 +38,7 @@ class DataFrameTable(Source):
         return {**self.__dict__, "frame": None}
 
     @property
-    def output_type(self) -> TypeInformation:  # type: ignore[override]
+    def output_type(self) -> TypeInformation:
         return self.columns.rows
 
     def attach(self, folder: str) -> None:
