@@ -139,8 +139,12 @@ def own_session(session: SparkSession) -> SparkSession:
 
 
 def make_active(session: SparkSession) -> None:
-    """Writers of this thread look up their formats in this session; a thread may have inherited that of another query."""
+    """Writers of this thread look up their formats in this session, and in jars that were added to it.
+
+    A thread may have inherited the session of another query, and does not know of jars that another thread has added.
+    """
     jvm: Any = session._jvm
+    jvm.java.lang.Thread.currentThread().setContextClassLoader(session._jsparkSession.sharedState().jarClassLoader())
     SparkSession._get_j_spark_session_class(jvm).setActiveSession(session._jsparkSession)
 
 
