@@ -70,11 +70,15 @@ class Columns:
 
     def by_split(self, batch: Any) -> Iterator[tuple[str, Any]]:
         """The rows of each split in a batch, in their order; splits by name."""
-        columns = [batch.column(self._place(name)).to_pylist() for name in self.split_by]
-        names = ["/".join(map(str, values)) for values in zip(*columns, strict=True)]
-        for split in sorted(set(names)):
-            here = np.fromiter((name == split for name in names), bool, len(names))
-            yield split, batch if here.all() else batch.filter(pa.array(here))
+        codes, names = np.zeros(batch.num_rows, np.int64), [""]
+        for column in self.split_by:
+            texts = pc.fill_null(batch.column(self._place(column)).cast(pa.string()), "null").dictionary_encode()
+            values = texts.dictionary.to_pylist()
+            codes = codes * len(values) + texts.indices.to_numpy(zero_copy_only=False)
+            names = [f"{name}/{value}" if name else value for name in names for value in values]
+        for name, code in sorted((names[code], code) for code in np.unique(codes).tolist()):
+            here = codes == code
+            yield name, batch if here.all() else batch.filter(pa.array(here))
 
     def _place(self, name: str) -> int:
         names: Sequence[str] = [field["name"] for field in self.schema["fields"]]
