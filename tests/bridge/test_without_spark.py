@@ -172,11 +172,13 @@ def test_the_harness_says_that_dataframes_need_spark() -> None:
         harness.run()
 
 
-def test_the_harness_says_that_foreach_batch_needs_spark() -> None:
+def test_the_harness_shows_what_a_batch_function_would_be_given() -> None:
     env = ps.StreamExecutionEnvironment.get_execution_environment()
-    env.from_collection([1]).map(lambda n: n, output_type=Types.LONG()).sink_to(ForeachBatchSink(print))
-    with pytest.raises(PenstockError, match="ForeachBatchSink gives DataFrames"):
-        Harness(env).run()
+    numbers = env.from_collection([1, 2]).map(lambda n: n, output_type=Types.LONG())
+    numbers.sink_to(ForeachBatchSink(print)).name("warehouse")
+    harness = Harness(env)
+    harness.run()
+    assert list(harness.sink("warehouse")) == [1, 2]
 
 
 def test_the_function_of_a_sink_stays_in_its_program() -> None:
