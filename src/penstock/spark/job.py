@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import shutil
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -35,6 +34,7 @@ from penstock.spark.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.failure import in_our_words
 from penstock.spark.handover import Handover, needs_handover
 from penstock.spark.pickling import pickle_program
+from penstock.spark.private_folder import private_folder, remove_private_folder
 from penstock.spark.query import start_query, stop_query
 from penstock.spark.real_time import in_real_time, start_in_real_time
 from penstock.spark.registration import WatchedJob, ends, ends_if_it_fails, register
@@ -66,7 +66,7 @@ class SparkJob:
         self._restarts = restarts_of(configuration)
         self.session: SparkSession = get_session(configuration)
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration)
-        self.folder = RunFolder(tempfile.mkdtemp(prefix="penstock-run-"))
+        self.folder = RunFolder(private_folder("penstock-run-"))
         self.keep_open = False  # end a scripted job after its script, without the final watermark
         self.query: StreamingQuery | BatchQuery | None = None
         self.run: Run | None = None  # what the registry knows of it
@@ -352,7 +352,7 @@ class SparkJob:
 
     def forget(self) -> None:
         """Removes the run's folder."""
-        shutil.rmtree(self.folder.path, ignore_errors=True)
+        remove_private_folder(self.folder.path)
 
     # -- in the background
 
