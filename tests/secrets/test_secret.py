@@ -61,6 +61,13 @@ def test_only_text_can_be_a_secret() -> None:
     assert "sesame" not in str(told.value)
 
 
+def test_options_within_options_are_kept_hidden_too() -> None:
+    given = {"endpoint": "e", "client": {"aws_secret_access_key": "of-the-bucket", "token": None}}
+    kept = with_secrets(given)
+    assert "of-the-bucket" not in repr(kept)
+    assert revealed(kept) == given
+
+
 def test_options_are_kept_with_their_secrets_hidden() -> None:
     given = {"bootstrap.servers": "h:1", "sasl.password": "pass-word", "ssl.key.password": Secret.from_env("X")}
     kept = with_secrets(given)

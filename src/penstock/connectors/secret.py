@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import NoneType
 from typing import Any, Self
 
 from penstock.errors import ConfigError
@@ -136,15 +137,18 @@ def secrets_may_travel() -> Iterator[None]:
 
 
 def with_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options, those whose names say that they are secret as Secrets. This is how connectors keep them.
+    """Options, those whose names say that they are secret as Secrets, also within others. This is how connectors keep them.
 
     >>> with_secrets({"sasl.username": "app", "sasl.password": "sesame"})
     {'sasl.username': 'app', 'sasl.password': Secret('***')}
     """
-    return {
-        name: Secret(str(value)) if is_secret(name) and not isinstance(value, Secret) else value
-        for name, value in options.items()
-    }
+    return {name: _kept(name, value) for name, value in options.items()}
+
+
+def _kept(name: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return with_secrets(value)
+    return Secret(str(value)) if is_secret(str(name)) and not isinstance(value, (Secret, NoneType)) else value
 
 
 def revealed(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,4 +157,10 @@ def revealed(options: Mapping[str, Any]) -> dict[str, Any]:
     >>> revealed(with_secrets({"sasl.password": "sesame"}))
     {'sasl.password': 'sesame'}
     """
-    return {name: value.reveal() if isinstance(value, Secret) else value for name, value in options.items()}
+    return {name: _opened(value) for name, value in options.items()}
+
+
+def _opened(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return revealed(value)
+    return value.reveal() if isinstance(value, Secret) else value
