@@ -1,0 +1,79 @@
+"""Files that are cut off, or are not of the kind that their names say."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from penstock.connectors import FileSource
+from penstock.errors import JobError
+from tests.bad_input.reading import read
+
+LINES = [f"line {i * i * 7919}" for i in range(2000)]
+CONTENT = "".join(f"{line}\n" for line in LINES).encode()
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "deflate": zlib.compress,
+}
+
+
+@pytest.fixture(params=PACKED)
+def end(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_a_compressed_file_that_is_cut_off_fails_the_job_with_its_name(tmp_path: Path, end: str) -> None:
+    file = tmp_path / f"clicks.txt.{end}"
+    file.write_bytes(PACKED[end](CONTENT)[:-40])
+    outcome = read(FileSource(file))
+    assert outcome.error is not None
+    assert outcome.error.code == "BAD_RECORD"
+    for told in (str(file), "cut off", 'on_error="dead_letter"', "resume"):
+        assert told in outcome.text
+    assert outcome.elements == []
+
+
+def test_or_what_is_left_of_it_is_read_and_the_rest_is_one_dead_letter(tmp_path: Path, end: str) -> None:
+    """The letter tells where the file breaks off. Nothing behind that place was read, and nothing before it is lost."""
+    file = tmp_path / f"clicks.txt.{end}"
+    file.write_bytes(PACKED[end](CONTENT)[:-40])
+    outcome = read(FileSource(file), "dead_letter")
+    assert outcome.error is None
+    assert outcome.elements == LINES[: len(outcome.elements)]
+    (letter,) = outcome.letters
+    assert letter.facts["file"] == str(file)
+    assert letter.position == sum(len(line) + 1 for line in outcome.elements)
+    skipped = read(FileSource(file), "skip")
+    assert (skipped.elements, skipped.skipped) == (outcome.elements, 1)
+
+
+def test_a_file_that_is_not_compressed_as_its_name_says(tmp_path: Path, end: str) -> None:
+    file = tmp_path / f"clicks.txt.{end}"
+    file.write_bytes(b"plain text\n" * 100)
+    outcome = read(FileSource(file))
+    assert outcome.error is not None
+    assert outcome.error.code == "BAD_RECORD"
+    assert str(file) in outcome.text
+    assert f"no .{end} file" in outcome.text
+
+
+def test_a_file_that_was_cut_off_after_it_was_found_fails_whatever_the_policy(tmp_path: Path) -> None:
+    file = tmp_path / "clicks.txt"
+    file.write_bytes(CONTENT)
+    source = FileSource(file)
+    (tmp_path / "memory").mkdir()
+    source.attach(str(tmp_path / "memory"))
+    end = source.latest(source.initial())
+    file.write_bytes(CONTENT[:1000])
+    (task,) = source.plan(source.initial(), end, 1)
+    with pytest.raises(JobError, match="FILE_CHANGED") as failed:
+        list(source.read(task))
+    assert str(file) in str(failed.value)
