@@ -186,7 +186,8 @@ def test_a_record_of_100_megabytes(kafka: Kafka) -> None:
     for value in (b"before", b"x" * size, b"behind"):
         producer.produce(topic, value, partition=0)
     assert producer.flush(60) == 0
-    assert [len(value) for value in read(source_of(kafka.bootstrap, topic)).elements] == [6, size, 6]
+    source = source_of(kafka.bootstrap, topic, default_api_timeout_ms="60000")
+    assert [len(value) for value in read(source).elements] == [6, size, 6]
 
 
 class TestContract(SourceContract):
