@@ -140,6 +140,25 @@ def test_json_lines_of_two_jobs_are_both_there_in_the_order_of_batches(tmp_path:
     assert sorted(row["word"] for row in found) == ["a", "a", "a", "b", "b", "b"]
 
 
+def test_one_sink_behind_two_streams(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment()
+    to = sink(tmp_path)
+    env.from_collection(["a", "b"]).sink_to(to)
+    env.from_collection(["c"]).sink_to(to)
+    Harness(env, real_sinks=True).run()
+    assert lines(tmp_path) == ["a", "b", "c"]
+
+
+def test_a_resumed_task_of_the_same_number_writes_another_file(tmp_path: Path) -> None:
+    to = sink(tmp_path)
+    first, second = write(to, 0, ["a"]), write(to, 0, ["a"])
+    assert len(hidden(tmp_path)) == 2
+    to.commit(0, first)
+    to.commit(0, second)
+    assert lines(tmp_path) == ["a"]
+    assert hidden(tmp_path) == []
+
+
 # -- rolling
 
 

@@ -12,7 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock import Duration
-from penstock.connectors import Encoder, FileSink, FileSource, RollingPolicy, StreamFormat
+from penstock.connectors import Encoder, FileSink, FileSource, RollingPolicy, StreamFormat, json_lines
+from penstock.connectors.file.system import file_system
+from tests.connectors.conftest import ObjectStore, _moto, s3  # noqa: F401 - fixtures
 from tests.spark.processes import JobProcess, checkpoint_in
 from tests.spark.test_job_client import until
 from tests.spark.test_jobs import environment
@@ -108,3 +110,24 @@ def test_new_files_are_read_and_quiet_ones_become_visible(spark: SparkSession, t
     (tmp_path / "in" / ".b").rename(tmp_path / "in" / "b.jsonl")
     until(lambda: rows_in(tmp_path / "out") == [0, 1, 2])
     client.cancel().result()
+
+
+@pytest.mark.spark
+def test_an_object_store(spark: SparkSession, s3: ObjectStore, tmp_path: Path) -> None:  # noqa: F811
+    """Executors open it with keys that are nowhere in the checkpoint."""
+    system = file_system(s3.path, s3.options)
+    for number in range(3):
+        file = system.create(f"{s3.path}/in/{number}.jsonl")
+        file.write(f'{{"n":{number}}}\n{{"n":{number + 10}}}\n'.encode())
+        system.close(file)
+    env = environment(tmp_path)
+    rows = env.from_source(json_lines(f"{s3.path}/in", storage_options=s3.options))
+    sink = FileSink.for_row_format(f"{s3.path}/out", Encoder.json_lines()).with_storage_options(s3.options)
+    rows.key_by(lambda row: row["n"]).map(lambda row: row).sink_to(sink.build())
+    env.execute("object store")
+    (written,) = system.below(f"{s3.path}/out")
+    with system.open(written.path) as file:
+        assert sorted(json.loads(line)["n"] for line in file.read().splitlines()) == [0, 1, 2, 10, 11, 12]
+    kept = [f for f in tmp_path.rglob("*") if f.is_file()]
+    assert kept
+    assert not any(s3.options["secret_key"].encode() in f.read_bytes() for f in kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
@@ -50,6 +51,7 @@ class PartWriter(SinkWriter):
         self._sink = sink
         self._task = task
         self._system = sink.system()
+        self._own = uuid.uuid4().hex[:6]  # numbers of attempts begin again when a job is resumed
         self._open: dict[str, _OpenPiece] = {}
         self._begun: list[_OpenPiece] = []
         self._pieces: list[Piece] = []
@@ -110,7 +112,7 @@ class PartWriter(SinkWriter):
             if len(self._open) >= _MOST_OPEN:
                 self._end(next(iter(self._open)))
             number = len(self._begun)
-            hidden = f"{self._task.batch:09d}-{self._task.partition:05d}-{number}.{self._task.attempt}"
+            hidden = f"{self._task.batch:09d}-{self._task.partition:05d}-{number}.{self._task.attempt}.{self._own}"
             name = self._sink.part_name(self._task.batch, self._task.partition, number)
             piece = _OpenPiece(self._sink, bucket, hidden, name, self._system.create(self._sink.hidden(hidden)))
             self._open[bucket] = piece

@@ -66,7 +66,7 @@ class FileSink(Sink):
         self.kind: TypeInformation | None = None
         self.wants_timestamps = self.buckets.wants_timestamps
         self._options = with_secrets(storage_options or {})
-        self.name_in_files = uuid.uuid4().hex[:8]
+        self.name_in_files = _fresh_name()
         self._memory = ""  # a folder that lasts as long as the checkpoint
         self._journal = Journal()  # where there is no such folder
         self._due: int | None = None
@@ -86,6 +86,7 @@ class FileSink(Sink):
     def of_type(self, kind: TypeInformation | None) -> FileSink:
         typed = copy.copy(self)
         typed.kind = kind
+        typed.name_in_files, typed._journal = _fresh_name(), Journal()  # one sink may stand behind several streams
         return typed
 
     def system(self) -> FileSystem:
@@ -241,6 +242,10 @@ class FileSink(Sink):
         for name in system.names(os.path.dirname(self.hidden(""))):
             if int(name.partition("-")[0]) <= journal.batch and name not in needed:
                 system.remove(self.hidden(name))
+
+
+def _fresh_name() -> str:
+    return uuid.uuid4().hex[:8]
 
 
 def _opened(system: FileSystem, paths: Iterable[str]) -> Iterator[Any]:

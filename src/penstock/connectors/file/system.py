@@ -16,6 +16,7 @@ from penstock.errors import ConfigError
 Options = Mapping[str, Any]
 
 _BUFFER = 1 << 20
+_opened: dict[Any, FileSystem] = {}  # by scheme, host and options: a client has connections of its own
 
 
 class FoundFile(NamedTuple):
@@ -241,8 +242,20 @@ def file_system(path: str, options: Options | None = None) -> FileSystem:
     """The file system of an absolute path; `options` are those of pyarrow's or fsspec's class for it."""
     if "://" not in path:
         return LocalFiles()
+    split = urlsplit(path)
+    place = (split.scheme, split.netloc, tuple(sorted((options or {}).items(), key=lambda option: option[0])))
     try:
-        return _remote(path, revealed(options or {}))
+        known = _opened.get(place)
+    except TypeError:  # an option that cannot be compared
+        return _open(path, options or {})
+    if known is None:
+        known = _opened[place] = _open(path, options or {})
+    return known
+
+
+def _open(path: str, options: Options) -> FileSystem:
+    try:
+        return _remote(path, revealed(options))
     except (TypeError, ValueError, ImportError) as error:
         raise ConfigError(
             "FILE_SYSTEM",
