@@ -149,6 +149,15 @@ def test_one_sink_behind_two_streams(tmp_path: Path) -> None:
     assert lines(tmp_path) == ["a", "b", "c"]
 
 
+def test_a_program_that_runs_twice_keeps_both_outputs(tmp_path: Path) -> None:
+    to = sink(tmp_path / "out")
+    for run in ("a", "b"):
+        (tmp_path / run).mkdir()
+        to.attach(str(tmp_path / run))
+        to.commit(0, write(to, 0, [run]))
+    assert lines(tmp_path / "out") == ["a", "b"]
+
+
 def test_a_resumed_task_of_the_same_number_writes_another_file(tmp_path: Path) -> None:
     to = sink(tmp_path)
     first, second = write(to, 0, ["a"]), write(to, 0, ["a"])

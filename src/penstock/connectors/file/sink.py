@@ -123,6 +123,7 @@ class FileSink(Sink):
             self.name_in_files = own.read_text()
             self._sweep(load(folder))
         else:
+            self.name_in_files = _fresh_name()  # the same program may run twice
             own.write_text(self.name_in_files)
 
     def commit(self, batch: int, prepared: list[Any]) -> None:
