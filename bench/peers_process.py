@@ -1,7 +1,8 @@
 """A keyed process function in Python, from Kafka: 100,000 users, one output per event; Penstock beside its peers.
 
-State is how often a user came and when last. A contender's rate is that of the running job: what many events take longer than a
-few, so that no start counts for anybody. Those of the whole job and of the whole process stand beside it.
+State is how often a user came and when last. A contender's rate is that of the running job, so that no start counts for anybody:
+without its first batch, or, where there are no batches, what many events take longer than a few. Those of the whole job and of the
+whole process stand beside it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "peers"))
 
 import measure
-from contenders import HEAD, PEERS_P, PENSTOCK, RAW, Pair, run, say, table_row
+from contenders import HEAD, PEERS_P, PENSTOCK, Measured, measured, say, table_row
 
 from servers import serving
 
@@ -26,21 +27,21 @@ def main() -> int:
     arguments.add_argument("--time-box", type=float, default=60, help="seconds for contenders that stop early")
     arguments.add_argument("--only", default="", help="names of contenders, with commas; nothing is kept")
     options = arguments.parse_args()
-    contenders = [c for c in (RAW, PENSTOCK, *PEERS_P) if not options.only or c.name in options.only.split(",")]
-    pairs: dict[str, list[Pair]] = {contender.name: [] for contender in contenders}
+    contenders = [c for c in (PENSTOCK, *PEERS_P) if not options.only or c.name in options.only.split(",")]
+    runs: dict[str, list[Measured]] = {contender.name: [] for contender in contenders}
     with serving(options.events) as (few, many):
         for turn in range(options.repeats):
             say(f"round {turn + 1}/{options.repeats}")
             for contender in contenders:
-                pair = Pair(*(run(contender, "P", given, options.time_box) for given in (few, many)))
-                pairs[contender.name].append(pair)
+                ran = measured(contender, "P", few, many, options.time_box)
+                runs[contender.name].append(ran)
                 say(
-                    f"{contender.name}: {pair.steady:,.0f} events/s; {pair.few.seconds:.1f} s and {pair.many.seconds:.1f} s"
+                    f"{contender.name}: {ran.steady:,.0f} events/s; {ran.many.seconds:.1f} s, whole {ran.many.whole:.1f} s"
                 )
     if options.only:
         return 0
-    rates = {name: statistics.median(p.steady for p in ran) for name, ran in pairs.items()}
-    rows = [(*table_row(c, pairs[c.name]), f"{pairs[c.name][0].many.events:,}") for c in contenders]
+    rates = {name: statistics.median(r.steady for r in ran) for name, ran in runs.items()}
+    rows = [(*table_row(c, runs[c.name]), f"{runs[c.name][0].many.events:,}") for c in contenders]
     measure.table("peers_process", (*HEAD, "events"), rows)
     measure.bars("peers_process", "Keyed process function from Kafka, two cores", rates, "events/s")
     best = max(rates[c.name] for c in PEERS_P)

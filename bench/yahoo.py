@@ -2,8 +2,9 @@
 
 Penstock writes the current counts to Redis each second while it reads; its final counts are read back and compared with those of
 the generator. Peers keep their counts in memory, which are compared too where a peer tells them. All read the same bounded topic,
-each in its own processes, in turn; figures are medians. A contender's rate is that of the running job: what many events take longer
-than a few, so that no start counts for anybody. Those of the whole job and of the whole process stand beside it.
+each in its own processes, in turn; figures are medians. A contender's rate is that of the running job, so that no start counts for
+anybody: without its first batch, or, where there are no batches, what many events take longer than a few. Those of the whole job
+and of the whole process stand beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent / "peers"))
 import ads
 import measure
 import redis
-from contenders import HEAD, PEERS_Y, PENSTOCK, RAW, Contender, Input, Pair, run, say, table_row
+from contenders import HEAD, PEERS_Y, PENSTOCK, RAW, Contender, Input, Measured, measured, say, table_row
 
 from servers import serving
 
@@ -40,7 +41,7 @@ class Watched:
         self._thread.start()
 
     def _look(self) -> None:
-        before = ""
+        before = "{}"  # nothing yet: the start of the job is not a value that grows old
         while not self._ended.wait(_LOOKS_EVERY):
             now = str(self._client.hgetall("camp-0"))
             if now != before:
@@ -71,25 +72,23 @@ class Bench:
         self._many = many
         self._time_box = time_box
         self._expected = ads.views(many.events)
-        self.pairs: dict[str, list[Pair]] = {}
+        self.runs: dict[str, list[Measured]] = {}
         self.checked: dict[str, str] = {}
         self.oldest: list[float] = []
 
     def run(self, contender: Contender) -> None:
-        few = run(contender, "Y", self._few, self._time_box)
         watched = Watched(self._many.redis) if contender is PENSTOCK else None
-        many = run(contender, "Y", self._many, self._time_box)
-        counts = many.told.get("counts")
+        ran = measured(contender, "Y", self._few, self._many, self._time_box)
+        counts = ran.many.told.get("counts")
         found = None if counts is None else {(campaign, window): count for campaign, window, count in counts}
         if watched is not None:
             found = watched.end()
             self.oldest.append(watched.oldest())
         self.checked[contender.name] = self._check(contender, found)
-        pair = Pair(few, many)
-        self.pairs.setdefault(contender.name, []).append(pair)
+        self.runs.setdefault(contender.name, []).append(ran)
         say(
-            f"{contender.name}: {pair.steady:,.0f} events/s; {few.seconds:.1f} s and {many.seconds:.1f} s, "
-            f"whole {many.whole:.1f} s; counts {self.checked[contender.name]}"
+            f"{contender.name}: {ran.steady:,.0f} events/s; {ran.many.seconds:.1f} s, whole {ran.many.whole:.1f} s; "
+            f"counts {self.checked[contender.name]}"
         )
 
     def _check(self, contender: Contender, found: dict[tuple[str, int], int] | None) -> str:
@@ -122,8 +121,8 @@ def main() -> int:
 
 def tell(bench: Bench, contenders: list[Contender]) -> int:
     """Table, plot and the line of JSON."""
-    rates = {c.name: statistics.median(p.steady for p in bench.pairs[c.name]) for c in contenders}
-    rows = [(*table_row(c, bench.pairs[c.name]), bench.checked[c.name]) for c in contenders]
+    rates = {c.name: statistics.median(r.steady for r in bench.runs[c.name]) for c in contenders}
+    rows = [(*table_row(c, bench.runs[c.name]), bench.checked[c.name]) for c in contenders]
     measure.table("yahoo", (*HEAD, "counts"), rows)
     measure.bars("yahoo", "Yahoo streaming benchmark from Kafka, two cores", rates, "events/s")
     best = max(rates[c.name] for c in PEERS_Y)

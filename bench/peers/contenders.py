@@ -32,15 +32,27 @@ class Contender:
     peer: str = ""  # whose environment; without one, ours
     jars: str = ""
     mode: str = ""
+    in_batches: bool = False  # and says how long each took
     note: str = ""
 
 
-RAW = Contender("raw read by Spark", "spark_job.py", jars="spark-kafka", mode="raw", note="no work; the limit")
+RAW = Contender(
+    "raw read by Spark", "spark_job.py", jars="spark-kafka", mode="raw", in_batches=True, note="no work; the limit"
+)
 PENSTOCK = Contender(
-    "Penstock", "penstock_job.py", note="counts each second to Redis; exactly-once state, a checkpoint per batch"
+    "Penstock",
+    "penstock_job.py",
+    in_batches=True,
+    note="counts each second to Redis; exactly-once state, a checkpoint per batch",
 )
 PEERS_Y = (
-    Contender("plain PySpark", "spark_job.py", jars="spark-kafka", note="native window; a checkpoint per batch"),
+    Contender(
+        "plain PySpark",
+        "spark_job.py",
+        jars="spark-kafka",
+        in_batches=True,
+        note="native window; a checkpoint per batch",
+    ),
     Contender(
         "Flink SQL",
         "flink_job.py",
@@ -53,7 +65,7 @@ PEERS_Y = (
     Contender("Quix Streams", "quix_job.py", peer="quix", note="RocksDB with changelog; results once"),
 )
 PEERS_P = (
-    Contender("plain PySpark", "spark_job.py", jars="spark-kafka", note="transformWithState"),
+    Contender("plain PySpark", "spark_job.py", jars="spark-kafka", in_batches=True, note="transformWithState"),
     Contender(
         "PyFlink",
         "flink_job.py",
@@ -87,16 +99,19 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A run over few events, and one over many."""
+class Measured:
+    """A run over many events; of a contender that does not tell its batches, one over a few before it."""
 
-    few: Ran
     many: Ran
+    few: Ran | None
 
     @property
     def steady(self) -> float:
-        """Events per second once the job runs: what many events cost more than few."""
-        return (self.many.events - self.few.events) / (self.many.seconds - self.few.seconds)
+        """Events per second once the job runs: without the first batch, or what many events take longer than a few."""
+        if self.few is not None:
+            return (self.many.events - self.few.events) / (self.many.seconds - self.few.seconds)
+        batches = self.many.told["batches"][1:]
+        return 1000 * sum(events for events, _ in batches) / sum(millis for _, millis in batches)
 
     @property
     def bounded(self) -> float:
@@ -112,11 +127,17 @@ class Pair:
 HEAD = ("contender", "events/s", "whole job", "whole process", "each run", "how")
 
 
-def table_row(contender: Contender, pairs: list[Pair]) -> tuple[str, ...]:
+def table_row(contender: Contender, runs: list[Measured]) -> tuple[str, ...]:
     """What a table says of a contender: medians, and the runs behind the first of them."""
-    medians = [statistics.median(getattr(p, kind) for p in pairs) for kind in ("steady", "bounded", "whole")]
-    each = ", ".join(f"{p.steady:,.0f}" for p in pairs)
+    medians = [statistics.median(getattr(r, kind) for r in runs) for kind in ("steady", "bounded", "whole")]
+    each = ", ".join(f"{r.steady:,.0f}" for r in runs)
     return contender.name, *(f"{rate:,.0f}" for rate in medians), each, contender.note
+
+
+def measured(contender: Contender, job: str, few: Input, many: Input, time_box: float) -> Measured:
+    """One measurement of a contender."""
+    before = None if contender.in_batches else run(contender, job, few, time_box)
+    return Measured(run(contender, job, many, time_box), before)
 
 
 def run(contender: Contender, job: str, given: Input, time_box: float) -> Ran:

@@ -20,6 +20,7 @@ from penstock.spark.session import get_session
 from penstock.state import ValueStateDescriptor
 from penstock.windows import ContinuousProcessingTimeTrigger, TumblingEventTimeWindows
 
+PER_BATCH = 1_000_000  # as for plain PySpark; about a second's work, so that results come each second
 CAMPAIGN_OF = {f"ad-{ad}": f"camp-{ad // 10}" for ad in range(1000)}
 
 
@@ -50,7 +51,8 @@ class Process(KeyedProcessFunction):
     """How often a user came, and how long ago the last time was."""
 
     def open(self, runtime_context: Any) -> None:
-        self._seen = runtime_context.get_state(ValueStateDescriptor("seen", tuple))
+        kind = ps.Types.TUPLE([ps.Types.LONG(), ps.Types.LONG()])
+        self._seen = runtime_context.get_state(ValueStateDescriptor("seen", kind))
 
     def process_element(self, value: Visit, ctx: Any) -> Iterator[tuple[str, int, int | None]]:
         seen, at = self._seen.value(), value.event_time
@@ -99,6 +101,9 @@ def main() -> None:
     configuration = ps.Configuration(
         {
             "spark.master": "local[2]",
+            # The JVM only coordinates here: its second compiler would take time from the Python workers.
+            "spark.jvm-options": "-XX:TieredStopAtLevel=1",
+            "source.batch.records": PER_BATCH,
             "execution.checkpointing.dir": str(Path(options.scratch, "checkpoint")),
             "state.local.dir": str(Path(options.scratch, "state")),
         }

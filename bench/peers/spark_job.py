@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming import StatefulProcessor
 
 SCHEMA = "user_id string, page_id string, ad_id string, ad_type string, event_type string, event_time bigint, ip_address string"
-PER_BATCH = 400_000
+PER_BATCH = 1_000_000
 P_PER_BATCH = 50_000  # it is slow
 P_EVENTS = 200_000
 
@@ -107,9 +107,11 @@ def main():
     seconds = run.seconds()
     if query.exception() is not None:
         sys.exit(str(query.exception()))
-    done = sum(p["numInputRows"] for p in query.recentProgress)
+    batches = [
+        (p["numInputRows"], p["durationMs"]["triggerExecution"]) for p in query.recentProgress if p["numInputRows"]
+    ]
     found = [(*place, count) for place, count in counts.items()] if counts else None
-    run.end(done, seconds=seconds, counts=found)
+    run.end(sum(read for read, _ in batches), seconds=seconds, counts=found, batches=batches)
 
 
 if __name__ == "__main__":
