@@ -269,3 +269,13 @@ def test_the_fast_way_is_taken_up_again() -> None:
     with pytest.raises(ValueError, match="truncated"):
         schema.decode([b'{"a": 1'])
     assert not schema._loose
+
+
+def test_a_record_of_100_megabytes() -> None:
+    """It decodes; cut off, it is a bad record whose error is short."""
+    message = b'{"ad": "' + b"x" * 100_000_000 + b'"}'
+    decoded = Decoding(JsonDeserializationSchema(View)).decode([message, message[:-1]], lambda i: (i, {"offset": i}))
+    assert [len(v.ad) for v in decoded.values] == [100_000_000]
+    told = decoded.bad[0].told()
+    assert len(told) < 300
+    assert "(100,000,009 bytes)" in told

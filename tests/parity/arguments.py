@@ -8,6 +8,7 @@ from typing import Any
 import penstock as ps
 from penstock import windows
 from penstock.connectors import CollectionSource, CollectSink
+from penstock.formats import AvroInputFormat, AvroSchema
 from tests.parity import samples
 from tests.parity.finding import find
 from tests.parity.names import Name
@@ -217,7 +218,9 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "MetricGroup.meter": lambda: ["meter"],
     "MetricGroup.distribution": lambda: ["distribution"],
     "StreamExecutionEnvironment.register_slot_sharing_group": lambda: [find("SlotSharingGroup").builder("s").build()],
-    "StreamExecutionEnvironment.create_input": lambda: ["an input format"],
+    "StreamExecutionEnvironment.create_input": lambda: [
+        AvroInputFormat("events.avro", AvroSchema(samples.AVRO_SCHEMA))
+    ],
     "StreamExecutionEnvironment.add_source": lambda: [CollectionSource([1])],
     "Types.BASIC_ARRAY": lambda: [ps.Types.INT()],
     "SlotSharingGroup.Builder.set_external_resource": lambda: ["gpu", 1.0],

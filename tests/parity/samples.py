@@ -13,6 +13,8 @@ RULES = ps.MapStateDescriptor("rules", ps.Types.STRING(), ps.Types.INT())
 REDUCED = ps.ReducingStateDescriptor("reduced", min, ps.Types.LONG())
 FILE = str(Path(__file__))
 
+AVRO_SCHEMA = '{"type": "record", "name": "P", "fields": [{"name": "x", "type": "long"}]}'
+
 
 def env() -> ps.StreamExecutionEnvironment:
     """An environment whose engine starts no JVM."""

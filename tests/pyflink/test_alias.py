@@ -58,7 +58,6 @@ def test_a_submodule_can_be_imported_by_its_package() -> None:
         ),
         ("from pyflink.common import InputDependencyConstraint", "belongs to Flink's scheduler"),
         ("import pyflink.java_gateway", "no Flink runs here"),
-        ("from pyflink.datastream.formats.avro import AvroInputFormat", "is a format"),
     ],
 )
 def test_what_is_missing_is_said_with_its_reason(line: str, words: str) -> None:

@@ -58,7 +58,7 @@ def refused() -> list[Any]:
             "StreamTableEnvironment.execute_sql belongs to the",
         ),
         (lambda: tables.from_path("t").select("id"), UnsupportedOperation, "Table.select belongs to the Table API"),
-        (lambda: DataTypes.ROW([]), UnsupportedOperation, "DataTypes.ROW belongs"),
+        (lambda: DataTypes.INTERVAL(), UnsupportedOperation, "DataTypes.INTERVAL belongs"),
         (lambda: TableDescriptor.for_connector("kafka"), UnsupportedOperation, "The connector 'kafka' belongs"),
         (lambda: Schema.new_builder().watermark("ts", "ts"), UnsupportedOperation, "Builder.watermark belongs"),
         (lambda: Schema.new_builder().column("a", "INT"), UnsupportedOperation, "A column of type 'INT'"),

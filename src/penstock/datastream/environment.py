@@ -22,6 +22,7 @@ from penstock.datastream.modes import in_batch_mode
 from penstock.datastream.on_error import OnBadRecord, check_on_bad_record
 from penstock.datastream.settings import JobSettings
 from penstock.errors import PlanError, UnsupportedOperation
+from penstock.formats.bulk import BulkFormat
 from penstock.plan.element_types import typed
 from penstock.plan.graph import JobGraph
 from penstock.plan.json_plan import json_plan
@@ -164,11 +165,15 @@ class StreamExecutionEnvironment(JobSettings):
         )
 
     def create_input(self, input_format: Any, type_info: Any = None) -> DataStream[Any]:
-        """Not supported: an InputFormat is a Java class."""
-        raise UnsupportedOperation(
-            "INPUT_FORMAT",
-            "create_input takes an InputFormat, a Java class of Flink's that Spark cannot run. Use from_source with a file source.",
-        )
+        """The elements of a format that knows its files, such as AvroInputFormat(path, schema)."""
+        path = getattr(input_format, "path", None)
+        if not isinstance(input_format, BulkFormat) or path is None:
+            raise UnsupportedOperation(
+                "INPUT_FORMAT",
+                f"create_input got {input_format!r:.80}; it takes a format that knows its files, such as AvroInputFormat(path, "
+                "schema). Flink's Java formats cannot run here: use from_source with a file source.",
+            )
+        return self.from_source(FileSource(path, input_format), None, "input", type_info)
 
     # -- the graph
 

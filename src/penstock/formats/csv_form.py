@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.errors import ConfigError
@@ -46,19 +46,21 @@ class CsvForm:
         """The fields of each line. A field between quotes may hold ends of lines."""
         if self.escape is not None:
             lines = [self._with_controls(line) if self.escape in line else line for line in lines]
-        rows = list(
-            csv.reader(
-                lines,
-                delimiter=self.delimiter,
-                quotechar=self.quote,
-                quoting=csv.QUOTE_MINIMAL if self.quote else csv.QUOTE_NONE,
-                escapechar=self.escape,
-                strict=True,
-            )
-        )
+        rows = list(self.reader(lines))
         if len(rows) != len(lines):
             raise ValueError("a quote is not closed")
         return rows
+
+    def reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """The fields of each row of a text, whose fields may go over several lines."""
+        return csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            quoting=csv.QUOTE_MINIMAL if self.quote else csv.QUOTE_NONE,
+            escapechar=self.escape,
+            strict=True,
+        )
 
     def _with_controls(self, line: str) -> str:
         """Letters behind the escape sign that stand for ends of lines and tabs, as those."""

@@ -124,7 +124,6 @@ MODULES: dict[str, str] = {
 
 _JAVA = "wraps a Java class of Flink's, and no Flink runs here"
 _CONNECTOR = "is a connector that this version of Penstock does not have; its Source and Sink classes can be subclassed"
-_FORMAT = "is a format that this version of Penstock does not have; read text and decode it in a function"
 _SERIALIZER = "says how Flink serializes; Penstock writes windows and state by itself"
 
 # Modules of PyFlink's that are not here at all.
@@ -162,24 +161,6 @@ PARTIAL_MODULES = {
 # Names that Penstock lacks for a reason of their own; of others it is only said that they are not there yet.
 MISSING_NAMES = {
     "AssignerWithPeriodicWatermarksWrapper": _JAVA,
-    **dict.fromkeys(
-        (
-            "AvroBulkWriters",
-            "AvroInputFormat",
-            "AvroParquetReaders",
-            "AvroParquetWriters",
-            "AvroSchema",
-            "CsvBulkWriters",
-            "CsvReaderFormat",
-            "CsvSchema",
-            "CsvSchemaBuilder",
-            "GenericRecordAvroTypeInfo",
-            "OrcBulkWriters",
-            "ParquetBulkWriters",
-            "ParquetColumnarRowInputFormat",
-        ),
-        _FORMAT,
-    ),
     "AsyncFunctionDescriptor": "is a part of PyFlink's own machinery",
     "CachedDataStream": "keeps elements in a Flink cluster for the next job, and a Spark query keeps nothing when it ends",
     "ExternalTypeInfo": _JAVA,
@@ -192,7 +173,6 @@ MISSING_NAMES = {
     "StreamTransformer": "is a part of PyFlink's own machinery",
     "SupportsPreprocessing": "is a part of PyFlink's own machinery",
     "VoidNamespaceSerializer": _SERIALIZER,
-    **{f"{kind}Row{way}Schema": _FORMAT for kind in ("Avro",) for way in ("Deserialization", "Serialization")},
 }
 
 

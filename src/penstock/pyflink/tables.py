@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 from penstock.connectors.datagen import DataGenSource, Field, RandomField, SequenceField
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.errors import ConfigError, PlanError, UnsupportedOperation
-from penstock.types.basic import BasicType
+from penstock.types import BasicType, BasicTypeInfo, TypeInformation, Types
 
 _GENERATOR = "datagen"
 _OF_FIELDS = ("kind", "min", "max", "length", "start", "end", "null-rate")
@@ -35,8 +35,25 @@ class _Partial:
 class DataType:
     """The type of a column."""
 
-    kind: BasicType
+    kind: BasicType | None  # None: one that only formats take
     length: int | None = None
+    held: TypeInformation | None = None
+
+    @property
+    def type_info(self) -> TypeInformation:
+        """The type of its values."""
+        if self.held is not None:
+            return self.held
+        assert self.kind is not None
+        return BasicTypeInfo(self.kind)
+
+
+@dataclass(frozen=True)
+class DataField:
+    """A field of a row."""
+
+    name: str
+    data_type: DataType
 
 
 class _PartialTypes(type):
@@ -93,6 +110,49 @@ class DataTypes(metaclass=_PartialTypes):
     def CHAR(length: int, nullable: bool = True) -> DataType:
         return DataType(BasicType.STRING, length)
 
+    # -- for formats of files
+
+    @staticmethod
+    def DECIMAL(precision: int, scale: int, nullable: bool = True) -> DataType:
+        return DataType(None, held=Types.BIG_DEC())
+
+    @staticmethod
+    def DATE(nullable: bool = True) -> DataType:
+        return DataType(None, held=Types.SQL_DATE())
+
+    @staticmethod
+    def TIME(precision: int = 0, nullable: bool = True) -> DataType:
+        return DataType(None, held=Types.SQL_TIME())
+
+    @staticmethod
+    def TIMESTAMP(precision: int = 6, nullable: bool = True) -> DataType:
+        return DataType(None, held=Types.SQL_TIMESTAMP())
+
+    @staticmethod
+    def TIMESTAMP_LTZ(precision: int = 6, nullable: bool = True) -> DataType:
+        return DataType(None, held=Types.INSTANT())
+
+    @staticmethod
+    def BYTES(nullable: bool = True) -> DataType:
+        return DataType(None, held=Types.BYTES())
+
+    @staticmethod
+    def ARRAY(element_type: DataType, nullable: bool = True) -> DataType:
+        return DataType(None, held=Types.LIST(element_type.type_info))
+
+    @staticmethod
+    def MAP(key_type: DataType, value_type: DataType, nullable: bool = True) -> DataType:
+        return DataType(None, held=Types.MAP(key_type.type_info, value_type.type_info))
+
+    @staticmethod
+    def FIELD(name: str, data_type: DataType, description: str | None = None) -> DataField:
+        return DataField(name, data_type)
+
+    @staticmethod
+    def ROW(row_fields: list[DataField], nullable: bool = True) -> DataType:
+        names = [field.name for field in row_fields]
+        return DataType(None, held=Types.ROW_NAMED(names, [field.data_type.type_info for field in row_fields]))
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -111,7 +171,7 @@ class Schema:
             self._columns: dict[str, DataType] = {}
 
         def column(self, column_name: str, data_type: Any) -> Self:
-            if not isinstance(data_type, DataType):
+            if not isinstance(data_type, DataType) or data_type.kind is None:
                 raise _not_here(f"A column of type {data_type!r}")
             self._columns[column_name] = data_type
             return self
@@ -224,6 +284,7 @@ def generated(table: str, descriptor: TableDescriptor) -> DataGenSource:
 
 
 def _field(table: str, name: str, data_type: DataType, left: dict[str, str]) -> Field:
+    assert data_type.kind is not None
     given = {key: left.pop(f"fields.{name}.{key}", None) for key in _OF_FIELDS}
     if given["kind"] == "sequence":
         start, end = (_number(table, f"fields.{name}.{key}", given[key] or "") for key in ("start", "end"))

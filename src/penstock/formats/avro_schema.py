@@ -1,0 +1,154 @@
+"""Schemas of Avro, and the types of rows that they describe."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import ConfigError
+from penstock.types import PickledBytesTypeInfo, RowTypeInfo, TypeInformation, Types
+
+
+def avro() -> Any:
+    """The package that reads and writes Avro, where it is installed."""
+    try:
+        return importlib.import_module("fastavro")
+    except ImportError:
+        raise ConfigError(
+            "MISSING_PACKAGE",
+            "Avro needs the package fastavro, which is not installed. Run: pip install 'penstock[avro]'",
+        ) from None
+
+
+class AvroSchema:
+    """A schema of Avro.
+
+    >>> schema = AvroSchema.parse_string('{"type": "record", "name": "P", "fields": [{"name": "x", "type": "long"}]}')
+    >>> schema.row_type()
+    RowTypeInfo(x: Long)
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        _ = self.parsed  # what is wrong with it is told at once
+
+    @staticmethod
+    def parse_string(json_schema: str) -> AvroSchema:
+        """The schema that a text describes."""
+        return AvroSchema(json_schema)
+
+    @staticmethod
+    def parse_file(file_path: str) -> AvroSchema:
+        """The schema that a file describes."""
+        try:
+            return AvroSchema(Path(file_path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(
+                "AVRO_SCHEMA", f"The file of an Avro schema cannot be read: {error}. Correct the path."
+            ) from None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"AvroSchema({self.text!r:.80})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AvroSchema) and json.loads(self.text) == json.loads(other.text)
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(json.loads(self.text), sort_keys=True))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AvroSchema, (self.text,)
+
+    @cached_property
+    def parsed(self) -> Any:
+        """The schema as fastavro wants it; made once per process."""
+        try:
+            return avro().parse_schema(json.loads(self.text))
+        except ConfigError:
+            raise
+        except Exception as error:  # fastavro's own errors, and JSON's
+            raise ConfigError(
+                "AVRO_SCHEMA", f"The Avro schema cannot be used: {error}. It begins with {self.text!r:.80}. Correct it."
+            ) from None
+
+    def row_type(self) -> RowTypeInfo:
+        """The type of its records as rows."""
+        kind = type_of(json.loads(self.text), {})
+        if not isinstance(kind, RowTypeInfo):
+            raise ConfigError("AVRO_SCHEMA", f"The Avro schema {self.text!r:.80} is not one of records; rows need one.")
+        return kind
+
+
+class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
+    """Records of Avro as dicts."""
+
+    def __init__(self, schema: AvroSchema) -> None:
+        self.schema = schema
+        self.name = "GENERIC_RECORD_AVRO"
+
+    def __repr__(self) -> str:
+        return f"GenericRecordAvroTypeInfo({str(self.schema)!r:.80})"
+
+
+_SINGLE = {
+    "string": Types.STRING,
+    "boolean": Types.BOOLEAN,
+    "int": Types.INT,
+    "long": Types.LONG,
+    "float": Types.FLOAT,
+    "double": Types.DOUBLE,
+    "enum": Types.STRING,
+    "null": Types.PICKLED_BYTE_ARRAY,
+}
+_LOGICAL = {
+    "date": Types.SQL_DATE,
+    "time-millis": Types.SQL_TIME,
+    "time-micros": Types.SQL_TIME,
+    "timestamp-millis": Types.SQL_TIMESTAMP,
+    "timestamp-micros": Types.SQL_TIMESTAMP,
+    "local-timestamp-millis": Types.SQL_TIMESTAMP,
+    "local-timestamp-micros": Types.SQL_TIMESTAMP,
+    "decimal": Types.BIG_DEC,
+}
+
+
+def unwrapped(schema: Any, named: dict[str, Any]) -> Any:
+    """The schema behind a name, and behind a union of one schema and null; other unions stay lists."""
+    if isinstance(schema, list):
+        others = [s for s in schema if s not in ("null", {"type": "null"})]
+        return unwrapped(others[0], named) if len(others) == 1 else schema
+    if isinstance(schema, str):
+        return named.get(schema, {"type": schema})
+    if isinstance(schema.get("type"), (dict, list)):
+        return unwrapped(schema["type"], named)
+    if "name" in schema:
+        named[schema["name"]] = schema
+        if "namespace" in schema:
+            named[f"{schema['namespace']}.{schema['name']}"] = schema
+    return named.get(schema["type"], schema)
+
+
+def type_of(schema: Any, named: dict[str, Any]) -> TypeInformation:
+    """The type of values of a schema, as Flink maps it; unions of several types are not looked into."""
+    schema = unwrapped(schema, named)
+    if isinstance(schema, list):
+        return Types.PICKLED_BYTE_ARRAY()
+    kind = schema["type"]
+    if schema.get("logicalType") in _LOGICAL:
+        return _LOGICAL[schema["logicalType"]]()
+    if kind in ("record", "error"):
+        types = [type_of(f["type"], named) for f in schema["fields"]]
+        return Types.ROW_NAMED([f["name"] for f in schema["fields"]], types)
+    if kind == "array":
+        return Types.OBJECT_ARRAY(type_of(schema["items"], named))
+    if kind == "map":
+        return Types.MAP(Types.STRING(), type_of(schema["values"], named))
+    if kind in ("bytes", "fixed"):
+        return Types.PRIMITIVE_ARRAY(Types.BYTE())
+    return _SINGLE[kind]()

@@ -1,0 +1,118 @@
+"""Parquet files, under Flink's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import IO, Any
+
+from penstock.formats.arrow_rows import ArrowRows
+from penstock.formats.avro_schema import AvroSchema
+from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
+from penstock.formats.column_type import column_type
+from penstock.types import TypeInformation
+
+_ROWS_PER_BATCH = 8192
+
+
+class ParquetColumnarRowInputFormat(BulkFormat):
+    """Reads Parquet as rows, or as objects of a class: only the columns that the type has. Those that a file lacks are None.
+
+    `row_type` is a type of rows, `Types.of(Order)`, or a row type of PyFlink's Table API.
+    """
+
+    def __init__(
+        self,
+        row_type: Any,
+        hadoop_config: Any = None,
+        batch_size: int = 2048,
+        is_utc_timestamp: bool = False,
+        is_case_sensitive: bool = True,
+        *,
+        as_dicts: bool = False,
+    ) -> None:
+        self.output_type: Any = None if as_dicts else column_type(row_type)
+        self._type: TypeInformation = column_type(row_type)
+        self._batch_size = batch_size
+        self._is_case_sensitive = is_case_sensitive
+        self._as_dicts = as_dicts
+        _ = self._rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_rows"}
+
+    @cached_property
+    def _rows(self) -> ArrowRows:
+        return ArrowRows(self._type, self._as_dicts)
+
+    def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
+        import pyarrow.parquet as pq  # takes long to import, and most jobs have no such files
+
+        rows, file = self._rows, pq.ParquetFile(file_object)
+        there = file.schema_arrow.names
+        if self._is_case_sensitive:
+            known = {name: name for name in rows.names if name in there}
+        else:
+            folded = {name.lower(): name for name in there}
+            known = {name: folded[name.lower()] for name in rows.names if name.lower() in folded}
+        for batch in file.iter_batches(batch_size=self._batch_size, columns=list(known.values())):
+            named = {theirs: ours for ours, theirs in known.items()}
+            yield rows.elements(batch.rename_columns([named[name] for name in batch.schema.names]))
+
+
+class _ParquetWriter(BulkWriter):
+    def __init__(self, rows: ArrowRows, file_object: IO[bytes]) -> None:
+        import pyarrow.parquet as pq
+
+        self._rows = rows
+        self._writer = pq.ParquetWriter(file_object, rows.schema)
+
+    def write(self, values: list[Any]) -> None:
+        if values:
+            self._writer.write_batch(self._rows.batch(values))
+
+    def finish(self) -> None:
+        self._writer.close()
+
+
+class _ParquetWriters(BulkWriterFactory):
+    extension = ".parquet"
+
+    def __init__(self, kind: TypeInformation) -> None:
+        self._type = kind
+        ArrowRows(kind)
+
+    def create(self, file_object: IO[bytes]) -> BulkWriter:
+        return _ParquetWriter(ArrowRows(self._type), file_object)
+
+
+class ParquetBulkWriters:
+    """Makes writers of Parquet files.
+
+    >>> from penstock.types import Types
+    >>> ParquetBulkWriters.for_row_type(Types.ROW_NAMED(["a"], [Types.INT()])).extension
+    '.parquet'
+    """
+
+    @staticmethod
+    def for_row_type(row_type: Any, hadoop_config: Any = None, utc_timestamp: bool = False) -> BulkWriterFactory:
+        """Of rows, or of objects of a class. Timestamps are written as they are; nothing depends on a time zone."""
+        return _ParquetWriters(column_type(row_type))
+
+
+class AvroParquetReaders:
+    """Makes readers of Parquet files whose columns an Avro schema describes."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> BulkFormat:
+        """Records as dicts."""
+        return ParquetColumnarRowInputFormat(schema.row_type(), batch_size=_ROWS_PER_BATCH, as_dicts=True)
+
+
+class AvroParquetWriters:
+    """Makes writers of Parquet files whose columns an Avro schema describes."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
+        """Of records that are dicts."""
+        return _ParquetWriters(schema.row_type())
