@@ -99,6 +99,7 @@ def test_a_line_of_100_megabytes_is_read(tmp_path: Path) -> None:
     assert [len(line) for line in outcome.elements] == [6, 100 << 20, 6]
 
 
+@pytest.mark.long
 def test_a_line_of_100_megabytes_that_does_not_decode_is_told_shortly(tmp_path: Path) -> None:
     file = tmp_path / "large.jsonl"
     file.write_bytes(GOOD + b"[" * (100 << 20) + b"\n" + GOOD)

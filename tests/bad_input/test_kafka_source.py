@@ -193,7 +193,8 @@ def test_a_record_of_100_megabytes(kafka: Kafka) -> None:
 class TestContract(SourceContract):
     """The Kafka source keeps the contract of sources."""
 
-    most_in_a_batch = 700
+    most_in_a_batch = 400
+    parallelisms = (1, 3)
     topic: str
 
     @pytest.fixture(autouse=True)
@@ -201,14 +202,14 @@ class TestContract(SourceContract):
         if not hasattr(type(self), "topic"):
             type(self).topic = kafka.create_topic(partitions=3)
             for partition in range(2):
-                count = 1500 * (partition + 1)
+                count = 500 * (partition + 1)
                 kafka.produce(self.topic, [f"{partition}-{i}" for i in range(count)], partition=partition)
         self.bootstrap = kafka.bootstrap
 
     def make_source(self) -> Source:
         source = source_of(self.bootstrap, self.topic)
-        source.records_per_batch = 700
+        source.records_per_batch = 400
         return source
 
     def expected(self) -> list[Any]:
-        return [f"{partition}-{i}" for partition in range(2) for i in range(1500 * (partition + 1))]
+        return [f"{partition}-{i}" for partition in range(2) for i in range(500 * (partition + 1))]
