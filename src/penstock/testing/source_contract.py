@@ -44,7 +44,7 @@ class SourceContract:
     ...         return range(1, 5001)
     """
 
-    parallelisms = (1, 2, 3, 8)
+    parallelisms: tuple[int, ...] = (1, 2, 3, 8)
     most_batches = 60
     most_in_a_batch: int | None = None  # elements; None: not looked at
     can_pause = True  # False: the source does not take part in watermark alignment
