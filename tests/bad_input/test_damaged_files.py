@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from penstock.connectors import FileSource
 from penstock.errors import JobError
+from penstock.formats import (
+    OrcBulkWriters,
+    OrcColumnarRowInputFormat,
+    ParquetBulkWriters,
+    ParquetColumnarRowInputFormat,
+)
+from penstock.formats.bulk import BulkFormat, BulkWriterFactory
 from tests.bad_input.reading import read
 
 LINES = [f"line {i * i * 7919}" for i in range(2000)]
@@ -77,3 +86,40 @@ def test_a_file_that_was_cut_off_after_it_was_found_fails_whatever_the_policy(tm
     with pytest.raises(JobError, match="FILE_CHANGED") as failed:
         list(source.read(task))
     assert str(file) in str(failed.value)
+
+
+class Order(msgspec.Struct, frozen=True):
+    """A row of the columnar files."""
+
+    id: int
+    item: str
+
+
+ORDERS = [Order(i, f"item {i}") for i in range(500)]
+COLUMNAR: dict[str, tuple[BulkWriterFactory, BulkFormat]] = {
+    "parquet": (ParquetBulkWriters.for_row_type(Order), ParquetColumnarRowInputFormat(Order)),
+    "orc": (OrcBulkWriters.for_row_type(Order), OrcColumnarRowInputFormat(Order)),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNAR)
+@pytest.mark.parametrize("kept", [0.5, 0.99, 0.0])
+def test_a_file_of_columns_that_is_cut_off(tmp_path: Path, kind: str, kept: float) -> None:
+    """Its description is at its end, so nothing of it can be read."""
+    writers, columns = COLUMNAR[kind]
+    content = io.BytesIO()
+    writer = writers.create(content)
+    writer.write(ORDERS)
+    writer.finish()
+    whole = content.getvalue()
+    file = tmp_path / f"orders.{kind}"
+    file.write_bytes(whole)
+    assert read(FileSource.for_bulk_file_format(columns, str(file)).build()).elements == ORDERS
+    file.write_bytes(whole[: int(len(whole) * kept)] or b"x")
+    failed = read(FileSource.for_bulk_file_format(columns, str(file)).build())
+    assert failed.error is not None
+    assert failed.error.code == "BAD_RECORD"
+    assert str(file) in failed.text
+    assert 'on_error="dead_letter"' in failed.text
+    aside = read(FileSource.for_bulk_file_format(columns, str(file)).build(), "dead_letter")
+    assert (aside.elements, [letter.facts["file"] for letter in aside.letters]) == ([], [str(file)])

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 
 from penstock.connectors import (
@@ -28,6 +29,7 @@ from penstock.connectors import (
     json_lines,
 )
 from penstock.errors import PlanError
+from penstock.formats import ParquetBulkWriters, ParquetColumnarRowInputFormat
 from penstock.testing import At, Mark, SourceContract
 from penstock.types.basic import BasicType
 from tests.contracts.sqlite import TableSource
@@ -114,6 +116,32 @@ class TestText(_Files):
 class TestFilesThatMayGrow(_Files):
     def make_source(self) -> Source:
         return json_lines(self.folder, bytes_per_batch=9999, bounded=False)
+
+
+class Order(msgspec.Struct, frozen=True):
+    """A row of a Parquet file."""
+
+    file: int
+    id: int
+
+
+class TestParquet(SourceContract):
+    folder: Path
+
+    @classmethod
+    def setup_class(cls) -> None:
+        cls.folder = Path(tempfile.mkdtemp(prefix="penstock-contract-parquet-"))
+        for number in range(4):
+            with open(cls.folder / f"{number}.parquet", "wb") as file:
+                writer = ParquetBulkWriters.for_row_type(Order).create(file)
+                writer.write([Order(number, i) for i in range(50 * number + 1)])
+                writer.finish()
+
+    def make_source(self) -> Source:
+        return FileSource(self.folder, ParquetColumnarRowInputFormat(Order), bytes_per_batch=1000)
+
+    def expected(self) -> Iterable[Any]:
+        return [Order(number, i) for number in range(4) for i in range(50 * number + 1)]
 
 
 class _Table(SourceContract):
