@@ -89,7 +89,7 @@ def admin(bootstrap: str) -> Any:
 
 
 def create(bootstrap: str, topic: str) -> None:
-    from confluent_kafka.admin import NewTopic
+    from confluent_kafka.cimpl import NewTopic
 
     client = admin(bootstrap)
     client.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)

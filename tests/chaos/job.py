@@ -59,7 +59,7 @@ class Windows(ps.KeyedProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
         start = timestamp + 1 - WINDOW
-        count, total = self.sums.get(start)
+        count, total = self.sums.get(start) or (0, 0)
         self.sums.remove(start)
         yield window_row(ctx.get_current_key(), start, count, total)
 
