@@ -153,6 +153,7 @@ def chaos(events: int, faults: int, seed: int, small_disk: bool, per_batch: int)
     root = Path(tempfile.mkdtemp(prefix="penstock-chaos-"))
     disk = SmallDisk(root / "disk", 600) if small_disk else None
     kafka = Kafka()
+    world = World(root, kafka, disk, {}, random.Random(seed))
     try:
         lasting = root if disk is None else disk.folder
         names = {name: kafka.create_topic(partitions=PARTITIONS) for name in ("events", "running", "windows")}
@@ -161,13 +162,14 @@ def chaos(events: int, faults: int, seed: int, small_disk: bool, per_batch: int)
             "files": str(lasting / "files"),
             "local": str(root / "local"),
         }
-        settings = {**names, **folders, "bootstrap": kafka.bootstrap, "per_batch": per_batch}
-        world = World(root, kafka, disk, settings, random.Random(seed))
+        world.settings = {**names, **folders, "bootstrap": kafka.bootstrap, "per_batch": per_batch}
         world.checkpoints.mkdir()
         produce(kafka, names["events"], events)
         disturb(world, faults, -(-events // per_batch))
         sinks = compare(world, events)
     finally:
+        if world.job is not None:
+            world.job.kill_driver()
         kafka.stop()
         if disk is not None:
             disk.close()

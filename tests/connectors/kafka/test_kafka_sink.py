@@ -207,6 +207,19 @@ def test_no_transaction_outlives_its_task(kafka: Kafka, task: Tasks) -> None:
     assert texts(kafka, topic) == ["a", "b"]
 
 
+def test_a_broker_that_was_killed_between_two_batches(kafka: Kafka, task: Tasks) -> None:
+    """The producer that was kept would wait for its coordinator in vain; a new one takes its place."""
+    topic = kafka.create_topic()
+    sinks = [sink_to(kafka.bootstrap, topic, guarantee) for guarantee in (EXACTLY, AT_LEAST)]
+    for batch in range(2):
+        for number, sink in enumerate(sinks):
+            write(sink, task(batch, number), [f"{batch}-{number}"])
+        if not batch:
+            kafka.kill()
+            kafka.start()
+    assert sorted(texts(kafka, topic)) == ["0-0", "0-1", "1-0", "1-1"]
+
+
 FAULTS = ["before", "abort", "killed", "after", "none"]
 
 

@@ -29,6 +29,7 @@ DEFAULTS = {
     "queue.buffering.max.kbytes": 256 * 1024,
     "message.timeout.ms": 120_000,
     "retry.backoff.ms": 10,  # a transaction that follows at once waits this long for the end of the one before
+    "reconnect.backoff.max.ms": 1_000,  # a broker that was restarted is found soon
     "delivery.report.only.error": True,
 }
 _ANY = -1  # the client's own partitioner chooses
@@ -53,7 +54,7 @@ class Producer:
 
     def _report(self, error: Any, message: Any) -> None:
         """Called for records that could not be delivered."""
-        if error is not None and len(self._failed) < 10:
+        if error is not None and not error.name().startswith("_PURGE") and len(self._failed) < 10:
             self._failed.append((error, message.topic()))
 
     def telling(self, doing: str) -> _Telling:

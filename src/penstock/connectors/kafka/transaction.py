@@ -95,6 +95,12 @@ class MarkedProducer(Producer):
 
     # -- one batch
 
+    def check_connection(self) -> None:
+        """Raises when the broker was away: a client that lost the coordinator of its transactions may wait for it in vain."""
+        self.client.poll(0)
+        if self._heard.error is not None:
+            raise self._kafka.KafkaException(self._heard.error)
+
     def begin(self, batch: int, topic: str) -> None:
         """Opens the batch's transaction. The mark goes first: a producer that was fenced meanwhile learns it here."""
         self.partitions_of(topic)
@@ -186,8 +192,9 @@ class Transaction:
                 PRODUCERS.keep(self._name(), kept)
                 return None
             try:
+                kept.check_connection()
                 kept.begin(self._batch, topic)
-            except kept._kafka.KafkaException:  # another worker wrote under this id since, or the broker forgot it
+            except kept._kafka.KafkaException:  # another worker wrote under this id since, or the broker was away
                 kept.close()
             else:
                 return kept
