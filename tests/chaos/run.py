@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,12 @@ def produce(kafka: Kafka, topic: str, events: int) -> None:
     assert left == 0, f"{left} events were not taken"
 
 
-def disturb(world: World, faults: int, batches: int) -> None:
+def at_random(rng: random.Random) -> str:
+    """One kind of fault."""
+    return rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+
+
+def disturb(world: World, faults: int, batches: int, choose: Callable[[random.Random], str]) -> None:
     """Runs the job to its end, with so many faults spread over its batches."""
     job, last, moved = world.start_job(), -1, time.monotonic()
     while not job.done():
@@ -119,7 +125,7 @@ def disturb(world: World, faults: int, batches: int) -> None:
         made = world.done.total()
         if made < faults and now >= made * batches // (faults + 1):
             time.sleep(world.rng.uniform(0.0, 1.0))
-            kind = world.rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+            kind = choose(world.rng)
             if job.running() and world.harm(kind):
                 world.done[kind] += 1
                 print(f"fault {world.done.total()}/{faults} after batch {now}: {kind}", file=sys.stderr, flush=True)
@@ -147,7 +153,14 @@ def _texts(kafka: Kafka, topic: str) -> Counter[str]:
     return Counter(value.decode() for value in kafka.values(topic) if value is not None)
 
 
-def chaos(events: int, faults: int, seed: int, small_disk: bool, per_batch: int) -> dict[str, Any]:
+def chaos(
+    events: int,
+    faults: int,
+    seed: int,
+    small_disk: bool,
+    per_batch: int,
+    choose: Callable[[random.Random], str] = at_random,
+) -> dict[str, Any]:
     """One run; what came out."""
     began = time.monotonic()
     root = Path(tempfile.mkdtemp(prefix="penstock-chaos-"))
@@ -165,7 +178,7 @@ def chaos(events: int, faults: int, seed: int, small_disk: bool, per_batch: int)
         world.settings = {**names, **folders, "bootstrap": kafka.bootstrap, "per_batch": per_batch}
         world.checkpoints.mkdir()
         produce(kafka, names["events"], events)
-        disturb(world, faults, -(-events // per_batch))
+        disturb(world, faults, -(-events // per_batch), choose)
         sinks = compare(world, events)
     finally:
         if world.job is not None:
