@@ -18,7 +18,6 @@ PLACES = (
     "penstock.connectors",
     "penstock.formats",
     "penstock.connectors.redis",
-    "penstock.connectors.kafka",
     "penstock.cep",
     "penstock.functions",
     "penstock.datastream",
@@ -154,7 +153,7 @@ PAGES = (
         "connectors",
         "Sources and sinks",
         "[Sources and sinks](../sources-and-sinks.md) shows how to use them.",
-        ("penstock.connectors", "penstock.connectors.kafka", "penstock.connectors.redis"),
+        ("penstock.connectors", "penstock.connectors.redis"),
     ),
     Page(
         "formats",

@@ -7,7 +7,7 @@ An offset is a JSON-able dict that says how far a source has been read. Its meth
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,12 +33,16 @@ class Chunk:
     split: str
     start: int
     values: list[Any]
-    timestamps: list[int] | None = None
+    timestamps: list[int] | Callable[[], list[int]] | None = None  # a function: called when they are needed, if ever
     positions: Any = None  # a list or array of numbers; None: start, start + 1, ...
     marks: list[tuple[int, int]] = field(default_factory=list)
     transient: bool = False
     bad: list[BadRecord] = field(default_factory=list)
     skipped: int = 0  # records that were dropped already, because their schema ignores them
+
+    def stamps(self) -> list[int] | None:
+        """The timestamps, as they are or made now."""
+        return self.timestamps() if callable(self.timestamps) else self.timestamps
 
 
 class Source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, ClassVar, Self
 
 from penstock.config import (
@@ -31,7 +32,7 @@ from penstock.datastream.modes import CheckpointingMode, RuntimeExecutionMode
 from penstock.datastream.restart_strategies import RestartStrategyConfiguration, strategy_in
 from penstock.datastream.slot_sharing_group import SlotSharingGroup
 from penstock.datastream.state_backends import StateBackend, backend_in
-from penstock.errors import ConfigError, PlanError, UnsupportedOperation
+from penstock.errors import ConfigError, OptionIgnored, PlanError, UnsupportedOperation
 
 
 class JobSettings:
@@ -242,8 +243,16 @@ class JobSettings:
         self.configuration.set(PYTHON_EXECUTABLE.key, python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
-        """Gives Spark more jars."""
-        self.configuration.add_to(JARS, *jars_path)
+        """Gives Spark more jars. Flink's own, as its connectors come in, are left out: Penstock's need none."""
+        flinks = [path for path in jars_path if os.path.basename(path).startswith("flink-")]
+        if flinks:
+            warnings.warn(
+                f"add_jars: {', '.join(os.path.basename(path) for path in flinks)} left out: no Flink runs here, and Penstock's "
+                "own connectors and formats need no jar.",
+                OptionIgnored,
+                stacklevel=2,
+            )
+        self.configuration.add_to(JARS, *(path for path in jars_path if path not in flinks))
 
     def add_classpaths(self, *classpaths: str) -> None:
         """Gives Spark jars that every node can reach by their address."""

@@ -32,9 +32,11 @@ from penstock.engine.steps import (
     steps_behind,
     steps_beside,
 )
+from penstock.engine.unread_timestamp import ignores_timestamp
 from penstock.functions import DEAD_LETTERS, Function
 from penstock.runtime.call_site import CallSite, Locate
 from penstock.runtime.records import Column
+from penstock.time import NO_TIMESTAMP
 from penstock.types.check import checked
 
 _DEAD = DEAD_LETTERS.tag_id
@@ -67,6 +69,7 @@ class ChainRunner:
         self._sites: dict[int, CallSite] = {}
         self._packers: dict[int, ArrowPacker | None] = {}
         self._senders: dict[int, ColumnSender] = {}  # of steps to operators that work by columns
+        self._unread: set[int] = set()  # steps that give timestamps without a look at the ones before
         self._flows: dict[str, tuple[int, int]] = {}
 
     def open(self) -> None:
@@ -84,7 +87,10 @@ class ChainRunner:
                         raise site.error(error) from error
                 self._calls[id(step)] = callable_of(step)
             elif isinstance(step, WatermarkStep):
-                self._sites[id(step)] = CallSite(step.name, step.uid, step.strategy.timestamp_of())
+                assign = step.strategy.timestamp_of()
+                self._sites[id(step)] = CallSite(step.name, step.uid, assign)
+                if assign is not None and ignores_timestamp(assign):
+                    self._unread.add(id(step))
             elif isinstance(step, SendStep):
                 router = self._routers[id(step)] = Router(step, self._place.max_parallelism, self._place.shares)
                 self._sites[id(step)] = router.site
@@ -244,7 +250,9 @@ class ChainRunner:
     def _timed(self, step: WatermarkStep, flow: Flow) -> tuple[Flow, list[Flow]]:
         """Elements with the timestamps and watermarks of a strategy, and the dead letters of the others."""
         site, assign = self._sites[id(step)], step.strategy.timestamp_of()
-        unstamped, timestamps = Aside(site, flow, step.guarded), flow.timestamps()
+        unstamped = Aside(site, flow, step.guarded)
+        unread = id(step) in self._unread
+        timestamps = np.full(len(flow.values), NO_TIMESTAMP, np.int64) if unread else flow.timestamps()
         if assign is not None:
             timestamps = assigned_timestamps(assign, flow.values, timestamps, unstamped)
             flow = unstamped.without(flow)

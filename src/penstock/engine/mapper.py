@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -122,7 +122,7 @@ class Mapper:
     def _flow(self, chunk: Chunk) -> Flow:
         n = len(chunk.values)
         self._split = chunk.split
-        timestamps = np.full(n, NO_TIMESTAMP, np.int64) if chunk.timestamps is None else column(chunk.timestamps)
+        timestamps = _timestamps(chunk)
         if chunk.positions is None:
             positions = np.arange(chunk.start, chunk.start + n, dtype=np.int64)
         else:
@@ -211,3 +211,11 @@ class Mapper:
                         split in transient,
                     )
                     out.add(level, slot, frame)
+
+
+def _timestamps(chunk: Chunk) -> Column | Callable[[], Column]:
+    """The source's own timestamps; where they cost something, only when somebody asks for them."""
+    stamps = chunk.timestamps
+    if stamps is None:
+        return np.full(len(chunk.values), NO_TIMESTAMP, np.int64)
+    return (lambda: column(stamps())) if callable(stamps) else column(stamps)

@@ -101,7 +101,7 @@ def _marks(program: Program, source: int, split: str, position: int, watermark: 
 
 def _add(chunk: Chunk, position: int, item: Item) -> None:
     element = item if isinstance(item, At) else At(item, NO_TIMESTAMP)
-    assert chunk.timestamps is not None
+    assert isinstance(chunk.timestamps, list)
     assert chunk.positions is not None
     chunk.values.append(element.value)
     chunk.timestamps.append(element.timestamp)

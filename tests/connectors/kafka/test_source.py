@@ -12,6 +12,7 @@ import pytest
 
 from penstock import StreamExecutionEnvironment, WatermarkStrategy
 from penstock.connectors.kafka import (
+    FlinkKafkaConsumer,
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaRecord,
@@ -21,6 +22,7 @@ from penstock.connectors.kafka import (
 )
 from penstock.connectors.source import Offset
 from penstock.errors import ConfigError, JobError
+from penstock.formats.strings import SimpleStringSchema
 from penstock.testing import Harness
 from tests.connectors.kafka.jobs import LATEST, bounded, builder, delete_before, read_all, write_transaction
 from tests.servers import Kafka
@@ -63,7 +65,7 @@ def test_an_element_has_the_time_of_its_record_and_its_offset_is_its_position(ka
     (task,) = source.plan(start, source.latest(start), 2)
     (chunk,) = source.read(task)
     assert (chunk.split, chunk.start) == (f"{topic}-0", 0)
-    assert (chunk.values, chunk.timestamps, list(chunk.positions)) == (["a", "b", "c"], [1000, 3000, 2000], [0, 1, 2])
+    assert (chunk.values, chunk.stamps(), list(chunk.positions)) == (["a", "b", "c"], [1000, 3000, 2000], [0, 1, 2])
 
 
 def test_watermarks_are_those_of_the_slowest_partition(kafka: Kafka) -> None:
@@ -546,3 +548,19 @@ def test_a_restart_of_the_broker_is_waited_for(kafka: Kafka) -> None:
     kafka.produce(topic, numbers(10, 20))
     time.sleep(0.1)
     assert Counter(values + batch(source, at)[1]) == Counter(numbers(0, 20))
+
+
+def test_the_old_consumer_reads_too(kafka: Kafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+    kafka.produce(topic, numbers(0, 5), partition=1)
+    with pytest.warns(DeprecationWarning, match="Use KafkaSource"):
+        old = FlinkKafkaConsumer(
+            [topic], SimpleStringSchema(), {"bootstrap.servers": kafka.bootstrap, "group.id": topic}
+        )
+    env = StreamExecutionEnvironment()
+    stream = env.add_source(old.set_start_from_earliest())
+    harness = Harness(env)
+    out = harness.collect(stream)
+    with harness:
+        harness.run()
+    assert list(out) == numbers(0, 5)

@@ -32,16 +32,16 @@ def spread(ranges: list[Range], parallelism: int) -> list[list[Range]]:
     [[Range(topic='a', partition=0, low=0, high=20000)], [Range(topic='a', partition=0, low=20000, high=40000)]]
     """
     total = sum(r.high - r.low for r in ranges)
-    share = max(1, total // max(1, parallelism))
+    share = max(1.0, total / max(1, parallelism))
     pieces = [
         Range(r.topic, r.partition, low, high)
         for r in ranges
         for low, high in even_ranges(r.low, r.high, round((r.high - r.low) / share), _LEAST)
     ]
-    tasks: list[list[Range]] = [[] for _ in range(min(parallelism, len(pieces)))]
-    sizes = [0] * len(tasks)
-    for piece in sorted(pieces, key=lambda r: r.low - r.high):
-        least = sizes.index(min(sizes))
-        tasks[least].append(piece)
-        sizes[least] += piece.high - piece.low
-    return [sorted(task) for task in tasks]
+    tasks: list[list[Range]] = [[] for _ in range(max(1, parallelism))]
+    before = 0
+    for piece in pieces:  # in order, so that the pieces of a partition are in the order of tasks
+        size = piece.high - piece.low
+        tasks[min(len(tasks) - 1, int((before + size / 2) / share))].append(piece)
+        before += size
+    return [task for task in tasks if task]

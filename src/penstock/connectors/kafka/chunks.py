@@ -12,6 +12,7 @@ from penstock.connectors.source import Chunk
 from penstock.formats.bad_record import BadRecord
 from penstock.formats.decoding import Decoding
 from penstock.formats.schema import DeserializationSchema
+from penstock.time import NO_TIMESTAMP
 
 _CHUNK = 40_000  # records
 _CHUNK_BYTES = 32 << 20  # about so much: the size of a chunk's first and last record stands for all
@@ -37,7 +38,7 @@ class ValueChunks:
 
     def _clear(self) -> None:
         self._values: list[Any] = []
-        self._stamps: list[int] = []
+        self._messages: list[Any] = []
         self._offsets: list[Any] = []
         self._bytes = 0
 
@@ -49,7 +50,7 @@ class ValueChunks:
         self._offsets.append(np.arange(first, last + 1) if dense else np.array([m.offset() for m in messages]))
         values = [m.value() for m in messages]
         self._values += values
-        self._stamps += [m.timestamp()[1] for m in messages]
+        self._messages += messages  # for their timestamps, which cost a call each and may not be needed
         self._bytes += n * max(len(values[0] or b""), len(values[-1] or b""))
         return self.take() if len(self._values) >= _CHUNK or self._bytes >= _CHUNK_BYTES else None
 
@@ -57,20 +58,21 @@ class ValueChunks:
         """What has come together."""
         if not self._values:
             return None
-        raw, stamps = self._values, self._stamps
+        raw, messages = self._values, self._messages
         offsets = self._offsets[0] if len(self._offsets) == 1 else np.concatenate(self._offsets)
         self._clear()
 
         def place_of(i: int) -> tuple[int, dict[str, Any]]:
-            return int(offsets[i]), _facts(self._of, int(offsets[i]), stamps[i])
+            return int(offsets[i]), _facts(self._of, int(offsets[i]), messages[i].timestamp()[1])
 
         decoded = self._decoding.decode(raw, place_of)
         kept = decoded.kept_indices
+        wanted = messages if kept is None else [messages[i] for i in kept]
         return Chunk(
             self._split,
             int(offsets[0]),
             decoded.values,
-            _stamped(stamps if kept is None else [stamps[i] for i in kept]),
+            lambda: _stamped([m.timestamp()[1] for m in wanted]),
             offsets if kept is None else offsets[kept],
             bad=decoded.bad,
             skipped=decoded.skipped,
@@ -101,7 +103,7 @@ class RecordChunks:
         for message in messages:
             record = KafkaRecord.of(message)
             try:
-                made = list(deserialize(record))
+                made = list(deserialize(record) or ())  # a function without a yield gives None
             except Exception as error:
                 facts = _facts(self._of, record.offset, record.timestamp) | {
                     "key": record.key,
@@ -128,6 +130,6 @@ def _facts(of: Range, offset: int, timestamp: int) -> dict[str, Any]:
     return {"topic": of.topic, "partition": of.partition, "offset": offset, "timestamp": timestamp}
 
 
-def _stamped(stamps: list[int]) -> list[int] | None:
+def _stamped(stamps: list[int]) -> list[int]:
     """Records of topics without timestamps have -1."""
-    return None if stamps and stamps[0] < 0 else stamps
+    return [NO_TIMESTAMP] * len(stamps) if stamps and stamps[0] < 0 else stamps

@@ -33,8 +33,8 @@ class Heard:
 
     def __call__(self, error: Any) -> None:
         """Called by the client, as `error_cb`."""
-        self.error = error
-        log.debug("%s", error)
+        if self.error is None or error.code() != confluent_kafka().KafkaError._ALL_BROKERS_DOWN:
+            self.error = error  # that all brokers are down says less than why the last one is
 
     def is_final(self) -> bool:
         """Whether waiting cannot help: wrong credentials stay wrong."""

@@ -69,6 +69,7 @@ class RangeReader:
                     raise self._silent(consumer, left)
                 continue
             deadline = time.monotonic() + self._timeout
+            consumer.heard.error = None  # it passed
             most = _next_count(messages)
             for part in _parts(messages, alone):
                 key = (part[0].topic(), part[0].partition())

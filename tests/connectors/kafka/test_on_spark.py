@@ -1,0 +1,152 @@
+"""Kafka on Spark: resumed jobs, partitions and limits that change while a job runs, alignment, transactions."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock as ps
+from penstock.connectors import JsonLinesSink
+from penstock.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
+from penstock.errors import ConfigError
+from penstock.jobs import requests
+from penstock.jobs.registry import registry_of
+from penstock.state import ValueState
+from penstock.windows import TumblingEventTimeWindows
+from tests.connectors.kafka.jobs import LATEST, builder, write_transaction
+from tests.servers import Kafka
+from tests.spark.processes import checkpoint_in, lines_of
+from tests.spark.test_jobs import environment
+
+pytestmark = pytest.mark.spark
+
+
+def until(condition: Callable[[], Any], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+class Count(ps.KeyedProcessFunction):
+    """How often each key came."""
+
+    def open(self, runtime_context: Any) -> None:
+        self._count: ValueState[int] = runtime_context.get_state(ps.ValueStateDescriptor("count", int))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        count = (self._count.value() or 0) + 1
+        self._count.update(count)
+        yield [ctx.get_current_key(), count]
+
+
+def offsets_of(checkpoint: str, topic: str) -> list[dict[str, int]]:
+    """Where the topic stood after each batch, as Spark has logged it."""
+    found = []
+    folder = Path(checkpoint, "spark", "offsets")
+    for file in sorted((f for f in folder.iterdir() if f.name.isdigit()), key=lambda f: int(f.name)):
+        lines = [json.loads(line) for line in file.read_text().splitlines() if line.startswith("{")]
+        found += [line[topic] for line in lines if topic in line]
+    return found
+
+
+def test_a_job_that_was_cancelled_goes_on_where_it_was(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+    topic, group = kafka.create_topic(partitions=3), kafka.new_name("group")
+    for partition in range(3):
+        kafka.produce(topic, [f"{partition}-{n}" for n in range(4000)], partition=partition)
+
+    def run(**options: Any) -> ps.JobClient:
+        env = environment(tmp_path, **{"source.batch.records": 500, **options})
+        stream = env.from_source(builder(kafka, topic).set_group_id(group).set_bounded(LATEST).build(), None, "numbers")
+        stream.key_by(lambda v: v[-1]).process(Count()).uid("count").sink_to(JsonLinesSink(tmp_path / "out"))
+        return env.execute_async("kafka")
+
+    first = run()
+    until(lambda: len(lines_of(tmp_path / "out")) > 2000)
+    first.cancel().result()
+    assert len(lines_of(tmp_path / "out")) < 12_000
+    kafka.produce(topic, ["0-late"], partition=0)  # behind the end that was found when the job began
+    second = run(**{"execution.resume": checkpoint_in(tmp_path / "checkpoints"), "source.batch.records": 5000})
+    second.get_job_execution_result().result()
+    expected = [json.dumps([str(d), n]) for d in range(10) for n in range(1, 1201)]
+    assert [json.loads(line) for line in lines_of(tmp_path / "out")] == [json.loads(line) for line in sorted(expected)]
+    group_offsets = (
+        builder(kafka, topic).set_group_id(group).set_starting_offsets(KafkaOffsetsInitializer.committed_offsets())
+    )
+    assert group_offsets.build().initial()[topic] == {"0": 4000, "1": 4000, "2": 4000}
+
+
+def test_partitions_and_limits_change_while_a_job_runs(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+    topic = kafka.create_topic()
+    kafka.produce(topic, [f"a{n}" for n in range(100)])
+    env = environment(tmp_path)
+    source = builder(kafka, topic).set_property("partition.discovery.interval.ms", "200").build()
+    env.from_source(source, None, "numbers").map(lambda v: v).sink_to(JsonLinesSink(tmp_path / "out"))
+    job = env.execute_async("grows")
+    until(lambda: len(lines_of(tmp_path / "out")) == 100)
+    kafka.add_partitions(topic, 4)
+    kafka.produce(topic, [f"b{n}" for n in range(50)], partition=3)
+    until(lambda: len(lines_of(tmp_path / "out")) == 150)
+    registry = registry_of(env.configuration)
+    entry = registry.entry(str(job.get_job_id()))
+    assert entry is not None
+    requests.ask_limit(registry, entry, 40)
+    time.sleep(1.0)
+    kafka.produce(topic, [f"c{n}" for n in range(200)], partition=1)
+    until(lambda: len(lines_of(tmp_path / "out")) == 350)
+    job.cancel().result()
+    places = [at["1"] for at in offsets_of(checkpoint_in(tmp_path / "checkpoints"), topic) if "1" in at]
+    steps = [b - a for a, b in itertools.pairwise(places) if b > a]
+    assert sum(steps) == 200
+    assert max(steps) <= 40
+    wanted = [f"a{n}" for n in range(100)] + [f"b{n}" for n in range(50)] + [f"c{n}" for n in range(200)]
+    assert sorted(json.loads(line) for line in lines_of(tmp_path / "out")) == sorted(wanted)
+
+
+def test_a_partition_that_runs_ahead_waits_for_the_others(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+    topic = kafka.create_topic(partitions=2, config={"retention.ms": "-1"})
+    kafka.produce(topic, map(str, range(400)), partition=0, timestamps=range(1_000_000, 1_040_000, 100))
+    kafka.produce(topic, map(str, range(400)), partition=1, timestamps=range(1_000_000, 1_400_000, 1_000))
+    env = environment(tmp_path, **{"source.batch.records": 40})
+    strategy = ps.WatermarkStrategy.for_monotonous_timestamps().with_watermark_alignment(
+        "g", ps.Duration.of_seconds(30)
+    )
+    stream = env.from_source(builder(kafka, topic).set_bounded(LATEST).build(), strategy, "numbers")
+    stream.key_by(lambda v: v[-1]).map(lambda v: v).sink_to(JsonLinesSink(tmp_path / "out"))
+    env.execute("aligned")
+    assert len(lines_of(tmp_path / "out")) == 800
+    places = offsets_of(checkpoint_in(tmp_path / "checkpoints"), topic)
+    ahead = [at["1"] * 1000 - at["0"] * 100 for at in places if at["0"] < 400]
+    assert len(ahead) > 5
+    assert max(ahead) <= 30_000 + 2 * 40 * 1000, "ahead by the drift and what the batches that were under way read"
+    assert sum(a == b for a, b in zip([at["1"] for at in places], [at["1"] for at in places[1:]], strict=False)) > 3
+
+
+def test_committed_transactions_only_in_event_time_windows(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+    topic = kafka.create_topic(partitions=5)
+    for partition in range(5):
+        write_transaction(kafka, topic, [f"{n}" for n in range(100)], partition)
+        write_transaction(kafka, topic, ["never"] * 10, partition, end="abort")
+    env = environment(tmp_path)
+    made = builder(kafka, topic).set_property("isolation.level", "read_committed").set_bounded(LATEST)
+    stream = env.from_source(made.build(), ps.WatermarkStrategy.for_monotonous_timestamps())
+    windows = stream.key_by(len).window(TumblingEventTimeWindows.of(ps.Duration.of_days(400)))
+    counted = windows.reduce(lambda a, b: str(int(a) + int(b)))
+    assert sorted(int(v) for v in counted.execute_and_collect()) == [5 * 45, 5 * sum(range(10, 100))]
+
+
+def test_a_topic_that_is_not_there_is_told_with_the_sources_name(
+    spark: SparkSession, kafka: Kafka, tmp_path: Path
+) -> None:
+    env = environment(tmp_path)
+    missing: KafkaSource = builder(kafka, kafka.new_name("nowhere")).build()
+    env.from_source(missing, None, "clicks").print()
+    with pytest.raises(ConfigError, match="KAFKA_UNKNOWN_TOPIC"):
+        env.execute("missing")
