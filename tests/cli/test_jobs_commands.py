@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from penstock.cli.info import pages
 from penstock.cli.main import app
 from penstock.config import Configuration
 from penstock.jobs import requests
 from penstock.jobs.entry import Failure
-from penstock.jobs.progress import OperatorFigures
+from penstock.jobs.progress import OperatorFigures, Progress
 from penstock.jobs.registry import Registry
 from penstock.jobs.run import Run
 from tests.jobs_registry.jobs import NOBODY, FakeJob, entry, report
@@ -100,6 +101,11 @@ def test_info_tells_all(registry: Registry) -> None:
     assert "Go on with: penstock run ads.py --resume /checkpoints/a1b2c3" in text
     facts = json.loads(penstock("info", "a1b", "--json").stdout)
     assert (facts["status"], facts["progress"]["read"]) == ("finished", 1234)
+
+
+def test_info_tells_what_was_put_aside_and_skipped() -> None:
+    facts = next(iter(pages(entry(), Progress(batches=1, read=9, dead=2, skipped=1), 100)))
+    assert "9 in, 0 out, 0 late, 2 put aside, 1 skipped" in str(facts)
 
 
 def test_info_tells_why_a_job_failed(registry: Registry) -> None:

@@ -28,6 +28,14 @@ def test_counts_add_up() -> None:
     assert [(b.batch, b.read, b.written, b.late) for b in progress.recent] == [(0, 10, 2, 0), (1, 5, 1, 3)]
 
 
+def test_what_was_put_aside_and_skipped() -> None:
+    found = tally()
+    for batch in range(2):
+        found.add({**report(batch, 10), "dead": {"s": 1, "w": 2}, "skipped": {"s": 4}}, now=101.0 + batch)
+    assert (found.progress.dead, found.progress.skipped) == (6, 8)
+    assert [(o.dead, o.skipped) for o in found.progress.operators] == [(2, 8), (4, 0), (0, 0)]
+
+
 def test_rates_are_those_of_the_last_seconds() -> None:
     found = tally()
     found.add(report(0, 100), now=101.0)

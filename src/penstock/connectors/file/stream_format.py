@@ -10,8 +10,8 @@ import msgspec
 from penstock.errors import UnsupportedOperation
 from penstock.formats.bulk import BulkFormat
 from penstock.formats.charset import known_charset
+from penstock.formats.json_schema import defaults_fit
 from penstock.formats.schema import DeserializationSchema
-from penstock.types import Types
 
 Decoder = Callable[[bytes], list[Any]]  # whole lines in, one value per line that is not empty out
 
@@ -75,7 +75,7 @@ class JsonLines:
 
     def __init__(self, type: Any = Any) -> None:
         self.output_type = type
-        self.output_is_exact = _defaults_fit(type)  # all else msgspec makes as it is annotated
+        self.output_is_exact = defaults_fit(type)  # all else msgspec makes as it is annotated
 
     def __call__(self, block: bytes) -> list[Any]:
         return msgspec.json.Decoder(self.output_type).decode_lines(block)
@@ -90,14 +90,3 @@ class WholeFile(BulkFormat):
     def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
         """One element."""
         yield [file_object.read()]
-
-
-def _defaults_fit(annotation: Any) -> bool:
-    """Whether the defaults of a Struct are what its annotations say: `x: float = 0` is not."""
-    if not (isinstance(annotation, type) and issubclass(annotation, msgspec.Struct)):
-        return False
-    return all(
-        f.default is msgspec.NODEFAULT or Types.of(f.type).fits([f.default])
-        for f in msgspec.structs.fields(annotation)
-        if f.default_factory is msgspec.NODEFAULT
-    )
