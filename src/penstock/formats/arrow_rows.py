@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.errors import PlanError
+from penstock.formats.fitting import as_type
 from penstock.formats.java_text import instant_of, is_binary, moment_of_instant
-from penstock.formats.unsuitable import unsuitable
 from penstock.row import make_row
 from penstock.types import (
     BasicType,
@@ -86,10 +86,7 @@ class ArrowRows:
 
     def batch(self, values: list[Any]) -> pa.RecordBatch:
         """The columns of elements."""
-        try:
-            rows = self.shape.convert_all(values)
-        except Exception as error:
-            raise unsuitable("A file of columns", self.kind, values, error) from error
+        rows = as_type("A file of columns", self.shape, values)
         columns = []
         for name, convert, column, kind in zip(
             self.names, self._to, self.shape.columns(rows), self.schema.types, strict=True

@@ -11,10 +11,9 @@ from typing import Any
 from penstock.errors import ConfigError, UnsupportedOperation
 from penstock.formats.avro_schema import AvroSchema, avro
 from penstock.formats.avro_values import Convert, from_avro, to_avro
+from penstock.formats.fitting import as_type
 from penstock.formats.schema import DeserializationSchema, SerializationSchema
 from penstock.formats.schema_registry import MAGIC, SchemaRegistry, registry_of
-from penstock.formats.unsuitable import unsuitable
-from penstock.row import Row
 
 
 class AvroDeserializationSchema(DeserializationSchema[Any]):
@@ -198,8 +197,5 @@ class AvroRowSerializationSchema(AvroSerializationSchema):
 
     def encode(self, values: list[Any]) -> list[bytes]:
         convert = self._convert
-        try:
-            rows: list[Row] = self.type_info.convert_all(values)
-        except Exception as error:
-            raise unsuitable("AvroRowSerializationSchema", self.type_info, values, error) from error
+        rows = as_type("AvroRowSerializationSchema", self.type_info, values)
         return super().encode([convert(row) for row in rows])

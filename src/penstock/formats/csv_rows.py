@@ -10,8 +10,8 @@ from typing import Any, Self
 from penstock.errors import ConfigError
 from penstock.formats.csv_form import CsvForm
 from penstock.formats.csv_values import Read, quotable, reader_of, writer_of
+from penstock.formats.fitting import as_type, no_row_type
 from penstock.formats.schema import DeserializationSchema, SerializationSchema
-from penstock.formats.unsuitable import no_row_type, unsuitable
 from penstock.row import Row, make_row
 from penstock.types import BasicType, BasicTypeInfo, RowTypeInfo, TypeInformation
 
@@ -161,10 +161,7 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         """The text of each row."""
         writers, line = self._writers, self.form.line
         may_quote = [quotable(t) for t in self.type_info.field_types]
-        try:
-            rows = self.type_info.convert_all(values)
-        except Exception as error:
-            raise unsuitable("CsvRowSerializationSchema", self.type_info, values, error) from error
+        rows = as_type("CsvRowSerializationSchema", self.type_info, values)
         return [
             line([None if v is None else w(v) for w, v in zip(writers, row, strict=True)], may_quote) for row in rows
         ]

@@ -10,12 +10,12 @@ from typing import Any, Self
 import msgspec
 
 from penstock.errors import ConfigError
+from penstock.formats.fitting import as_type, no_row_type
 from penstock.formats.json_strict import StrictRows, strict_rows
 from penstock.formats.json_times import timestamp_form
 from penstock.formats.json_types import row_type_of_json_schema
 from penstock.formats.json_values import Convert, FromJson, to_json
 from penstock.formats.schema import DeserializationSchema, SerializationSchema
-from penstock.formats.unsuitable import no_row_type, unsuitable
 from penstock.row import Row
 from penstock.types import BasicType, BasicTypeInfo, MapTypeInfo, RowTypeInfo, TypeInformation
 from penstock.types.collection import SequenceTypeInfo
@@ -173,10 +173,7 @@ class JsonRowSerializationSchema(SerializationSchema[Any]):
 
     def encode(self, values: list[Any]) -> list[bytes]:
         plain, encode = self._plain, _encoder.encode
-        try:
-            rows = self.type_info.convert_all(values)
-        except Exception as error:
-            raise unsuitable("JsonRowSerializationSchema", self.type_info, values, error) from error
+        rows = as_type("JsonRowSerializationSchema", self.type_info, values)
         return [encode(plain(row)) for row in rows]
 
     class Builder:
