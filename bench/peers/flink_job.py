@@ -33,7 +33,7 @@ from pyflink.java_gateway import get_gateway
 from pyflink.table import StreamTableEnvironment
 
 FIELDS = ["user_id", "page_id", "ad_id", "ad_type", "event_type", "event_time", "ip_address"]
-P_EVENTS = 200_000  # of the topic: it is slow
+P_EVENTS = 400_000  # of the topic: it is slow
 
 
 def environment():
