@@ -47,7 +47,8 @@ def test_redis_answers(redis: Redis) -> None:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_server_ends_with_the_process_that_asked_for_it(how: signal.Signals) -> None:
     program = (
-        "from tests.servers import Redis; import time; print(Redis()._server.process.pid, flush=True); time.sleep(60)"
+        "import signal, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in the background
+        "from tests.servers import Redis; print(Redis()._server.process.pid, flush=True); time.sleep(60)"
     )
     asking = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
