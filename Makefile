@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean
+.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +78,12 @@ bench-cep: setup java ## a pattern of three steps over 100,000 keys
 
 bench-async: setup java ## 200,000 lookups of 50 ms beside their ideal time
 	$(BIN)/python bench/async_io.py $(ARGS)
+
+chaos: setup java ## Kafka to Kafka and files, exactly once, while everything around it is killed
+	$(BIN)/python -m tests.chaos.run $(ARGS)
+
+bench-exactly-once: setup java ## the price of the Kafka sink's guarantees
+	$(BIN)/python bench/exactly_once.py $(ARGS)
 
 bench-windows: setup java ## windows of named aggregates against Spark's own
 	$(BIN)/python bench/windows.py $(ARGS)

@@ -18,6 +18,7 @@ PLACES = (
     "penstock.connectors",
     "penstock.formats",
     "penstock.connectors.redis",
+    "penstock.connectors.kafka",
     "penstock.cep",
     "penstock.functions",
     "penstock.datastream",
@@ -153,7 +154,7 @@ PAGES = (
         "connectors",
         "Sources and sinks",
         "[Sources and sinks](../sources-and-sinks.md) shows how to use them.",
-        ("penstock.connectors", "penstock.connectors.redis"),
+        ("penstock.connectors", "penstock.connectors.kafka", "penstock.connectors.redis"),
     ),
     Page(
         "formats",

@@ -43,7 +43,7 @@ PENSTOCK = Contender(
     "Penstock",
     "penstock_job.py",
     in_batches=True,
-    note="counts each second to Redis; exactly-once state, a checkpoint per batch",
+    note="exactly-once state, a checkpoint per batch",
 )
 PEERS_Y = (
     Contender(
@@ -74,7 +74,12 @@ PEERS_P = (
         note="thread mode, heap state, checkpoint every 10 s",
     ),
     *(peer for peer in PEERS_Y if peer.peer in ("bytewax", "quix")),
-    Contender("Pathway", "pathway_job.py", peer="pathway", note="bounded mode: one output per user, not per event"),
+    Contender(
+        "Pathway",
+        "pathway_job.py",
+        peer="pathway",
+        note="one output per user and commit, not per event",
+    ),
 )
 
 

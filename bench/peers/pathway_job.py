@@ -1,4 +1,8 @@
-"""Jobs Y and P on Pathway, over a bounded read (mode static: the faster of its modes), with two threads."""
+"""Jobs Y and P on Pathway, with two threads.
+
+Y is a bounded read (mode static), the faster of its modes. P is a stream, since a bounded read gives one output per user in all; as
+a stream it gives one per user and commit, each second: less than the one per event that the job asks for.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +49,37 @@ def process(state, at):
     return (state[0] + 1, at, at - state[1])
 
 
+class Ending:
+    """Ends a streaming run: when all events have been counted, and all output of that moment has come."""
+
+    def __init__(self, run, events):
+        self._run = run
+        self._events = events
+        self._counted_at = None
+        self._seen = self._output_at = 0
+        self.emitted = 0
+
+    def on_user(self, key, row, time, is_addition):
+        self.emitted += is_addition
+
+    def on_user_time_end(self, time):
+        self._output_at = time
+        self._end_if_done()
+
+    def on_count(self, key, row, time, is_addition):
+        if is_addition:
+            self._seen = row["events"]
+
+    def on_count_time_end(self, time):
+        if self._seen >= self._events and self._counted_at is None:
+            self._counted_at = time
+        self._end_if_done()
+
+    def _end_if_done(self):
+        if self._counted_at is not None and self._output_at >= self._counted_at:
+            self._run.end(self._events, emitted=self.emitted)
+
+
 def main():
     options = arguments()
     run = Run()
@@ -58,29 +93,25 @@ def main():
         topic=options.topic,
         format="json",
         schema=Ad,
-        mode="static",
+        mode="static" if options.job == "Y" else "streaming",
+        autocommit_duration_ms=1000,
     )
-    emitted = 0
     counts: dict[tuple[str, int], int] = {}
 
-    def on_count(key, row, time, is_addition):
-        nonlocal emitted
-        emitted += 1
+    def on_window(key, row, time, is_addition):
         if is_addition:
             counts[row["campaign"], row["start"]] = row["count"]
 
-    def on_user(key, row, time, is_addition):
-        nonlocal emitted
-        emitted += is_addition
-
     if options.job == "Y":
-        pw.io.subscribe(job_y(events), on_change=on_count)
+        pw.io.subscribe(job_y(events), on_change=on_window)
     else:
+        ending = Ending(run, options.events)
         users = events.groupby(pw.this.user_id).reduce(pw.this.user_id, state=process(pw.this.event_time))
-        pw.io.subscribe(users, on_change=on_user)
+        pw.io.subscribe(users, on_change=ending.on_user, on_time_end=ending.on_user_time_end)
+        total = events.reduce(events=pw.reducers.count())
+        pw.io.subscribe(total, on_change=ending.on_count, on_time_end=ending.on_count_time_end)
     pw.run(monitoring_level=pw.MonitoringLevel.NONE)
-    found = [(*place, count) for place, count in counts.items()] if options.job == "Y" else None
-    run.end(options.events, counts=found, emitted=emitted)
+    run.end(options.events, counts=[(*place, count) for place, count in counts.items()])
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from penstock.spark.session import get_session
 from penstock.state import ValueStateDescriptor
 from penstock.windows import ContinuousProcessingTimeTrigger, TumblingEventTimeWindows
 
-PER_BATCH = 1_000_000  # as for plain PySpark; about a second's work, so that results come each second
+PER_BATCH = {"Y": 1_000_000, "P": 500_000}  # about a second's work, so that results come each second
 CAMPAIGN_OF = {f"ad-{ad}": f"camp-{ad // 10}" for ad in range(1000)}
 
 
@@ -103,7 +103,7 @@ def main() -> None:
             "spark.master": "local[2]",
             # The JVM only coordinates here: its second compiler would take time from the Python workers.
             "spark.jvm-options": "-XX:TieredStopAtLevel=1",
-            "source.batch.records": PER_BATCH,
+            "source.batch.records": PER_BATCH[options.job],
             "execution.checkpointing.dir": str(Path(options.scratch, "checkpoint")),
             "state.local.dir": str(Path(options.scratch, "state")),
         }

@@ -53,6 +53,13 @@ class JobProcess:
         _kill(rng.choice(workers[1:]))
         return True
 
+    def kill_jvm(self) -> bool:
+        """kill -9 for the JVM alone: the program fails, and Python workers live on for a moment; False when there is none."""
+        machines = [pid for pid, command in self.members() if "org.apache.spark.deploy.SparkSubmit" in command]
+        for pid in machines:
+            _kill(pid)
+        return bool(machines)
+
     def running(self) -> bool:
         return self.process.poll() is None
 

@@ -3,6 +3,7 @@
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
 from penstock.connectors.dataframe import ForeachBatchSink, SparkSink
 from penstock.connectors.datagen import DataGenSource, RandomField, SequenceField
+from penstock.connectors.delivery_guarantee import DeliveryGuarantee
 from penstock.connectors.encoder import Encoder
 from penstock.connectors.file.bucket_assigner import BucketAssigner, BucketContext
 from penstock.connectors.file.compaction import FileCompactor, FileCompactStrategy
@@ -33,6 +34,7 @@ __all__ = [
     "DataGenSource",
     "DataGeneratorSource",
     "DefaultRollingPolicy",
+    "DeliveryGuarantee",
     "DiscardingSink",
     "Encoder",
     "FileCompactStrategy",

@@ -24,8 +24,9 @@ class WriteTask:
     sink: str = ""  # the sink's uid, unique within its job
     partitions: int = 1  # the job's parallelism; a batch may have more tasks
     begun_before: int | None = (
-        None  # an earlier run began this batch, then (milliseconds since 1970), and did not finish it
+        None  # when an earlier run began this batch, in milliseconds since 1970; none: no run has
     )
+    whole_job: bool = False  # a job in batch mode: this batch is all of it, and a restart begins with it again
 
 
 class SinkWriter:

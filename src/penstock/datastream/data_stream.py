@@ -353,8 +353,10 @@ class DataStream(OperatorSettings, Generic[T]):
     def _declared_type(self) -> TypeInformation | None:
         return declared_type(self._node, self._env.nodes())
 
-    def add_sink(self, sink_func: Callable[[T], Any], *, on_error: OnError = "fail") -> DataStreamSink:
-        """Calls a function with each element; at least once."""
+    def add_sink(self, sink_func: Callable[[T], Any] | Sink, *, on_error: OnError = "fail") -> DataStreamSink:
+        """Calls a function with each element, at least once; or writes the elements to a sink, as sink_to does."""
+        if isinstance(sink_func, Sink):
+            return self.sink_to(sink_func, on_error=on_error)
         check_function("add_sink", sink_func, or_callable=True)
         return self.sink_to(CallableSink(sink_func), on_error=on_error)
 

@@ -106,6 +106,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
             self._lineage,
             partitions=program.parallelism,
             begun_before=since if before == batch else None,
+            whole_job=program.batch,
         )
 
     @staticmethod

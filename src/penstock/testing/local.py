@@ -186,7 +186,13 @@ class LocalJob:
         for number, sink in enumerate(self.program.sinks):
             with calling_sink(self.program, number, self.batch):
                 task = WriteTask(
-                    self.batch, 0, "0", self._lineage, self.program.sink_uids[number], self.program.parallelism
+                    self.batch,
+                    0,
+                    "0",
+                    self._lineage,
+                    self.program.sink_uids[number],
+                    self.program.parallelism,
+                    whole_job=self.program.batch,
                 )
                 writer = sink.writer(task)
             with calling_sink(self.program, number, self.batch, writer):

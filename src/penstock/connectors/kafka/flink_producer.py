@@ -1,0 +1,76 @@
+"""The sink of Flink's before KafkaSink, for programs that still have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Self
+
+from penstock.connectors.delivery_guarantee import DeliveryGuarantee
+from penstock.connectors.kafka.options import client_options
+from penstock.connectors.kafka.record_serializer import KafkaRecordSerializationSchema
+from penstock.connectors.kafka.sink import KafkaSink
+from penstock.errors import ConfigError, UnsupportedOperation
+from penstock.formats import SerializationSchema
+
+
+class Semantic(Enum):
+    """What FlinkKafkaProducer promises; a DeliveryGuarantee under its older name."""
+
+    EXACTLY_ONCE = "exactly-once"
+    AT_LEAST_ONCE = "at-least-once"
+    NONE = "none"
+
+
+class FlinkKafkaProducer(KafkaSink):
+    """Writes elements to one topic, without keys. New programs use KafkaSink.
+
+    >>> from penstock.formats import SimpleStringSchema
+    >>> sink = FlinkKafkaProducer("words", SimpleStringSchema(), {"bootstrap.servers": "localhost:9092"})
+    >>> sink.guarantee.name
+    'AT_LEAST_ONCE'
+    """
+
+    wants_timestamps = False
+
+    def __init__(
+        self,
+        topic: str,
+        serialization_schema: SerializationSchema[Any],
+        producer_config: Mapping[str, Any],
+        kafka_producers_pool_size: int = 5,
+        semantic: Semantic = Semantic.AT_LEAST_ONCE,
+    ) -> None:
+        if not producer_config.get("bootstrap.servers"):
+            raise ConfigError("KAFKA_SINK", "The properties of FlinkKafkaProducer have no bootstrap.servers. Add them.")
+        value = KafkaRecordSerializationSchema.builder().set_topic(topic)
+        super().__init__(
+            client_options(producer_config, "producer"),
+            value.set_value_serialization_schema(serialization_schema).build(),
+            DeliveryGuarantee(semantic.value),
+        )
+
+    def set_log_failures_only(self, log_failures_only: bool) -> Self:
+        """Only False: a record that cannot be written fails the job."""
+        if log_failures_only:
+            raise UnsupportedOperation(
+                "KAFKA_LOG_FAILURES",
+                "set_log_failures_only(True) asks to go on when records cannot be written, which loses them. Leave it out; with "
+                "DeliveryGuarantee.NONE nobody waits for the broker.",
+            )
+        return self
+
+    def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> Self:
+        """Whether a batch waits until the broker has its records: without it AT_LEAST_ONCE becomes NONE."""
+        if not flush_on_checkpoint and self.guarantee is DeliveryGuarantee.AT_LEAST_ONCE:
+            self.guarantee = DeliveryGuarantee.NONE
+        return self
+
+    def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> Self:
+        """Whether an element's timestamp becomes its record's; the time of writing without it."""
+        self.wants_timestamps = write_timestamp_to_kafka
+        return self
+
+    def ignore_failures_after_transaction_timeout(self) -> Self:
+        """Changes nothing: no transaction outlives its batch, so none can time out between two runs."""
+        return self

@@ -1,0 +1,26 @@
+"""A short `make chaos`: one driver, one worker and the broker are killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.chaos import run
+from tests.chaos.events import event, expected
+
+
+@pytest.mark.spark
+def test_every_sink_ends_with_exactly_the_right_rows() -> None:
+    planned = iter(["driver", "broker killed"])
+    line = run.chaos(60_000, 3, seed=1, small_disk=False, per_batch=6_000, choose=lambda rng: next(planned, "worker"))
+    assert line["right"], line
+    assert line["kinds"] == {"driver": 1, "broker killed": 1, "worker": 1}
+
+
+def test_the_expected_rows_count_every_event() -> None:
+    running, windows = expected(30_000)
+    assert sum(int(row.split(",")[2]) for row in windows.elements()) == 30_000
+    assert sum(int(row.split(",")[3]) for row in windows.elements()) == sum(event(n)[1] for n in range(30_000))
+    assert len(running) == running.total() >= 2_000
+    assert Path(run.JOB).exists()
