@@ -15,11 +15,12 @@ from typing import IO, Any
 from unittest import mock
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock import Duration, StreamExecutionEnvironment
+from penstock import Duration, StreamExecutionEnvironment, Types
 from penstock.connectors import (
     FileEnumeratorProvider,
     FileSource,
@@ -30,6 +31,7 @@ from penstock.connectors import (
 )
 from penstock.connectors.file.stream_format import TextLines
 from penstock.errors import ConfigError, JobError, UnsupportedOperation, UserFunctionError
+from penstock.formats import ParquetColumnarRowInputFormat
 from penstock.formats.bulk import BulkFormat
 from penstock.formats.schema import DeserializationSchema
 from penstock.functions.dead_letter import DEAD_LETTERS
@@ -395,6 +397,30 @@ def test_files_of_a_bulk_format_are_read_whole(tmp_path: Path) -> None:
     first, rest = chunks(source, tmp_path / "n")
     assert first.values == [b"aa", b"bb", b"cc"]
     assert (rest.bad[0].position, str(rest.bad[0].error)) == (3, "half an element at the end")
+
+
+@pytest.mark.parametrize("batch", [1, 700, 5_000, 1 << 20])
+def test_parquet_files_are_cut_between_row_groups(tmp_path: Path, batch: int) -> None:
+    table = pa.table({"n": list(range(1000)), "text": [f"word {n}" for n in range(1000)]})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=90)
+    columns = ParquetColumnarRowInputFormat(Types.ROW_NAMED(["n"], [Types.LONG()]), batch_size=40)
+    source = FileSource(tmp_path / "a.parquet", columns, bytes_per_batch=batch)
+    with mock.patch("penstock.connectors.file.source._LEAST_RANGE", 500):
+        found = read(source, tmp_path / "m", parallelism=3)
+    assert [(at, row.n) for at, row in found] == [(n, n) for n in range(1000)]
+    source.attach(str(tmp_path / "m"))
+    assert (source.latest(source.initial())["file"] == 1) == (batch == 1 << 20)
+
+
+def test_a_parquet_file_that_is_cut_off(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"n": list(range(1000))}), tmp_path / "whole.parquet")
+    data = (tmp_path / "whole.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(data[:-20])
+    source = FileSource(tmp_path / "cut.parquet", ParquetColumnarRowInputFormat(Types.ROW_NAMED(["n"], [Types.LONG()])))
+    (chunk,) = chunks(source, tmp_path / "m")
+    assert chunk.values == []
+    assert "cut.parquet" in chunk.bad[0].told()
+    assert "Parquet" in chunk.bad[0].told()
 
 
 def test_json_lines_with_a_builder(tmp_path: Path) -> None:

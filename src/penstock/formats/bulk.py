@@ -11,9 +11,14 @@ class BulkFormat:
 
     output_type: Any = None  # a type or an annotation of the elements, where they are all of one
     output_is_exact = False
+    splittable = False  # a part of a file can be read, with `read_between`
 
     def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
         """All elements of a file, some thousands at a time. Raises on a file that is cut off or of another format."""
+        raise NotImplementedError
+
+    def read_between(self, file_object: IO[bytes], low: int, high: int) -> Iterator[tuple[int, list[Any]]]:
+        """The elements whose part of the file begins at a byte in [low, high), with the number of the first of each list."""
         raise NotImplementedError
 
 

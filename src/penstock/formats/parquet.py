@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import cached_property
 from typing import IO, Any
@@ -20,6 +21,8 @@ class ParquetColumnarRowInputFormat(BulkFormat):
 
     `row_type` is a type of rows, `Types.of(Order)`, or a row type of PyFlink's Table API.
     """
+
+    splittable = True  # between row groups
 
     def __init__(
         self,
@@ -46,6 +49,10 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         return ArrowRows(self._type, self._as_dicts)
 
     def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
+        for _, elements in self.read_between(file_object, 0, sys.maxsize):
+            yield elements
+
+    def read_between(self, file_object: IO[bytes], low: int, high: int) -> Iterator[tuple[int, list[Any]]]:
         import pyarrow.parquet as pq  # takes long to import, and most jobs have no such files
 
         rows, file = self._rows, pq.ParquetFile(file_object)
@@ -55,9 +62,24 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         else:
             folded = {name.lower(): name for name in there}
             known = {name: folded[name.lower()] for name in rows.names if name.lower() in folded}
-        for batch in file.iter_batches(batch_size=self._batch_size, columns=list(known.values())):
-            named = {theirs: ours for ours, theirs in known.items()}
-            yield rows.elements(batch.rename_columns([named[name] for name in batch.schema.names]))
+        named = {theirs: ours for ours, theirs in known.items()}
+        columns = list(known.values())
+        for group, first in _row_groups(file.metadata, low, high):
+            for batch in file.iter_batches(batch_size=self._batch_size, row_groups=[group], columns=columns):
+                yield first, rows.elements(batch.rename_columns([named[name] for name in batch.schema.names]))
+                first += batch.num_rows
+
+
+def _row_groups(metadata: Any, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """The row groups that begin in a part of the file, each with the number of its first row."""
+    first = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        columns = [group.column(at) for at in range(group.num_columns)]
+        begin = min((c.dictionary_page_offset or c.data_page_offset for c in columns), default=0)
+        if low <= begin < high:
+            yield number, first
+        first += group.num_rows
 
 
 class _ParquetWriter(BulkWriter):

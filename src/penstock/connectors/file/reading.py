@@ -124,28 +124,38 @@ class SchemaLineReader(LineReader):
 
 
 class WholeReader:
-    """Files that are read from their beginning to their end; an element's position is its number."""
-
-    cuts = False
+    """Files that are read from their beginning to their end, or by parts that the format knows; an element's position is its
+    number."""
 
     def __init__(self, bulk_format: BulkFormat) -> None:
         self._format = bulk_format
+        self.cuts = bulk_format.splittable
 
     def read(self, file: Any, part: FilePart) -> Iterator[Chunk]:
-        content = inflated_file(file, part.path) if is_compressed(part.path) else file
-        start = 0
-        rows = iter(self._format.read(content))
+        first = 0
+        rows = self._elements(file, part)
         while True:
             try:
-                values = next(rows, None)
+                found = next(rows, None)
             except Exception as error:
-                yield _rest(part, start, b"", error)
+                yield _rest(part, first, b"", error)
                 return
-            if values is None:
+            if found is None:
                 return
+            start, values = found
             if values:
                 yield Chunk(part.split, start, values, transient=True)
-                start += len(values)
+                first = start + len(values)
+
+    def _elements(self, file: Any, part: FilePart) -> Iterator[tuple[int, list[Any]]]:
+        compressed = is_compressed(part.path)
+        if self.cuts and not compressed:
+            yield from self._format.read_between(file, part.low, part.high)
+            return
+        start = 0
+        for values in self._format.read(inflated_file(file, part.path) if compressed else file):
+            yield start, values
+            start += len(values)
 
 
 def _lines_of(file: Any, part: FilePart) -> Iterator[tuple[int, bytes]]:
