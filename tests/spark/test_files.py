@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import time
 from pathlib import Path
@@ -23,8 +24,12 @@ JOB = Path(__file__).parent.parent / "jobs" / "files_to_files.py"
 
 
 def visible(folder: Path) -> list[Path]:
-    found = [f for f in folder.rglob("*") if f.is_file()]
-    return [f for f in found if not any(part.startswith(".") for part in f.relative_to(folder).parts)]
+    """The files that readers see. Hidden folders come and go while a job runs: they are not looked into."""
+    found: list[Path] = []
+    for at, below, names in os.walk(folder):
+        below[:] = [name for name in below if not name.startswith(".")]
+        found += [Path(at, name) for name in names]
+    return found
 
 
 def rows_in(folder: Path) -> list[int]:

@@ -267,7 +267,7 @@ def test_real_sinks_are_written_to_when_asked(tmp_path: Path) -> None:
     env, counts = environment()
     counts.sink_to(JsonLinesSink(tmp_path / "out"))
     Harness(env, real_sinks=True).push("a")
-    assert [f.read_text() for f in (tmp_path / "out").iterdir()] == ['["a",1]\n']
+    assert [f.read_text() for f in (tmp_path / "out").glob("*.jsonl")] == ['["a",1]\n']
 
 
 def test_the_environment_stays_as_it_was() -> None:

@@ -140,8 +140,6 @@ class FileSink(Sink):
             journal = pack(journal, batch, pieces, self._packing(), now)
             self._save(journal)
             self._publish(journal.full)
-        if not journal.open:
-            self.system().tidy(os.path.dirname(self.hidden("")))
         self._due = due(journal, self._packing())
         if batch % _SWEPT_EVERY == _SWEPT_EVERY - 1:
             self._sweep(journal)

@@ -69,9 +69,6 @@ class FileSystem:
         """Removes a folder and what is in it; one that is not there is no error."""
         raise NotImplementedError
 
-    def tidy(self, path: str) -> None:
-        """Removes a folder if it is empty, where that costs little."""
-
 
 def is_hidden(name: str) -> bool:
     """
@@ -142,10 +139,6 @@ class LocalFiles(FileSystem):
 
     def remove_folder(self, path: str) -> None:
         shutil.rmtree(path, ignore_errors=True)
-
-    def tidy(self, path: str) -> None:
-        with suppress(OSError):
-            os.rmdir(path)
 
 
 class ArrowFiles(FileSystem):
