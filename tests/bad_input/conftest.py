@@ -40,7 +40,7 @@ class GuardedKafka(Kafka):
         }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def guarded_kafka() -> Iterator[GuardedKafka]:
     server = GuardedKafka()
     yield server
