@@ -6,7 +6,7 @@ import atexit
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import repeat
 from typing import Any
 
@@ -34,6 +34,7 @@ DEFAULTS = {
 }
 _ANY = -1  # the client's own partitioner chooses
 _PATIENCE = 30.0  # seconds for an answer of the broker
+_STEP = 1.0  # seconds of one call that waits for it
 _NEW_TOPIC = 5.0  # seconds in which a topic that was just created becomes known
 _TOPICS_KNOWN = 300.0  # seconds after which the partitions of a topic are asked for again
 _IDLE = 60.0  # seconds after which a producer that nobody used is closed, when another one is opened
@@ -66,6 +67,18 @@ class Producer:
         away = error.name() in UNREACHABLE and self._heard.is_final()
         return refusal(self._heard.error if away else error, self.servers, doing)
 
+    def patiently(self, ask: Callable[[float], Any], doing: str, patience: float) -> Any:
+        """What the broker answers, asked in short steps: that it refuses us the client tells only between calls."""
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                return ask(min(_STEP, patience))
+            except self._kafka.KafkaException as raised:
+                error = raised.args[0]
+            self.client.poll(0)
+            if error.name() not in UNREACHABLE or self._heard.is_final() or time.monotonic() > deadline:
+                raise self.refusal(error, doing)
+
     # -- topics
 
     def partitions_of(self, topic: str) -> list[int]:
@@ -79,8 +92,9 @@ class Producer:
     def _asked(self, topic: str, deadline: float) -> list[int]:
         doing = f"writing to topic '{topic}'"
         while True:
-            with self.telling(doing):
-                told = self.client.list_topics(topic, timeout=_PATIENCE).topics[topic]
+            told = self.patiently(lambda step: self.client.list_topics(topic, timeout=step), doing, _PATIENCE).topics[
+                topic
+            ]
             if told.error is None and told.partitions:
                 return sorted(told.partitions)
             missing = told.error is None or told.error.name() in ("UNKNOWN_TOPIC_OR_PART", "LEADER_NOT_AVAILABLE")

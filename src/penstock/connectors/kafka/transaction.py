@@ -39,8 +39,7 @@ class MarkedProducer(Producer):
         super().__init__(own)
         self.identity = identity
         self._options = {n: v for n, v in revealed(options).items() if n.startswith(_CLIENT_ONLY)}
-        with self.telling(f"opening transactional id '{identity}'"):
-            self.client.init_transactions(_PATIENCE)
+        self.patiently(self.client.init_transactions, f"opening transactional id '{identity}'", _PATIENCE)
         self.partitions_of(topic)
         self._group: Any = None
         self.done = self._read_mark(topic)  # batches; none when there is no mark
