@@ -123,7 +123,7 @@ def disturb(world: World, faults: int, batches: int, choose: Callable[[random.Ra
         if time.monotonic() - moved > PATIENCE:
             raise SystemExit(f"the job is stuck after batch {last}:\n{job.text()[-3000:]}")
         made = world.done.total()
-        if made < faults and now >= made * batches // (faults + 1):
+        if made < faults and now > made * batches // (faults + 1):
             time.sleep(world.rng.uniform(0.0, 1.0))
             kind = choose(world.rng)
             if job.running() and world.harm(kind):

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from penstock.config import CHECKPOINT_DIR, RESUME, Configuration
 from penstock.engine.program import Program
 from penstock.errors import CheckpointError
+from penstock.jobs.whole_file import write_whole
 from penstock.spark.lock import CheckpointLock
 
 FORMAT = 1
@@ -73,7 +74,8 @@ def open_checkpoint(program: Program, configuration: Configuration) -> Checkpoin
     folder = os.path.join(os.path.abspath(root), job_id)
     try:
         Path(folder, "penstock").mkdir(parents=True)
-        _file(folder).write_text(json.dumps({**_memory(program, job_id), "lineage": lineage}, indent=1))
+        memory = json.dumps({**_memory(program, job_id), "lineage": lineage}, indent=1)
+        write_whole(_file(folder), memory.encode())  # a job that is killed here, or has no room, leaves no half of it
     except OSError as error:
         raise CheckpointError(
             "CHECKPOINT_UNWRITABLE", f"The checkpoint folder {folder} cannot be written: {error}. Choose another one."
