@@ -169,7 +169,8 @@ def chaos(
     world = World(root, kafka, disk, {}, random.Random(seed))
     try:
         lasting = root if disk is None else disk.folder
-        names = {name: kafka.create_topic(partitions=PARTITIONS) for name in ("events", "running", "windows")}
+        forever = {"retention.ms": "-1"}  # the rows' timestamps are those of the events, and far back
+        names = {n: kafka.create_topic(partitions=PARTITIONS, config=forever) for n in ("events", "running", "windows")}
         folders = {
             "checkpoints": str(lasting / "checkpoints"),
             "files": str(lasting / "files"),
