@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
@@ -30,7 +30,16 @@ class JsonDeserializationSchema(DeserializationSchema[T], Generic[T]):
 
     drops_none = False
 
-    def __init__(self, type: type[T] | Any = Any) -> None:
+    @overload
+    def __init__(self: JsonDeserializationSchema[Any]) -> None: ...
+
+    @overload
+    def __init__(self, type: type[T]) -> None: ...
+
+    @overload
+    def __init__(self: JsonDeserializationSchema[Any], type: Any) -> None: ...
+
+    def __init__(self, type: Any = Any) -> None:
         self.output_type = type
         self.output_is_exact = defaults_fit(type)
         _decoder(type)
