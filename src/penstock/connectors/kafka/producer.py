@@ -35,6 +35,13 @@ DEFAULTS = {
 _ANY = -1  # the client's own partitioner chooses
 _PATIENCE = 30.0  # seconds for an answer of the broker
 _STEP = 1.0  # seconds of one call that waits for it
+_STARTING = {  # what a broker answers that has just begun
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "COORDINATOR_NOT_AVAILABLE",
+    "NOT_COORDINATOR",
+    "CONCURRENT_TRANSACTIONS",
+    "_WAIT_COORD",
+}
 _NEW_TOPIC = 5.0  # seconds in which a topic that was just created becomes known
 _TOPICS_KNOWN = 300.0  # seconds after which the partitions of a topic are asked for again
 _IDLE = 60.0  # seconds after which a producer that nobody used is closed, when another one is opened
@@ -75,8 +82,9 @@ class Producer:
                 return ask(min(_STEP, patience))
             except self._kafka.KafkaException as raised:
                 error = raised.args[0]
-            self.client.poll(0)
-            if error.name() not in UNREACHABLE or self._heard.is_final() or time.monotonic() > deadline:
+            self.client.poll(0.05)  # between two answers that come at once, too
+            passes = error.retriable() or error.name() in UNREACHABLE | _STARTING
+            if not passes or self._heard.is_final() or time.monotonic() > deadline:
                 raise self.refusal(error, doing)
 
     # -- topics
