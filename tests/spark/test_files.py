@@ -117,7 +117,7 @@ def test_new_files_are_read_and_quiet_ones_become_visible(spark: SparkSession, t
     client.cancel().result()
 
 
-@pytest.mark.spark
+@pytest.mark.long
 def test_an_object_store(spark: SparkSession, s3: ObjectStore, tmp_path: Path) -> None:  # noqa: F811
     """Executors open it with keys that are nowhere in the checkpoint."""
     system = file_system(s3.path, s3.options)
