@@ -24,7 +24,11 @@ def fetch(target: Path) -> None:
         (wheel,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as packed:
             for name in packed.namelist():
-                if name.startswith(FOLDER) and name.endswith(".py") and "/connectors/" not in name:
+                if (
+                    name.startswith(FOLDER)
+                    and name.endswith(".py")
+                    and ("/connectors/" not in name or "kafka_" in name)
+                ):
                     path = target / name.removeprefix(FOLDER)
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(packed.read(name))

@@ -22,10 +22,10 @@ class Stamped(NumberSequenceSource):
     def read(self, task: Any) -> Iterator[Chunk]:
         low, high = task
 
-        def stamps() -> list[int]:
+        stamps = None
+        if self.stamps_wanted:
             asked.append(high - low)
-            return [n * 10 for n in range(low, high)]
-
+            stamps = [n * 10 for n in range(low, high)]
         yield Chunk("0", low, list(range(low, high)), stamps)
 
 

@@ -7,7 +7,7 @@ An offset is a JSON-able dict that says how far a source has been read. Its meth
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,16 +33,12 @@ class Chunk:
     split: str
     start: int
     values: list[Any]
-    timestamps: list[int] | Callable[[], list[int]] | None = None  # a function: called when they are needed, if ever
+    timestamps: list[int] | None = None
     positions: Any = None  # a list or array of numbers; None: start, start + 1, ...
     marks: list[tuple[int, int]] = field(default_factory=list)
     transient: bool = False
     bad: list[BadRecord] = field(default_factory=list)
     skipped: int = 0  # records that were dropped already, because their schema ignores them
-
-    def stamps(self) -> list[int] | None:
-        """The timestamps, as they are or made now."""
-        return self.timestamps() if callable(self.timestamps) else self.timestamps
 
 
 class Source:
@@ -54,6 +50,7 @@ class Source:
     records_per_batch: int | None = (
         None  # most records that `latest` admits, where it counts them; may change while a job runs
     )
+    stamps_wanted = True  # False, set where chunks are read: nobody looks at their timestamps
     output_type: Any = None  # a type or an annotation of its elements, where they are all of one
     output_is_exact = False  # no element is of a subclass, or has a whole number where a float is annotated
     paused: frozenset[str] = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from penstock.engine.program import Program, SourceProgram
 from penstock.engine.reports import count_letters
 from penstock.engine.steps import WatermarkStep, awaits
 from penstock.engine.together import run_together
+from penstock.engine.unread_timestamp import asks_for_timestamps
 from penstock.functions import DeadLetter
 from penstock.runtime.call_site import CallSite
 from penstock.runtime.records import Column, Tags, column
@@ -41,6 +42,8 @@ class Mapper:
         self._chain = ChainRunner(source.chain, place, self._watermarks, self._locate, waits=True, beside=source.dead)
         self._chain.open()
         self._awaits = awaits(*source.chain)
+        # Dead letters of the source tell the times of their records.
+        source.source.stamps_wanted = source.on_error == "dead_letter" or asks_for_timestamps(source.chain)
         self._site = CallSite(source.name, source.uid, source.source, "Source")
         self._bad = BadRecords(source.name, source.uid, source.on_error, bool(source.dead), self._site)
         self.batch: int | None = None  # number of the running batch, where it is known
@@ -122,7 +125,7 @@ class Mapper:
     def _flow(self, chunk: Chunk) -> Flow:
         n = len(chunk.values)
         self._split = chunk.split
-        timestamps = _timestamps(chunk)
+        timestamps = np.full(n, NO_TIMESTAMP, np.int64) if chunk.timestamps is None else column(chunk.timestamps)
         if chunk.positions is None:
             positions = np.arange(chunk.start, chunk.start + n, dtype=np.int64)
         else:
@@ -211,11 +214,3 @@ class Mapper:
                         split in transient,
                     )
                     out.add(level, slot, frame)
-
-
-def _timestamps(chunk: Chunk) -> Column | Callable[[], Column]:
-    """The source's own timestamps; where they cost something, only when somebody asks for them."""
-    stamps = chunk.timestamps
-    if stamps is None:
-        return np.full(len(chunk.values), NO_TIMESTAMP, np.int64)
-    return (lambda: column(stamps())) if callable(stamps) else column(stamps)

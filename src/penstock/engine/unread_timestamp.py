@@ -1,4 +1,4 @@
-"""Whether a timestamp assigner looks at the timestamp that an element came with: if not, that need not be read at all."""
+"""Whether anybody looks at the timestamps that elements come with from their source: if not, they need not be read at all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import dis
 import inspect
 from types import CodeType, FunctionType
 from typing import Any
+
+from penstock.engine.steps import CheckStep, Step, TransformStep, WatermarkStep
 
 _SEE_ALL = {"locals", "vars", "eval", "exec", "dir"}
 
@@ -31,6 +33,22 @@ def ignores_timestamp(assign: Any) -> bool:
         return False
     # One instruction of newer versions of Python may load two names.
     return not any(name == i.argval or (isinstance(i.argval, tuple) and name in i.argval) for i in _of_locals(code))
+
+
+def asks_for_timestamps(steps: list[Step]) -> bool:
+    """Whether anything in a source's chain looks at the timestamps that elements came with, before they get others."""
+    return any(_asks(step) for step in steps)
+
+
+def _asks(step: Step) -> bool:
+    if isinstance(step, WatermarkStep):
+        assign = step.strategy.timestamp_of()
+        return step.guarded or assign is None or not ignores_timestamp(assign)
+    if isinstance(step, CheckStep):
+        return asks_for_timestamps(step.next)
+    if isinstance(step, TransformStep) and step.kind in ("map", "flat_map", "filter") and not step.guarded:
+        return asks_for_timestamps(step.next)
+    return True
 
 
 def _of_locals(code: CodeType) -> list[dis.Instruction]:

@@ -57,6 +57,7 @@ class Pushable(Source):
         if isinstance(task, Chunk):
             yield task
         else:
+            self._source.stamps_wanted = self.stamps_wanted
             yield from self._source.read(task)
 
 
@@ -101,7 +102,7 @@ def _marks(program: Program, source: int, split: str, position: int, watermark: 
 
 def _add(chunk: Chunk, position: int, item: Item) -> None:
     element = item if isinstance(item, At) else At(item, NO_TIMESTAMP)
-    assert isinstance(chunk.timestamps, list)
+    assert chunk.timestamps is not None
     assert chunk.positions is not None
     chunk.values.append(element.value)
     chunk.timestamps.append(element.timestamp)

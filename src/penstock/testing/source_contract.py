@@ -183,8 +183,7 @@ class SourceContract:
         for start, end in driver.ranges():
             for chunk in driver.chunks(start, end, 2):
                 count = len(chunk.values)
-                stamps = chunk.stamps()
-                assert stamps is None or len(stamps) == count
+                assert chunk.timestamps is None or len(chunk.timestamps) == count
                 assert chunk.positions is None or len(chunk.positions) == count
                 places = [place for place, _ in chunk.marks]
                 assert places == sorted(places)
@@ -252,6 +251,6 @@ class _Driver:
 
 def _elements(chunk: Chunk) -> list[Read]:
     positions = range(chunk.start, chunk.start + len(chunk.values)) if chunk.positions is None else chunk.positions
-    stamps: Iterable[int | None] = chunk.stamps() or [None] * len(chunk.values)
+    stamps: Iterable[int | None] = chunk.timestamps or [None] * len(chunk.values)
     rows = zip(positions, chunk.values, stamps, strict=True)
     return [Read(chunk.split, int(position), repr(value), stamp) for position, value, stamp in rows]

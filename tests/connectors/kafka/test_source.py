@@ -65,7 +65,7 @@ def test_an_element_has_the_time_of_its_record_and_its_offset_is_its_position(ka
     (task,) = source.plan(start, source.latest(start), 2)
     (chunk,) = source.read(task)
     assert (chunk.split, chunk.start) == (f"{topic}-0", 0)
-    assert (chunk.values, chunk.stamps(), list(chunk.positions)) == (["a", "b", "c"], [1000, 3000, 2000], [0, 1, 2])
+    assert (chunk.values, chunk.timestamps, list(chunk.positions)) == (["a", "b", "c"], [1000, 3000, 2000], [0, 1, 2])
 
 
 def test_watermarks_are_those_of_the_slowest_partition(kafka: Kafka) -> None:

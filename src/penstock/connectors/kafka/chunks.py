@@ -12,7 +12,6 @@ from penstock.connectors.source import Chunk
 from penstock.formats.bad_record import BadRecord
 from penstock.formats.decoding import Decoding
 from penstock.formats.schema import DeserializationSchema
-from penstock.time import NO_TIMESTAMP
 
 _CHUNK = 40_000  # records
 _CHUNK_BYTES = 32 << 20  # about so much: the size of a chunk's first and last record stands for all
@@ -30,53 +29,63 @@ def split_name(topic: str, partition: int) -> str:
 class ValueChunks:
     """Gathers the messages of one range; their values become elements."""
 
-    def __init__(self, of: Range, schema: DeserializationSchema[Any]) -> None:
+    def __init__(self, of: Range, schema: DeserializationSchema[Any], stamps_wanted: bool) -> None:
         self._of = of
+        self._stamps_wanted = stamps_wanted
         self._decoding = Decoding(schema)
         self._split = split_name(of.topic, of.partition)
         self._clear()
 
     def _clear(self) -> None:
         self._values: list[Any] = []
-        self._messages: list[Any] = []
+        self._stamps: list[int] = []
         self._offsets: list[Any] = []
+        self._bad: list[BadRecord] = []
+        self._skipped = 0
         self._bytes = 0
+        self._start: int | None = None
 
     def add(self, messages: list[Any]) -> Chunk | None:
-        """A chunk, when enough has come together."""
+        """A chunk, when enough has come together. Messages are decoded at once, while they are in the processor's cache."""
         first, last, n = messages[0].offset(), messages[-1].offset(), len(messages)
+        if self._start is None:
+            self._start = first
         # Offsets rise: so many of them in a range of this size are all of it.
         dense = last - first + 1 == n
-        self._offsets.append(np.arange(first, last + 1) if dense else np.array([m.offset() for m in messages]))
-        values = [m.value() for m in messages]
-        self._values += values
-        self._messages += messages  # for their timestamps, which cost a call each and may not be needed
-        self._bytes += n * max(len(values[0] or b""), len(values[-1] or b""))
+        offsets: Any = np.arange(first, last + 1) if dense else np.array([m.offset() for m in messages])
+        raw = [m.value() for m in messages]
+        stamps = [m.timestamp()[1] for m in messages] if self._stamps_wanted else []  # each costs a call
+
+        def place_of(i: int) -> tuple[int, dict[str, Any]]:
+            return int(offsets[i]), _facts(self._of, int(offsets[i]), stamps[i] if stamps else None)
+
+        decoded = self._decoding.decode(raw, place_of)
+        if (kept := decoded.kept_indices) is not None:
+            offsets = offsets[kept]
+            stamps = [stamps[i] for i in kept] if stamps else stamps
+        self._values += decoded.values
+        self._stamps += stamps
+        self._offsets.append(offsets)
+        self._bad += decoded.bad
+        self._skipped += decoded.skipped
+        self._bytes += n * max(len(raw[0] or b""), len(raw[-1] or b""))
         return self.take() if len(self._values) >= _CHUNK or self._bytes >= _CHUNK_BYTES else None
 
     def take(self) -> Chunk | None:
         """What has come together."""
-        if not self._values:
+        if self._start is None:
             return None
-        raw, messages = self._values, self._messages
-        offsets = self._offsets[0] if len(self._offsets) == 1 else np.concatenate(self._offsets)
-        self._clear()
-
-        def place_of(i: int) -> tuple[int, dict[str, Any]]:
-            return int(offsets[i]), _facts(self._of, int(offsets[i]), messages[i].timestamp()[1])
-
-        decoded = self._decoding.decode(raw, place_of)
-        kept = decoded.kept_indices
-        wanted = messages if kept is None else [messages[i] for i in kept]
-        return Chunk(
+        chunk = Chunk(
             self._split,
-            int(offsets[0]),
-            decoded.values,
-            lambda: _stamped([m.timestamp()[1] for m in wanted]),
-            offsets if kept is None else offsets[kept],
-            bad=decoded.bad,
-            skipped=decoded.skipped,
+            self._start,
+            self._values,
+            _stamped(self._stamps),
+            self._offsets[0] if len(self._offsets) == 1 else np.concatenate(self._offsets),
+            bad=self._bad,
+            skipped=self._skipped,
         )
+        self._clear()
+        return chunk
 
 
 class RecordChunks:
@@ -126,10 +135,10 @@ class RecordChunks:
         return chunk
 
 
-def _facts(of: Range, offset: int, timestamp: int) -> dict[str, Any]:
+def _facts(of: Range, offset: int, timestamp: int | None) -> dict[str, Any]:
     return {"topic": of.topic, "partition": of.partition, "offset": offset, "timestamp": timestamp}
 
 
-def _stamped(stamps: list[int]) -> list[int]:
+def _stamped(stamps: list[int]) -> list[int] | None:
     """Records of topics without timestamps have -1."""
-    return [NO_TIMESTAMP] * len(stamps) if stamps and stamps[0] < 0 else stamps
+    return stamps if stamps and stamps[0] >= 0 else None

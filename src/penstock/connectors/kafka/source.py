@@ -231,7 +231,7 @@ class KafkaSource(Source):
     def _chunks(self, of: Range) -> ValueChunks | RecordChunks:
         if isinstance(self._schema, KafkaRecordDeserializationSchema):
             return RecordChunks(of, self._schema)
-        return ValueChunks(of, self._schema)
+        return ValueChunks(of, self._schema, self.stamps_wanted)
 
 
 def _nested(offsets: Mapping[Partition, int]) -> dict[str, Any]:
