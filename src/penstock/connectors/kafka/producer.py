@@ -19,7 +19,7 @@ from penstock.errors import PenstockError
 Options = Mapping[str, Any]
 SILENT = logging.Logger("penstock.kafka.client", logging.CRITICAL + 1)  # what goes wrong is raised, or mends itself
 
-# What the client is told unless the sink's properties say otherwise. bench/exactly_once.py measured them.
+# What the client is told unless the sink's properties say otherwise.
 DEFAULTS = {
     "acks": "all",
     "linger.ms": 5,
