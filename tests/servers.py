@@ -25,11 +25,11 @@ class TestServer:
 
     __test__ = False
 
-    def __init__(self, kind: ServerKind) -> None:
+    def __init__(self, kind: ServerKind, port: int | None = None) -> None:
         self._kind = kind
         self._folder = Path(tempfile.mkdtemp(prefix=f"penstock-test-{kind.name}-"))
         self._server: RunningServer | None = None
-        self._port: int | None = None
+        self._port = port
         self.start()
 
     host = "127.0.0.1"
@@ -72,9 +72,9 @@ class TestServer:
 class Kafka(TestServer):
     """A broker. Tests share it: topics and groups have names of their own, from `new_name`."""
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, settings: Mapping[str, str] | None = None, port: int | None = None) -> None:
         self._admin: AdminClient | None = None
-        super().__init__(KafkaServer(heap="384m", brief=True, settings=settings))
+        super().__init__(KafkaServer(heap="384m", brief=True, settings=settings), port)
 
     @property
     def bootstrap(self) -> str:

@@ -13,8 +13,11 @@ import pytest
 import penstock as ps
 from penstock import OutputTag, Types
 from penstock.connectors import json_lines
+from penstock.connectors.collection import CollectionSource
+from penstock.connectors.sinks import PrintSink
 from penstock.datastream import DataStream
 from penstock.plan.inference import inferred
+from penstock.plan.nodes import SinkNode
 from penstock.types import TypeInformation
 
 if TYPE_CHECKING:
@@ -202,6 +205,17 @@ def test_a_declared_type_counts_more_than_an_annotation(words: DataStream[str]) 
     assert words.key_by(len).map(to_order, row).get_type() == row
     assert words.key_by(lambda w: w).process(Agreeing(), output_type=row).get_type() == row
     assert words.flat_map(listed, Types.STRING()).get_type() == Types.STRING()
+
+
+def test_a_type_that_was_given_to_a_format_is_declared() -> None:
+    """So elements are printed as Flink prints them, though nobody gave the type to the stream."""
+    env = ps.StreamExecutionEnvironment(ps.Configuration({"print.style": "flink"}))
+    source = CollectionSource([])
+    source.output_type = Types.ROW([Types.INT(), Types.STRING()])
+    env.from_source(source, ps.WatermarkStrategy.no_watermarks()).print()
+    (sink,) = [node.sink for node in env.nodes() if isinstance(node, SinkNode)]
+    assert isinstance(sink, PrintSink)
+    assert sink.line(ps.Row(1, "hi")) == "+I[1,hi]"
 
 
 def test_elements_that_pass_keep_their_type(words: DataStream[str]) -> None:

@@ -85,6 +85,8 @@ def declared_type(node: Node, nodes: Sequence[Node]) -> TypeInformation | None:
     """The type that the program declared for a node's elements, there or where they come from; annotations do not count."""
     if node.checked:
         return node.output_type
+    if isinstance(node, SourceNode) and isinstance(getattr(node.source, "output_type", None), TypeInformation):
+        return node.output_type  # the program gave it to the source's format
     if not (passes_elements_on(node) or _keeps_type(node)):
         return None
     return _common([declared_type(nodes[i], nodes) for i in node.inputs])
