@@ -37,6 +37,7 @@ test: setup java ## run all tests except the long ones
 
 test-long: setup java test-next pyflink-examples ## run the long tests, on the locked Spark and on the next one
 	$(BIN)/pytest -m long $(ARGS)
+	if [ -d ../shared/conformance ]; then $(BIN)/pytest tests/conformance/test_conformance.py --cases ../shared/conformance; fi
 
 pyflink-examples: setup ## fetch PyFlink's own examples, which a long test runs
 	$(BIN)/python scripts/fetch_pyflink_examples.py
