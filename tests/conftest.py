@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from penstock import redaction
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -29,6 +31,16 @@ if "PENSTOCK_HOME" not in os.environ:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", metavar="DIR", help="run tests/conformance with the cases of this folder, not our own")
+
+
+@pytest.fixture(autouse=True)
+def secrets_of_one_test() -> Iterator[None]:
+    """What a test hides from errors and logs is not hidden in those of the next one."""
+    known, pattern = dict(redaction._known), redaction._pattern
+    yield
+    redaction._known.clear()
+    redaction._known.update(known)
+    redaction._pattern = pattern
 
 
 @pytest.fixture(scope="session")

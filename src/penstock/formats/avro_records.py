@@ -146,6 +146,7 @@ def _schema_of(method: str, record_class: str | None, text: str | None) -> AvroS
 class AvroRowDeserializationSchema(AvroDeserializationSchema):
     """Records of Avro as rows.
 
+    >>> from penstock.row import Row
     >>> text = '{"type": "record", "name": "P", "fields": [{"name": "x", "type": ["null", "long"]}]}'
     >>> messages = AvroRowSerializationSchema(avro_schema_string=text).encode([Row(x=7), Row(x=None)])
     >>> AvroRowDeserializationSchema(avro_schema_string=text).decode(messages)

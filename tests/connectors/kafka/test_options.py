@@ -56,12 +56,12 @@ def complete() -> KafkaSourceBuilder:
         ),
         (
             {
-                "sasl.jaas.config": f"{SCRAM} required\n  username='app'\n  password='open';",
+                "sasl.jaas.config": f"{SCRAM} required\n  username='app'\n  password='s3same-gate';",
                 "sasl.mechanism": "SCRAM-SHA-256",
             },
-            {"sasl.username": "app", "sasl.password": "open", "sasl.mechanisms": "SCRAM-SHA-256"},
+            {"sasl.username": "app", "sasl.password": "s3same-gate", "sasl.mechanisms": "SCRAM-SHA-256"},
         ),
-        ({"sasl.password": Secret("open")}, {"sasl.password": "open"}),
+        ({"sasl.password": Secret("s3same-gate")}, {"sasl.password": "s3same-gate"}),
     ],
 )
 def test_javas_names_are_translated(given: dict[str, Any], made: dict[str, Any]) -> None:
