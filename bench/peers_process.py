@@ -7,7 +7,6 @@ whole process stand beside it.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 from pathlib import Path
@@ -15,19 +14,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "peers"))
 
 import measure
-from contenders import HEAD, PEERS_P, PENSTOCK, Measured, measured, say, table_row
+from contenders import HEAD, PEERS_P, PENSTOCK, Measured, asked, chosen, measured, say, table_row
 
 from servers import serving
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--events", type=int, default=5_000_000)
-    arguments.add_argument("--repeats", type=int, default=3)
-    arguments.add_argument("--time-box", type=float, default=60, help="seconds for contenders that stop early")
-    arguments.add_argument("--only", default="", help="names of contenders, with commas; nothing is kept")
-    options = arguments.parse_args()
-    contenders = [c for c in (PENSTOCK, *PEERS_P) if not options.only or c.name in options.only.split(",")]
+    options = asked(__doc__)
+    contenders = chosen((PENSTOCK, *PEERS_P), options)
     runs: dict[str, list[Measured]] = {contender.name: [] for contender in contenders}
     with serving(options.events) as (few, many):
         for turn in range(options.repeats):

@@ -9,7 +9,6 @@ and of the whole process stand beside it.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import threading
@@ -21,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent / "peers"))
 import ads
 import measure
 import redis
-from contenders import HEAD, PEERS_Y, PENSTOCK, RAW, Contender, Input, Measured, measured, say, table_row
+from contenders import HEAD, PEERS_Y, PENSTOCK, RAW, Contender, Input, Measured, asked, chosen, measured, say, table_row
 
 from servers import serving
 
@@ -103,13 +102,8 @@ class Bench:
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--events", type=int, default=5_000_000)
-    arguments.add_argument("--repeats", type=int, default=3)
-    arguments.add_argument("--time-box", type=float, default=60, help="seconds for contenders that stop early")
-    arguments.add_argument("--only", default="", help="names of contenders, with commas; nothing is kept")
-    options = arguments.parse_args()
-    contenders = [c for c in (RAW, PENSTOCK, *PEERS_Y) if not options.only or c.name in options.only.split(",")]
+    options = asked(__doc__)
+    contenders = chosen((RAW, PENSTOCK, *PEERS_Y), options)
     with serving(options.events) as (few, many):
         bench = Bench(few, many, options.time_box)
         for turn in range(options.repeats):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -203,3 +204,18 @@ def _environment() -> dict[str, str]:
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def asked(description: str | None) -> argparse.Namespace:
+    """The options of a benchmark beside peers."""
+    arguments = argparse.ArgumentParser(description=description)
+    arguments.add_argument("--events", type=int, default=5_000_000)
+    arguments.add_argument("--repeats", type=int, default=3)
+    arguments.add_argument("--time-box", type=float, default=60, help="seconds for contenders that stop early")
+    arguments.add_argument("--only", default="", help="names of contenders, with commas; nothing is kept")
+    return arguments.parse_args()
+
+
+def chosen(contenders: tuple[Contender, ...], options: argparse.Namespace) -> list[Contender]:
+    """Those that run."""
+    return [c for c in contenders if not options.only or c.name in options.only.split(",")]
