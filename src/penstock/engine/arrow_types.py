@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import decimal
 from collections.abc import Callable
-from typing import Any
 
 import pyarrow as pa
 
@@ -33,21 +32,11 @@ from penstock.types import (
     TupleTypeInfo,
     TypeInformation,
 )
+from penstock.types.arrow import BASIC
 from penstock.types.collection import BytesTypeInfo, SequenceTypeInfo
 from penstock.types.fields import FieldsTypeInfo
 from penstock.types.python import ClassTypeInfo, PlainTypeInfo
 
-_BASIC: dict[BasicType, Any] = {
-    BasicType.STRING: pa.string(),
-    BasicType.CHAR: pa.string(),
-    BasicType.BOOLEAN: pa.bool_(),
-    BasicType.BYTE: pa.int8(),
-    BasicType.SHORT: pa.int16(),
-    BasicType.INT: pa.int32(),
-    BasicType.LONG: pa.int64(),
-    BasicType.FLOAT: pa.float32(),
-    BasicType.DOUBLE: pa.float64(),
-}
 _PLAIN: dict[type, Callable[[], Column]] = {
     str: lambda: SingleColumn(pa.string()),
     bool: lambda: SingleColumn(pa.bool_()),
@@ -73,8 +62,8 @@ def column_of(type_info: TypeInformation) -> Column | None:
     if type(type_info) in _WHOLE:
         return _WHOLE[type(type_info)]()
     if isinstance(type_info, BasicTypeInfo):
-        if type_info.basic_type in _BASIC:
-            return SingleColumn(_BASIC[type_info.basic_type])
+        if type_info.basic_type in BASIC:
+            return SingleColumn(BASIC[type_info.basic_type])
         return TextColumn(int if type_info.basic_type is BasicType.BIG_INT else decimal.Decimal)
     if isinstance(type_info, PlainTypeInfo):
         return _PLAIN[type_info.kind]()

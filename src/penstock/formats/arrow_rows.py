@@ -25,33 +25,21 @@ from penstock.types import (
     TimeTypeInfo,
     TypeInformation,
 )
+from penstock.types.arrow import DECIMAL, WITH_DECIMALS
 from penstock.types.collection import SequenceTypeInfo
 from penstock.types.fields import FieldsTypeInfo
 from penstock.types.python import ClassTypeInfo, PlainTypeInfo
 
 Convert = Callable[[Any], Any]
 
-_BASIC = {
-    BasicType.STRING: pa.string(),
-    BasicType.CHAR: pa.string(),
-    BasicType.BOOLEAN: pa.bool_(),
-    BasicType.BYTE: pa.int8(),
-    BasicType.SHORT: pa.int16(),
-    BasicType.INT: pa.int32(),
-    BasicType.LONG: pa.int64(),
-    BasicType.FLOAT: pa.float32(),
-    BasicType.DOUBLE: pa.float64(),
-    BasicType.BIG_INT: pa.decimal128(38, 0),
-    BasicType.BIG_DEC: pa.decimal128(38, 18),  # as Flink's tables have decimals of no declared precision
-    BasicType.INSTANT: pa.timestamp("us", "UTC"),
-}
+_BASIC = {**WITH_DECIMALS, BasicType.INSTANT: pa.timestamp("us", "UTC")}
 _PLAIN = {
     str: pa.string(),
     bool: pa.bool_(),
     int: pa.int64(),
     float: pa.float64(),
     bytes: pa.binary(),
-    decimal.Decimal: pa.decimal128(38, 18),
+    decimal.Decimal: DECIMAL,
     datetime.date: pa.date32(),
     datetime.time: pa.time64("us"),
     datetime.datetime: pa.timestamp("us"),

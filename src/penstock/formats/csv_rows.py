@@ -16,6 +16,31 @@ from penstock.row import Row, make_row
 from penstock.types import BasicType, BasicTypeInfo, RowTypeInfo, TypeInformation
 
 
+class _Signs:
+    """What the builders of both schemas collect."""
+
+    def __init__(self, schema: str, type_info: TypeInformation) -> None:
+        if not isinstance(type_info, RowTypeInfo):
+            raise no_row_type(schema, type_info)
+        self._type_info = type_info
+        self._form = CsvForm()
+
+    def set_array_element_delimiter(self, delimiter: str) -> Self:
+        """The sign between the elements of an array or of a row in a field; a semicolon unless it is set."""
+        self._form = replace(self._form, array_delimiter=delimiter)
+        return self
+
+    def set_quote_character(self, c: str) -> Self:
+        """The sign around fields that hold other signs; a double quote unless it is set."""
+        self._form = replace(self._form, quote=c)
+        return self
+
+    def set_escape_character(self, c: str) -> Self:
+        """The sign before signs that are meant as they are; there is none unless it is set."""
+        self._form = replace(self._form, escape=c)
+        return self
+
+
 class CsvRowDeserializationSchema(DeserializationSchema[Row]):
     """Lines of CSV as rows, field by field.
 
@@ -79,14 +104,11 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
             raise ValueError(f"the line has {len(fields)} fields, and {count} are declared")
         return fields
 
-    class Builder:
+    class Builder(_Signs):
         """Collects the settings of a schema."""
 
         def __init__(self, type_info: TypeInformation) -> None:
-            if not isinstance(type_info, RowTypeInfo):
-                raise no_row_type("CsvRowDeserializationSchema", type_info)
-            self._type_info = type_info
-            self._form = CsvForm()
+            super().__init__("CsvRowDeserializationSchema", type_info)
             self._ignores = False
 
         def set_field_delimiter(self, delimiter: str) -> Self:
@@ -97,21 +119,6 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
         def set_allow_comments(self, allow_comments: bool) -> Self:
             """Lines that begin with # are no rows: they do not decode. Ignore errors too to have them dropped."""
             self._form = replace(self._form, comments=allow_comments)
-            return self
-
-        def set_array_element_delimiter(self, delimiter: str) -> Self:
-            """The sign between the elements of an array or of a row in a field; a semicolon unless it is set."""
-            self._form = replace(self._form, array_delimiter=delimiter)
-            return self
-
-        def set_quote_character(self, c: str) -> Self:
-            """The sign around fields that hold other signs; a double quote unless it is set."""
-            self._form = replace(self._form, quote=c)
-            return self
-
-        def set_escape_character(self, c: str) -> Self:
-            """The sign before signs that are meant as they are; there is none unless it is set."""
-            self._form = replace(self._form, escape=c)
             return self
 
         def set_null_literal(self, null_literal: str) -> Self:
@@ -166,14 +173,11 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
             line([None if v is None else w(v) for w, v in zip(writers, row, strict=True)], may_quote) for row in rows
         ]
 
-    class Builder:
+    class Builder(_Signs):
         """Collects the settings of a schema."""
 
         def __init__(self, type_info: TypeInformation) -> None:
-            if not isinstance(type_info, RowTypeInfo):
-                raise no_row_type("CsvRowSerializationSchema", type_info)
-            self._type_info = type_info
-            self._form = CsvForm()
+            super().__init__("CsvRowSerializationSchema", type_info)
 
         def set_field_delimiter(self, c: str) -> Self:
             """The sign between fields; a comma unless it is set."""
@@ -185,24 +189,9 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
             self._form = replace(self._form, line_delimiter=delimiter)
             return self
 
-        def set_array_element_delimiter(self, delimiter: str) -> Self:
-            """The sign between the elements of an array or of a row in a field; a semicolon unless it is set."""
-            self._form = replace(self._form, array_delimiter=delimiter)
-            return self
-
         def disable_quote_character(self) -> Self:
             """No field is quoted."""
             self._form = replace(self._form, quote=None)
-            return self
-
-        def set_quote_character(self, c: str) -> Self:
-            """The sign around fields that hold other signs; a double quote unless it is set."""
-            self._form = replace(self._form, quote=c)
-            return self
-
-        def set_escape_character(self, c: str) -> Self:
-            """The sign before signs that are meant as they are; there is none unless it is set."""
-            self._form = replace(self._form, escape=c)
             return self
 
         def set_null_literal(self, s: str) -> Self:

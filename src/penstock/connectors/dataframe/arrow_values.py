@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from penstock.errors import PlanError
 from penstock.types import (
-    BasicType,
     BasicTypeInfo,
     DateTypeInfo,
     InstantTypeInfo,
@@ -22,32 +21,19 @@ from penstock.types import (
     TimestampTypeInfo,
     TypeInformation,
 )
+from penstock.types.arrow import DECIMAL, WITH_DECIMALS
 from penstock.types.collection import BytesTypeInfo, SequenceTypeInfo
 from penstock.types.fields import FieldsTypeInfo
 from penstock.types.python import ClassTypeInfo, PlainTypeInfo, PythonTypeInfo
 
 _MOMENT = pa.timestamp("us", "UTC")
-_DECIMAL = pa.decimal128(38, 18)
-_BASIC: dict[BasicType, Any] = {
-    BasicType.STRING: pa.string(),
-    BasicType.CHAR: pa.string(),
-    BasicType.BOOLEAN: pa.bool_(),
-    BasicType.BYTE: pa.int8(),
-    BasicType.SHORT: pa.int16(),
-    BasicType.INT: pa.int32(),
-    BasicType.LONG: pa.int64(),
-    BasicType.FLOAT: pa.float32(),
-    BasicType.DOUBLE: pa.float64(),
-    BasicType.BIG_INT: pa.decimal128(38, 0),
-    BasicType.BIG_DEC: _DECIMAL,
-}
 _PLAIN: dict[type, Any] = {
     str: pa.string(),
     bool: pa.bool_(),
     int: pa.int64(),
     float: pa.float64(),
     bytes: pa.binary(),
-    decimal.Decimal: _DECIMAL,
+    decimal.Decimal: DECIMAL,
     datetime.date: pa.date32(),
     datetime.datetime: _MOMENT,
 }
@@ -108,8 +94,8 @@ def _array(form: _Form, values: Sequence[Any]) -> Any:
 
 def _form(type_info: TypeInformation, column: str) -> _Form:
     kind = _shape(type_info)
-    if isinstance(kind, BasicTypeInfo) and kind.basic_type in _BASIC:
-        return _Form(_BASIC[kind.basic_type])
+    if isinstance(kind, BasicTypeInfo) and kind.basic_type in WITH_DECIMALS:
+        return _Form(WITH_DECIMALS[kind.basic_type])
     if isinstance(kind, PlainTypeInfo) and kind.kind in _PLAIN:
         return _Form(_PLAIN[kind.kind])
     if isinstance(kind, DateTypeInfo):
