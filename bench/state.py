@@ -1,8 +1,9 @@
 """State that grows: 50,000 random keys of 10 thousand to 10 million in each batch.
 
 First all keys are written in large batches, then batches of 50,000 random keys are measured: their rate, the bytes that they
-write, and the memory of Python workers. At the largest size the job is stopped and resumed twice: with its working copies
-(warm) and without them (cold).
+write, and the memory of Python workers. Sizes take turns, upwards in one round and downwards in the next, after a run that is
+not counted: the first job of a JVM is compiled while it runs, and would flatter every larger size. At the largest size the job
+is stopped and resumed twice: with its working copies (warm) and without them (cold).
 """
 
 from __future__ import annotations
@@ -145,14 +146,15 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000, 10_000_000])
     arguments.add_argument("--batches", type=int, default=25)
-    arguments.add_argument("--repeats", type=int, default=2)
+    arguments.add_argument("--repeats", type=int, default=3)
     options = arguments.parse_args()
     get_session(ps.Configuration({"spark.master": "local[2]", "spark.driver.memory": "6g"}))
     rates: dict[int, list[float]] = {size: [] for size in options.sizes}
     rows: dict[int, tuple[Any, ...]] = {}
     figures: dict[str, Any] = {}
+    warm_up(min(options.sizes), options.batches)
     for turn in range(options.repeats):
-        for size in options.sizes:
+        for size in options.sizes if turn % 2 == 0 else options.sizes[::-1]:
             scratch = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
             with WorkerMemory() as memory:
                 result = run(size, options.batches, scratch)
@@ -167,7 +169,11 @@ def main() -> int:
                 round(state / 1e6, 1),
                 memory.peak >> 20,
             )
-            print(f"round {turn + 1}: {rows[size]} {where(found)}", file=sys.stderr, flush=True)
+            print(
+                f"round {turn + 1}: {rows[size]} {median_rate(found):,.0f}/s {where(found)}",
+                file=sys.stderr,
+                flush=True,
+            )
             if size == max(options.sizes) and turn == options.repeats - 1:
                 figures |= restarts(size, scratch, result)
                 figures["worker MiB"] = memory.peak >> 20
@@ -186,6 +192,13 @@ def main() -> int:
     figures["written/changed"] = rows[largest][2] * 1e6 / (TOUCHED * (PAYLOAD + 20))
     targets = {"largest/100k": (ratio, 0.7), "worker MiB": (float(figures["worker MiB"]), 1024.0)}
     return measure.finish("state", figures, targets, lower_is_better=("worker MiB",))
+
+
+def warm_up(size: int, batches: int) -> None:
+    """Runs the job until the JVM has compiled what every later run uses."""
+    scratch = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
+    run(size, 3 * batches, scratch)
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def restarts(size: int, scratch: Path, result: Any) -> dict[str, Any]:

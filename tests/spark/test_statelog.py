@@ -16,7 +16,7 @@ from penstock.errors import CheckpointError, StateError
 from penstock.runtime.store import Changes
 from penstock.spark import statelog, working_copy
 from penstock.spark.state_reader import DictStore
-from penstock.spark.statelog import FoldPolicy, StateLog
+from penstock.spark.statelog import FoldPolicy, StateLog, read_header
 from penstock.spark.working_copy import WorkingCopy, remove_unused
 
 LIMIT = 1 << 30
@@ -33,6 +33,7 @@ class Slot:
         self.expected: dict[bytes, bytes] = {}
         self.copies: dict[str, WorkingCopy] = {}
         self.rebuilt = 0
+        self.older: dict[str, bytes] = {}
         self.written: list[int] = []
 
     def batch(
@@ -166,49 +167,82 @@ def test_a_copy_of_before_a_reboot_is_not_believed(tmp_path: Path, monkeypatch: 
     assert slot.rebuilt == 1
 
 
-def test_a_copy_whose_update_was_cut_short_is_built_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_whose_update_was_cut_short_goes_on_where_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slot = cut_short(tmp_path, monkeypatch)
+    assert slot.copies["a"].position().partial
+    assert slot.batch({}) == slot.expected  # what was written in part lies under the same delta
+    slot.copies["a"].settled()
+    assert slot.copies["a"].position().seq == 3
+    assert not slot.copies["a"].position().partial
+    assert slot.batch({}) == slot.expected
+    assert slot.rebuilt == 0
+
+
+def test_a_copy_that_took_a_part_of_what_is_not_there_any_more_is_built_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job set back to an older checkpoint finds a copy of that batch, with some entries of the next one."""
+    slot = cut_short(tmp_path, monkeypatch)
+    slot.committed, slot.expected = slot.older, {b"%d" % i: b"old" for i in range(10)}
+    assert slot.copies["a"].position().token == read_header(slot.committed["h"]).token
+    assert slot.batch({}) == slot.expected
+    assert slot.rebuilt == 1
+
+
+def cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slot:
+    """A copy that has taken batch 1, and a part of batch 2; batch 3 is committed too."""
     monkeypatch.setattr(working_copy, "_AT_ONCE", 3)
     slot = Slot(tmp_path)
     slot.batch({b"%d" % i: b"old" for i in range(10)})
+    slot.older = dict(slot.committed)
     slot.batch({b"%d" % i: b"new" for i in range(10)})
-    slot.batch({}, settles=False)
+    slot.copies["a"].settled()
+    assert slot.copies["a"].position().seq == 1
     write = WorkingCopy._write
-    parts = []
+    parts: list[Changes] = []
 
-    def dies_at_the_second_part(self: WorkingCopy, txn: Any, changes: Changes) -> None:
+    def dies_at_the_third_part(self: WorkingCopy, txn: Any, changes: Changes) -> None:
         parts.append(changes)
-        if len(parts) == 2:
-            raise KeyboardInterrupt
+        if len(parts) == 3:
+            raise OSError
         write(self, txn, changes)
 
-    monkeypatch.setattr(WorkingCopy, "_write", dies_at_the_second_part)
-    with pytest.raises(KeyboardInterrupt):
-        slot.batch({})
+    monkeypatch.setattr(WorkingCopy, "_write", dies_at_the_third_part)
+    slot.batch({})
+    slot.copies["a"].settled()
     assert len(parts[0]) == 3
     monkeypatch.setattr(WorkingCopy, "_write", write)
-    assert slot.copies["a"].position() == (-1, b"")
-    rebuilt = slot.rebuilt
-    assert slot.batch({}) == slot.expected
-    assert slot.rebuilt == rebuilt + 1
+    return slot
 
 
 def test_a_full_working_copy_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     slot = Slot(tmp_path)
     slot.copies["a"] = WorkingCopy(str(tmp_path / "a"), 1 << 17)
     slot.batch({b"k%d" % i: b"v" * 1000 for i in range(500)})
-    slot.batch({})  # the large delta lies over the copy, which cannot take it
+    for _ in range(statelog._MOST_AHEAD):
+        slot.batch({})  # the large delta lies over the copy, which cannot take it
+        slot.copies["a"].settled()
     with pytest.raises(StateError, match=r"state\.local\.size-limit"):
         slot.batch({})
+
+
+def test_a_copy_that_is_slow_does_not_hold_up_batches(tmp_path: Path) -> None:
+    slot = Slot(tmp_path, FoldPolicy(least=1 << 20))
+    for number in range(6):
+        assert slot.batch({b"%d" % number: b"1"}, settles=False) == {b"%d" % n: b"1" for n in range(number)}
+        assert slot.copies["a"].position().seq == max(0, number - statelog._MOST_AHEAD)
 
 
 def test_the_last_delta_is_read_from_memory_and_written_after_the_batch(tmp_path: Path) -> None:
     slot = Slot(tmp_path)
     slot.batch({b"a": b"1"})
     slot.batch({b"a": b"2"}, settles=False)
-    assert slot.copies["a"].position()[0] == 0
+    assert slot.copies["a"].position().seq == 0
     assert slot.batch({b"b": b"1"}) == {b"a": b"2"}
     slot.copies["a"].settled()
-    assert slot.copies["a"].position()[0] == 2
+    assert slot.copies["a"].position().seq == 2
 
 
 def test_a_worker_that_writes_late_does_not_disturb_the_one_that_went_on(tmp_path: Path) -> None:
@@ -233,7 +267,7 @@ def test_a_large_delta_is_written_before_its_batch(tmp_path: Path, monkeypatch: 
     slot = Slot(tmp_path)
     slot.batch({b"%d" % i: b"1" for i in range(4)})
     assert slot.batch({}, settles=False) == slot.expected
-    assert slot.copies["a"].position()[0] == 1
+    assert slot.copies["a"].position().seq == 1
 
 
 def test_copies_that_nobody_uses_are_removed(tmp_path: Path) -> None:

@@ -16,13 +16,14 @@ from penstock.errors import CheckpointError
 from penstock.runtime.store import Base as Entries
 from penstock.runtime.store import Changes
 from penstock.spark.overlaid import OverlaidView
-from penstock.spark.working_copy import CopyView, Raced, WorkingCopy
+from penstock.spark.working_copy import Committed, CopyView, Position, Raced, WorkingCopy, merged_changes
 
 FORMAT = 1
 _CHUNK = 1 << 20
 _HEADER = "h"
-# A larger delta is written to the working copy before its batch, or batches of a job that is catching up would pile up.
-_MOST_OVERLAID = 100_000
+# What the working copy lacks beyond this is written to it before the batch: memory and a job that is catching up are bounded.
+_MOST_OVERLAID = 100_000  # entries,
+_MOST_AHEAD = 3  # of so many batches
 _EMPTY = b"empty"
 
 
@@ -93,15 +94,6 @@ class FoldPolicy(msgspec.Struct, frozen=True):
     most_deltas: int = 500
 
 
-class _Ahead(msgspec.Struct):
-    """A committed delta that the working copy lacks."""
-
-    changes: Changes
-    seq: int
-    token: bytes
-    before: bytes
-
-
 _encode = msgspec.msgpack.encode
 _header_decoder = msgspec.msgpack.Decoder(Header)
 _delta_decoder = msgspec.msgpack.Decoder(Delta)
@@ -118,7 +110,7 @@ class StateLog:
         self.header: Header | None = None
         self.view: Entries | None = None
         self._opened: CopyView | None = None
-        self._ahead: _Ahead | None = None
+        self._ahead: list[Committed] = []  # what the working copy may lack, oldest first
         self.rebuilt = False
         self.written = 0
         self._initial: Changes = {}
@@ -132,7 +124,7 @@ class StateLog:
         return self.header is not None
 
     def begin(self, initial: Changes | None = None) -> Entries:
-        """Opens a view of the committed state; the working copy may lack the last batch, which is then laid over it.
+        """Opens a view of the committed state; the working copy may lack the last batches, which are then laid over it.
 
         A slot without a header starts empty, or with the `initial` entries of a restored job: its first delta holds them.
         """
@@ -156,67 +148,71 @@ class StateLog:
     def _open_view(self) -> Entries:
         opened = self._opened = self._copy.view()
         ahead = self._ahead
-        if ahead is None:
+        if not ahead:
             return opened
-        # Whoever came between may have taken the same delta: laid over itself it changes nothing.
-        if self._copy.token_of(opened) not in (ahead.before, ahead.token):
+        if not self._copy.shows(opened, ahead):  # somebody came between
             self.end()
             raise Raced
-        return OverlaidView(opened, ahead.changes)
+        return OverlaidView(opened, merged_changes(ahead))
 
     def _catch_up(self) -> None:
         header, copy = self.header, self._copy
-        self._ahead = None
-        copy.settled()
+        self._ahead = []
         position = copy.position()
         if header is None:
-            if position != (0, _EMPTY) or self._initial:
+            if position != Position(0, _EMPTY) or self._initial:
                 copy.rebuild((self._initial,), 0, _EMPTY if not self._initial else b"initial")
             return
-        if position[1] == header.token:
+        if position.token == header.token and not position.partial:
             return
-        if 0 <= position[0] < header.seq and position[0] + 1 >= header.first_delta:
+        if 0 <= position.seq < header.seq:
             missing = self._deltas_after(position, header)
             if missing is not None:
-                self._take(missing, position)
+                self._take(missing)
                 return
         self._rebuild()
 
-    def _take(self, missing: list[_Ahead], position: tuple[int, bytes]) -> None:
-        """All but the last delta are written now; the last one when the batch is done and Spark commits it."""
-        last = missing[-1]
-        if len(last.changes) <= _MOST_OVERLAID:
-            self._ahead = missing.pop()
+    def _take(self, missing: list[Committed]) -> None:
+        """The last deltas are written when the batch is done and Spark commits it; older ones now."""
+        entries = 0
+        while missing and len(self._ahead) < _MOST_AHEAD:
+            entries += len(missing[-1].changes)
+            if entries > _MOST_OVERLAID:
+                break
+            self._ahead.insert(0, missing.pop())
         if missing:
-            self._copy.apply([m.changes for m in missing], missing[-1].seq, missing[-1].token, position)
+            self._copy.apply(missing)
 
     def settle(self) -> None:
-        """Lets the working copy take the delta that lay over it. It is known to be committed: the header said so."""
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None:
-            self._copy.apply_later(ahead.changes, ahead.seq, ahead.token, (ahead.seq - 1, ahead.before))
+        """Lets the working copy take the deltas that lay over it. They are known to be committed: the header said so."""
+        ahead, self._ahead = self._ahead, []
+        if ahead:
+            self._copy.apply_later(ahead)
 
     def _rebuild(self) -> None:
         assert self.header is not None
         self.rebuilt = True
-        self._ahead = None
+        self._ahead = []
         self._copy.rebuild(all_chunks(self._store, self.header), self.header.seq, self.header.token)
 
-    def _deltas_after(self, position: tuple[int, bytes], header: Header) -> list[_Ahead] | None:
-        """The deltas that a copy lacks, oldest first; None when it stands on another history."""
+    def _deltas_after(self, position: Position, header: Header) -> list[Committed] | None:
+        """The deltas that a copy lacks, oldest first; None when it stands on another history, or they are in the base."""
         token = header.token
-        found: list[_Ahead] = []
-        for seq in range(header.seq, position[0], -1):
+        found: list[Committed] = []
+        for seq in range(header.seq, position.seq, -1):
             blobs = self._copy.take_pending(seq, token)
+            if not blobs and seq < header.first_delta:
+                return None
             chunks = [_delta_decoder.decode(b) for b in blobs] if blobs else _read_delta(self._store, seq)
             if chunks[0].token != token:
                 return None
             changes = _changes(chunks[0].entries)
             for chunk in chunks[1:]:
                 changes.update(_changes(chunk.entries))
-            found.append(_Ahead(changes, seq, token, chunks[0].previous))
+            found.append(Committed(changes, seq, token, chunks[0].previous))
             token = chunks[0].previous
-        return found[::-1] if token == position[1] else None
+        known = token == position.token and position.partial in (b"", *(delta.token for delta in found))
+        return found[::-1] if known else None
 
     def commit(self, changes: Changes, meta: bytes) -> Header:
         """Writes a batch: its delta, some folding, and the header that makes both count."""
@@ -237,7 +233,7 @@ class StateLog:
         header.deltas = [*header.deltas, (size, len(blobs))]
         self._fold(header, seq, size)
         self._put(_HEADER, _encode(header))
-        self._copy.forget_pending(seq - 2)  # the copy may lack two
+        self._copy.forget_pending(seq - 1 - _MOST_AHEAD)  # the copy may lack the younger ones
         self._copy.keep_pending(seq, header.token, blobs)
         return header
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import lmdb
+import msgspec
 import xxhash
 
 from penstock.errors import StateError
@@ -24,7 +26,7 @@ from penstock.runtime.store import Changes
 
 _HASHED = 480  # length of the stored form of a long key
 _PREFIX = _HASHED - 16  # plain keys are shorter than the prefix of long ones, or they would stand between them
-_SEQ, _TOKEN, _BOOT = b"seq", b"token", b"boot"
+_SEQ, _TOKEN, _BOOT, _PARTIAL = b"seq", b"token", b"boot", b"partial"
 # LMDB keeps the pages that a transaction changes in memory: a random key is a page, so this bounds it to some 100 MB.
 _AT_ONCE = 25_000
 
@@ -76,49 +78,66 @@ class WorkingCopy:
             self._env.close()
             self._env = None
 
-    def position(self) -> tuple[int, bytes]:
-        """The number and token of the last delta applied; (-1, b"") when there is nothing to build on."""
+    def position(self) -> Position:
+        """Where the copy stands; number -1 when there is nothing to build on."""
         try:
             env = self._open()
             with env.begin(db=self._marks) as txn:
-                seq, token, boot = txn.get(_SEQ), txn.get(_TOKEN), txn.get(_BOOT)
+                seq, boot = txn.get(_SEQ), txn.get(_BOOT)
+                token, partial = self._tokens(txn)
         except (lmdb.Error, OSError):
-            return -1, b""
-        if seq is None or token is None or boot != boot_id():
-            return -1, b""
-        return int.from_bytes(seq, "big"), bytes(token)
+            return Position(-1)
+        if seq is None or boot != boot_id():
+            return Position(-1)
+        return Position(int.from_bytes(seq, "big"), token, partial)
 
-    def apply(self, deltas: Iterable[Changes], seq: int, token: bytes, expected: tuple[int, bytes]) -> None:
-        """Applies deltas, unless another worker has done so already."""
+    def _tokens(self, txn: Any) -> tuple[bytes, bytes]:
+        """The tokens of the last delta applied, and of one that was begun."""
+        return txn.get(_TOKEN, default=b"", db=self._marks), txn.get(_PARTIAL, default=b"", db=self._marks)
+
+    def apply(self, deltas: Sequence[Committed]) -> None:
+        """Applies deltas that follow each other; those that another worker has applied already are passed over."""
         try:
-            env = self._open()
-            with env.begin(write=True) as txn:
-                now = txn.get(_TOKEN, db=self._marks)
-                if now == token:
-                    return
-                if expected[0] >= 0 and now != expected[1]:
-                    raise Raced
-                changes = _merged(deltas)
-                if len(changes) <= _AT_ONCE:
-                    self._write(txn, changes)
-                    self._sign(txn, seq, token)
-                    return
-                # From here to the last part the copy is no state that ever was: whoever finds it so builds it anew.
-                txn.delete(_TOKEN, db=self._marks)
-            for part in _parts(changes):
-                with env.begin(write=True) as txn:
-                    self._write(txn, part)
-            with env.begin(write=True) as txn:
-                self._sign(txn, seq, token)
+            self._apply(self._open(), deltas)
         except (lmdb.Error, OSError) as error:
             raise self._unwritable(error) from error
 
-    def apply_later(self, changes: Changes, seq: int, token: bytes, expected: tuple[int, bytes]) -> None:
-        """Applies a delta while nobody waits for it. What cannot be applied is found missing by the next batch, and told."""
+    def _apply(self, env: lmdb.Environment, deltas: Sequence[Committed]) -> None:
+        tokens = [delta.token for delta in deltas]
+        with env.begin() as txn:
+            now, _ = self._tokens(txn)
+        if now in tokens:
+            deltas = deltas[tokens.index(now) + 1 :]
+        elif deltas[0].before != now:
+            raise Raced
+        for delta in deltas:
+            *parts, last = _parts(delta.changes)
+            for part in parts:
+                with env.begin(write=True) as txn:
+                    self._go_on(txn, delta)
+                    txn.put(_PARTIAL, delta.token, db=self._marks)
+                    self._write(txn, part)
+            with env.begin(write=True) as txn:
+                self._go_on(txn, delta)
+                self._write(txn, last)
+                self._sign(txn, delta.seq, delta.token)
+
+    def _go_on(self, txn: lmdb.Transaction, delta: Committed) -> None:
+        """Between two transactions another worker may have done the same, and more."""
+        if self._tokens(txn)[0] != delta.before:
+            raise Raced
+
+    def apply_later(self, deltas: Sequence[Committed]) -> None:
+        """Applies deltas while nobody waits for it. What cannot be applied is found missing by a later batch, and told."""
+        before = self._later
+        env = self._open()  # here: only one thread may close a file and open another
 
         def apply() -> None:
-            with suppress(Raced, StateError):
-                self.apply([changes], seq, token, expected)
+            _yield_to_others()
+            if before is not None:
+                before.join()
+            with suppress(Raced, lmdb.Error, OSError):
+                self._apply(env, deltas)
 
         self._later = threading.Thread(target=apply, name="penstock-working-copy", daemon=True)
         self._later.start()
@@ -129,9 +148,14 @@ class WorkingCopy:
         if later is not None:
             later.join()
 
-    def token_of(self, view: CopyView) -> bytes:
-        """The token of the last delta that a view shows."""
-        return view.mark(self._marks, _TOKEN)
+    def shows(self, view: CopyView, deltas: Sequence[Committed]) -> bool:
+        """Whether a view, with these deltas laid over it, is the state after the last of them.
+
+        It may have taken some of them, one of them in part: laid over themselves they change nothing.
+        """
+        token, partial = self._tokens(view.transaction)
+        tokens = [delta.token for delta in deltas]
+        return token in (deltas[0].before, *tokens) and partial in (b"", *tokens)
 
     def _write(self, txn: lmdb.Transaction, changes: Changes) -> None:
         db = self._entries
@@ -149,6 +173,8 @@ class WorkingCopy:
         txn.put(_SEQ, seq.to_bytes(8, "big"), db=self._marks)
         txn.put(_TOKEN, token, db=self._marks)
         txn.put(_BOOT, boot_id(), db=self._marks)
+        if txn.get(_PARTIAL, db=self._marks) == token:
+            txn.delete(_PARTIAL, db=self._marks)
 
     def rebuild(self, chunks: Iterable[Changes], seq: int, token: bytes) -> None:
         """Starts over from the durable state: base and deltas, in order."""
@@ -244,6 +270,23 @@ class WorkingCopy:
                 file.unlink(missing_ok=True)
 
 
+class Committed(msgspec.Struct):
+    """A batch's changes that are known to be committed; tokens chain the batches."""
+
+    changes: Changes
+    seq: int
+    token: bytes
+    before: bytes  # the token of the batch before it
+
+
+class Position(msgspec.Struct, frozen=True):
+    """Where a working copy stands."""
+
+    seq: int  # of the last delta applied
+    token: bytes = b""  # its token
+    partial: bytes = b""  # the token of a later delta of which a part was applied
+
+
 class Raced(Exception):  # noqa: N818 - StateLog looks again
     """Another worker changed the copy between our look and our write."""
 
@@ -252,20 +295,20 @@ class CopyView:
     """The entries of a working copy at one moment."""
 
     def __init__(self, txn: Any) -> None:  # lmdb's types allow for memory views, which we do not ask for
-        self._txn = txn
+        self.transaction = txn
 
     def get(self, key: bytes) -> bytes | None:
         if len(key) < _PREFIX:
-            value: bytes | None = self._txn.get(key)
+            value: bytes | None = self.transaction.get(key)
             return value
-        data: bytes | None = self._txn.get(_stored_key(key))
+        data: bytes | None = self.transaction.get(_stored_key(key))
         if data is None:
             return None
         full, value = _unhash(data)
         return value if full == key else None
 
     def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
-        with self._txn.cursor() as cursor:
+        with self.transaction.cursor() as cursor:
             if not cursor.set_range(start[:_PREFIX]):
                 return
             hashed: list[tuple[bytes, bytes]] = []
@@ -286,23 +329,17 @@ class CopyView:
                 hashed.append((full, value))
             yield from _released(hashed, start, stop)
 
-    def mark(self, db: Any, name: bytes) -> bytes:
-        found: bytes = self._txn.get(name, default=b"", db=db)
-        return found
-
-    def size(self) -> int:
-        stat = self._txn.stat()
-        return int(stat["psize"] * (stat["leaf_pages"] + stat["overflow_pages"] + stat["branch_pages"]))
-
     def close(self) -> None:
-        self._txn.abort()
+        self.transaction.abort()
 
 
-def _merged(deltas: Iterable[Changes]) -> Changes:
-    """Deltas as one: later changes win."""
+def merged_changes(deltas: Sequence[Committed]) -> Changes:
+    """The changes of deltas that follow each other: later ones win."""
+    if len(deltas) == 1:
+        return deltas[0].changes
     merged: Changes = {}
-    for changes in deltas:
-        merged.update(changes)
+    for delta in deltas:
+        merged.update(delta.changes)
     return merged
 
 
@@ -338,6 +375,13 @@ def _stored(key: bytes, value: bytes) -> tuple[bytes, bytes]:
 def _unhash(data: bytes) -> tuple[bytes, bytes]:
     end = 4 + int.from_bytes(data[:4], "big")
     return data[4:end], data[end:]
+
+
+def _yield_to_others() -> None:
+    """Gives this thread less of a busy machine: what it does is not waited for. Linux has priorities of threads."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
 def boot_id() -> bytes:
