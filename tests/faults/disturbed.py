@@ -67,7 +67,7 @@ class DisturbedJob:
         assert self.process is not None
         deadline = time.monotonic() + seconds
         while not (found := what()):
-            assert self.process.running() or (found := what()), self.process.text()[-3000:]
+            assert self.process.running() or what(), self.process.text()[-3000:]
             assert time.monotonic() < deadline, f"{self.entry()}\n{self.process.text()[-3000:]}"
             time.sleep(0.05)
         return found
