@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -268,6 +271,41 @@ def test_a_large_delta_is_written_before_its_batch(tmp_path: Path, monkeypatch: 
     slot.batch({b"%d" % i: b"1" for i in range(4)})
     assert slot.batch({}, settles=False) == slot.expected
     assert slot.copies["a"].position().seq == 1
+
+
+_HOLDS_THE_LOCK = """
+import lmdb, sys, time
+with lmdb.open(sys.argv[1], max_dbs=2).begin(write=True):
+    print("held", flush=True)
+    time.sleep(1)
+"""
+
+
+def test_a_worker_that_opens_a_copy_goes_on_writing_another_one(tmp_path: Path) -> None:
+    """Two workers that opened each other's copies while they wrote to their own waited for each other for ever."""
+    copy = WorkingCopy(str(tmp_path), 1 << 24)
+    copy.rebuild([{b"a": b"1"}], 7, b"token")
+    file = copy.folder / (tmp_path / "current").read_text()
+    copy.close()
+    turns = 0
+    opened = threading.Event()
+
+    def write() -> None:
+        nonlocal turns
+        while not opened.wait(0.01):
+            turns += 1
+
+    command = [sys.executable, "-c", _HOLDS_THE_LOCK, str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        writer = threading.Thread(target=write)
+        writer.start()
+        assert copy.position().seq == 7
+        opened.set()
+        writer.join()
+    assert turns > 5
+    copy.close()
 
 
 def test_copies_that_nobody_uses_are_removed(tmp_path: Path) -> None:

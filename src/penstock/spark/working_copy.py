@@ -68,8 +68,7 @@ class WorkingCopy:
             writemap=False,
             readahead=False,
         )
-        self._entries = env.open_db(b"entries")
-        self._marks = env.open_db(b"marks")
+        self._entries, self._marks = _tables(env)
         return env
 
     def close(self) -> None:
@@ -268,6 +267,15 @@ class WorkingCopy:
             number = file.name.lstrip(".").split("-")[0]
             if number.isdigit() and int(number) <= up_to:
                 file.unlink(missing_ok=True)
+
+
+def _tables(env: lmdb.Environment) -> tuple[Any, Any]:
+    """Its two tables. Without a transaction of its own, open_db waits for the writer's lock and lets no other thread run.
+
+    So two workers that opened each other's copies while they wrote to their own waited for each other for ever.
+    """
+    with env.begin(write=True) as txn:
+        return env.open_db(b"entries", txn), env.open_db(b"marks", txn)
 
 
 class Committed(msgspec.Struct):
