@@ -5,14 +5,15 @@ Descriptors are plain descriptions. What runs is in `runtime/state/`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Generic, Protocol, runtime_checkable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, Protocol, Self, runtime_checkable
 
 from typing_extensions import TypeVar
 
 from penstock.errors import StateError
 from penstock.ttl import StateTtlConfig
 from penstock.types import TypeInformation, type_information
+from penstock.types.evolution import FIRST_VERSION, Evolution, Migrate, evolution
 
 T = TypeVar("T", default=Any)
 K = TypeVar("K", default=Any)
@@ -33,6 +34,29 @@ class StateDescriptor:
         self.name = name
         self.value_type = type_information(value_type)
         self.ttl: StateTtlConfig | None = None
+        self.evolution: Evolution | None = None  # None: as its type says
+
+    def evolve(
+        self,
+        *,
+        version: int = FIRST_VERSION,
+        aliases: Mapping[str, str | Sequence[str]] | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        migrate: Migrate | None = None,
+    ) -> Self:
+        """Says how this state's type differs from what earlier versions of the program stored.
+
+        For types without a class of their own; a class says it by `@state_type`. `aliases` and `defaults` are for the
+        fields of rows: earlier names, and values of fields that are new. `migrate(from_version, old)` makes the new value
+        of an old one of a lower version.
+
+        >>> from penstock.types import Types
+        >>> cents = ValueStateDescriptor("price", Types.LONG())
+        >>> cents.evolve(version=2, migrate=lambda version, old: round(old * 100)).evolution.version
+        2
+        """
+        self.evolution = evolution(version, aliases, defaults, migrate, f"state '{self.name}'")
+        return self
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
         """Lets entries expire."""

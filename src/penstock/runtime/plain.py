@@ -178,11 +178,11 @@ def _row(names: list[str], fields: list[Plain | None]) -> Plain | None:
 _ROW_KINDS = tuple(RowKind)
 
 
-def _has_custom(node: Any) -> bool:
-    """Whether msgspec meets a class that it does not know, somewhere in a type."""
+def _has_custom(node: Any, around: tuple[int, ...] = ()) -> bool:
+    """Whether msgspec meets a class that it does not know, somewhere in a type; a class may hold itself."""
     if isinstance(node, msgspec.inspect.CustomType):
         return True
-    return any(_has_custom(part) for part in _parts(node))
+    return id(node) not in around and any(_has_custom(part, (*around, id(node))) for part in _parts(node))
 
 
 def _parts(node: Any) -> list[Any]:

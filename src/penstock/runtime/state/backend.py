@@ -9,6 +9,7 @@ import msgspec
 
 from penstock.errors import StateError
 from penstock.runtime.codec import Codec, StampedCodec, codec_of
+from penstock.runtime.evolution.describe import describe_state
 from penstock.runtime.keys import KeyTable, encoded_length, thaw_key
 from penstock.runtime.state.cell import NO_KEY, Cell, KeyCell, NamespaceCell, SlotCell
 from penstock.runtime.state.list import BOUNDS, ListHandle
@@ -30,6 +31,8 @@ class Table(msgspec.Struct, array_like=True):
     kind: str
     schema: str
     cursor: bytes = b""  # where the next look for expired entries starts
+    type: str = ""  # the types in full (`runtime/evolution/shape.py`), as JSON; "": written before they were kept
+    ttl: int = 0  # milliseconds; 0: entries do not expire
 
 
 class Tables:
@@ -74,6 +77,15 @@ def _changed(table: Table, now: str, before: str) -> StateError:
         f"State '{table.name}' of operator '{table.operator}' {now} in this program, and the checkpoint holds {before}. "
         "Change the program back, give the state a new name, or start without --resume.",
     )
+
+
+def table_name(name: str, scope: str) -> str:
+    """What a state's table is called in an operator.
+
+    >>> table_name("rules", "slot"), table_name("count", "key")
+    ('slot:rules', 'count')
+    """
+    return name if scope == "key" else f"{scope}:{name}"
 
 
 class StateBackend:
@@ -125,6 +137,10 @@ class StateBackend:
             self._compare(known[1], descriptor)
         return known[0]
 
+    def descriptors(self) -> list[tuple[str, StateDescriptor]]:
+        """All states that were asked for, with the names of their tables."""
+        return [(table_name(name, scope), known[1]) for (name, scope), known in self._handles.items()]
+
     def _compare(self, first: StateDescriptor, second: StateDescriptor) -> None:
         """Two descriptors of one name must describe one state."""
         if (first.kind, self._schema(first)) != (second.kind, self._schema(second)):
@@ -141,8 +157,10 @@ class StateBackend:
         codec: Codec = codec_of(descriptor.value_type)
         if descriptor.ttl is not None:
             codec = StampedCodec(codec)
-        name = descriptor.name if scope == "key" else f"{scope}:{descriptor.name}"
+        name = table_name(descriptor.name, scope)
         table = self._tables.of(self._operator, name, descriptor.kind, codec.schema)
+        table.type = describe_state(descriptor).json()
+        table.ttl = 0 if descriptor.ttl is None else descriptor.ttl.ttl
         prefix = table.number.to_bytes(2, "big")
         if descriptor.ttl is not None:
             self._expiring.append((table, descriptor.ttl))

@@ -1,0 +1,1 @@
+"""Types of state as plain data, and how values of one become values of another."""

@@ -1,0 +1,220 @@
+"""Describes a declared type: the shape of what its values become in state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from penstock.runtime.evolution.shape import Live, Part, Shape, StateShape
+from penstock.runtime.plain import plain_of
+from penstock.state import MapStateDescriptor, StateDescriptor
+from penstock.types import (
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    InstantTypeInfo,
+    MapTypeInfo,
+    PrimitiveArrayTypeInfo,
+    PythonTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+)
+from penstock.types.collection import BytesTypeInfo, SequenceTypeInfo
+from penstock.types.evolution import Evolution, evolution_of
+
+
+def describe_state(descriptor: StateDescriptor) -> StateShape:
+    """The types of a state.
+
+    >>> from penstock.state import ValueStateDescriptor
+    >>> describe_state(ValueStateDescriptor("count", int)).json()
+    '{"value":{"kind":"int"}}'
+    """
+    key = descriptor.key_type if isinstance(descriptor, MapStateDescriptor) else None
+    value = describe(descriptor.value_type, descriptor.evolution)
+    return StateShape(value, None if key is None else describe(key))
+
+
+def describe(type_info: TypeInformation, evolution: Evolution | None = None) -> Shape:
+    """The shape of a type's stored values.
+
+    >>> from penstock.types import Types
+    >>> describe(Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])).text()
+    'Row(name: str, age: INT)'
+    """
+    if not type_info.declared or plain_of(type_info) is None:
+        shape = Shape("pickle")
+    else:
+        shape = _shape(type_info)
+    if evolution is not None:
+        live = shape.live or Live(type_info)
+        shape.live = Live(type_info, evolution, {**live.defaults, **_constants(evolution)}, live.stored_names)
+        shape.version = evolution.version
+    elif shape.live is None:
+        shape.live = Live(type_info)
+    return shape
+
+
+def _shape(type_info: TypeInformation) -> Shape:
+    """Of a type whose values are not pickled."""
+    if isinstance(type_info, InstantTypeInfo):
+        return Shape("instant")
+    if isinstance(type_info, BasicTypeInfo):
+        kind, bits = _BASIC[type_info.basic_type]
+        return Shape(kind, bits=bits)
+    for known, kind in _WHOLE.items():
+        if isinstance(type_info, known):
+            return Shape(kind)
+    if isinstance(type_info, PrimitiveArrayTypeInfo) and type_info.binary:
+        return Shape("bytes")
+    if isinstance(type_info, SequenceTypeInfo):
+        nullable = not isinstance(type_info, PrimitiveArrayTypeInfo)
+        return Shape("list", of=[_part(type_info.element_type, nullable)])
+    if isinstance(type_info, MapTypeInfo):
+        return Shape("map", of=[_part(type_info.key_type, False), _part(type_info.value_type, True)])
+    if isinstance(type_info, TupleTypeInfo):
+        return Shape("tuple", of=[_part(t, True) for t in type_info.field_types])
+    if isinstance(type_info, RowTypeInfo):
+        return _row(type_info)
+    assert isinstance(type_info, PythonTypeInfo)
+    return _Annotations().shape(inspect.type_info(type_info.python_type))
+
+
+def _part(type_info: TypeInformation, null: bool) -> Shape:
+    shape = _shape(type_info)
+    shape.null = shape.null or null
+    if shape.live is None:
+        shape.live = Live(type_info)
+    return shape
+
+
+def _row(type_info: RowTypeInfo) -> Shape:
+    said = type_info.evolution
+    pairs = zip(type_info.get_field_names(), type_info.field_types, strict=True)
+    fields = [Part(name, _part(kind, True), optional=True) for name, kind in pairs]
+    nothing: dict[str, Callable[[], Any]] = {f.name: _none for f in fields}
+    live = Live(type_info, said, nothing | _constants(said))
+    return Shape("record", form="row", fields=fields, version=said.version, live=live)
+
+
+def _constants(said: Evolution) -> dict[str, Callable[[], Any]]:
+    return {name: _constant(value) for name, value in said.defaults.items()}
+
+
+def _constant(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def _none() -> None:
+    return None
+
+
+class _Annotations:
+    """Shapes of Python's own types, as msgspec understands them."""
+
+    def __init__(self) -> None:
+        self._within: list[Any] = []  # classes around the one being described
+
+    def shape(self, node: Any) -> Shape:
+        if isinstance(node, _RECORDS):
+            return self._record(node)
+        if isinstance(node, inspect.UnionType):
+            return self._union(node)
+        if isinstance(node, inspect.DictType):
+            return Shape("map", of=[self.shape(node.key_type), self.shape(node.value_type)])
+        if isinstance(node, inspect.TupleType):
+            return Shape("tuple", of=[self.shape(t) for t in node.item_types])
+        if (kind := _COLLECTIONS.get(type(node))) is not None:
+            return Shape(kind, of=[self.shape(node.item_type)])
+        if isinstance(node, inspect.EnumType):
+            live = Live(PythonTypeInfo(node.cls))
+            return Shape(
+                "enum", name=node.cls.__qualname__, values=sorted((m.value for m in node.cls), key=repr), live=live
+            )
+        if isinstance(node, inspect.LiteralType):
+            return Shape("enum", values=sorted(node.values, key=repr))
+        return Shape(_LEAVES.get(type(node), "any"), bits=64 if isinstance(node, inspect.FloatType) else None)
+
+    def _union(self, node: Any) -> Shape:
+        members = [t for t in node.types if not isinstance(t, inspect.NoneType)]
+        shapes = [self.shape(t) for t in members]
+        shape = shapes[0] if len(shapes) == 1 else Shape("union", of=shapes)
+        shape.null = len(members) < len(node.types)
+        return shape
+
+    def _record(self, node: Any) -> Shape:
+        if any(node is around for around in self._within):
+            return Shape("self", name=node.cls.__qualname__)
+        self._within.append(node)
+        fields = [Part(f.encode_name, self.shape(f.type), not f.required) for f in node.fields]
+        self._within.pop()
+        said = evolution_of(node.cls)
+        defaults = {f.name: made for f in node.fields if (made := _default(f)) is not None}
+        names = {f.name: f.encode_name for f in node.fields if f.name != f.encode_name}
+        array = isinstance(node, inspect.NamedTupleType) or getattr(node, "array_like", False)
+        return Shape(
+            "record",
+            name=node.cls.__qualname__,
+            form="array" if array else "map",
+            fields=fields,
+            tag=[] if getattr(node, "tag", None) is None else [node.tag_field, node.tag],
+            version=said.version,
+            live=Live(PythonTypeInfo(node.cls), said, defaults, names),
+        )
+
+
+def _default(described: Any) -> Callable[[], Any] | None:
+    if described.default_factory is not msgspec.NODEFAULT:
+        factory: Callable[[], Any] = described.default_factory
+        return factory
+    return None if described.default is msgspec.NODEFAULT else _constant(described.default)
+
+
+_BASIC: dict[BasicType, tuple[str, int | None]] = {
+    BasicType.STRING: ("str", None),
+    BasicType.CHAR: ("str", None),
+    BasicType.BOOLEAN: ("bool", None),
+    BasicType.BYTE: ("int", 8),
+    BasicType.SHORT: ("int", 16),
+    BasicType.INT: ("int", 32),
+    BasicType.LONG: ("int", 64),
+    BasicType.FLOAT: ("float", 32),
+    BasicType.DOUBLE: ("float", 64),
+    BasicType.BIG_INT: ("bigint", None),
+    BasicType.BIG_DEC: ("decimal", None),
+}
+_WHOLE: dict[type[TypeInformation], str] = {
+    DateTypeInfo: "date",
+    TimeTypeInfo: "time",
+    TimestampTypeInfo: "datetime",
+    BytesTypeInfo: "bytes",
+}
+_RECORDS = (inspect.DataclassType, inspect.StructType, inspect.NamedTupleType, inspect.TypedDictType)
+_COLLECTIONS: dict[Any, str] = {
+    inspect.ListType: "list",
+    inspect.VarTupleType: "sequence",
+    inspect.SetType: "set",
+    inspect.FrozenSetType: "frozenset",
+}
+_LEAVES: dict[Any, str] = {
+    inspect.IntType: "int",
+    inspect.FloatType: "float",
+    inspect.BoolType: "bool",
+    inspect.StrType: "str",
+    inspect.BytesType: "bytes",
+    inspect.ByteArrayType: "bytes",
+    inspect.MemoryViewType: "bytes",
+    inspect.DecimalType: "decimal",
+    inspect.DateType: "date",
+    inspect.TimeType: "time",
+    inspect.DateTimeType: "datetime",
+    inspect.TimeDeltaType: "timedelta",
+    inspect.UUIDType: "uuid",
+    inspect.NoneType: "none",
+}
