@@ -102,12 +102,6 @@ _NUMBERS: dict[tuple[str, int | None], str] = {
     ("int", 64): "LONG",
     ("float", 32): "FLOAT",
 }
-    ("int", 8): "BYTE",
-    ("int", 16): "SHORT",
-    ("int", 32): "INT",
-    ("int", 64): "LONG",
-    ("float", 32): "FLOAT",
-}
 _WORDS = {"bigint": "BIG_INT", "pickle": "no declared type"}
 
 
