@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.jobs.checkpoints import Checkpoint, Measured
 from penstock.jobs.entry import JobEntry
 from penstock.jobs.process import ProcessName, this_process
 from penstock.jobs.progress import StageFigures
@@ -40,6 +41,8 @@ class FakeJob:
         self.asked: list[Action] = []
         self.limits: list[int] = []
         self.heard = threading.Event()
+        self.checkpoints: list[Checkpoint] = []
+        self.spent: dict[int, Measured] = {}
 
     def new_reports(self) -> list[Report]:
         new, self.reports = self.reports, []
@@ -47,6 +50,16 @@ class FakeJob:
 
     def batch_millis(self) -> Mapping[int, int]:
         return {0: 250}
+
+    def new_checkpoints(self) -> list[Checkpoint]:
+        new, self.checkpoints = self.checkpoints, []
+        return new
+
+    def measured(self, known: int) -> Mapping[int, Measured]:
+        return {number: spent for number, spent in self.spent.items() if number > known}
+
+    def in_progress(self, number: int) -> Checkpoint | None:
+        return None
 
     def metrics(self) -> dict[str, Any]:
         return {"totals.hits": 7}

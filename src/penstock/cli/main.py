@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import penstock
+from penstock.cli.checkpoints import checkpoints
 from penstock.cli.demo import demo
 from penstock.cli.dev import dev_app
 from penstock.cli.doctor import doctor
@@ -32,6 +33,7 @@ app.command()(run)
 app.command()(explain)
 app.command("list")(list_jobs)
 app.command()(info)
+app.command()(checkpoints)
 app.command()(logs)
 app.command()(stop)
 app.command()(cancel)

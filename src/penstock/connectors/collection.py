@@ -35,6 +35,9 @@ class CountedSource(Source):
     def waiting(self, end: Offset) -> list[str]:
         return ["0"] if self.count is None or end["n"] < self.count else []
 
+    def lag(self, end: Offset) -> int | None:
+        return None if self.count is None else self.count - end["n"]
+
 
 class CollectionSource(CountedSource):
     """The elements of a collection, in order.
@@ -102,6 +105,14 @@ class DataGeneratorSource(CountedSource):
             clock, number = self._began
             end = max(start["n"], min(end, number + int((time.monotonic() - clock) * self._rate)))
         return {"n": end}
+
+    def lag(self, end: Offset) -> int | None:
+        if self._rate is None or self._began is None:
+            return super().lag(end)
+        clock, number = self._began
+        due = number + int((time.monotonic() - clock) * self._rate)
+        read: int = end["n"]
+        return max(0, (due if self.count is None else min(due, self.count)) - read)
 
     def read(self, task: Any) -> Iterator[Chunk]:
         low, high = task

@@ -77,6 +77,10 @@ class Sink:
         """
         return None
 
+    def files_in(self, prepared: list[Any]) -> tuple[int, int]:
+        """How many files a batch's tasks have written, and their bytes; of a sink that writes files."""
+        return 0, 0
+
     def due(self) -> int | None:
         """When `commit` is to be called again even if no element comes, in milliseconds since 1970; asked after it."""
         return None

@@ -97,6 +97,10 @@ class Source:
         """The splits that have unread data after a batch's end offset: they are not idle."""
         return []
 
+    def lag(self, end: Offset) -> int | None:
+        """How many records there are after an offset that `latest` gave just now; None: that is not known."""
+        return None
+
     def committed(self, offset: Offset) -> None:
         """Called on the driver when all batches up to an offset are committed, perhaps again and again; must not wait."""
 

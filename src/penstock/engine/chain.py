@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -71,6 +72,7 @@ class ChainRunner:
         self._senders: dict[int, ColumnSender] = {}  # of steps to operators that work by columns
         self._unread: set[int] = set()  # steps that give timestamps without a look at the ones before
         self._flows: dict[str, tuple[int, int]] = {}
+        self._work: dict[str, float] = {}  # seconds by step
 
     def open(self) -> None:
         """Opens the functions; once per worker and subtask."""
@@ -169,8 +171,9 @@ class ChainRunner:
             return flow, [(_DEAD, letters) for letters in dead]
         if step.kind == "async":
             return self.awaited(step, [(flow, chunk)], None)[0]
-        entered = len(flow.values)
+        entered, began = len(flow.values), time.perf_counter()
         flow, sides = self._guarded(step, flow) if step.guarded else self._transform(step, flow)
+        self._spent(step.uid, began)
         self._count(step.uid, entered, len(flow.values) + sum(len(side.values) for side in sides.values()))
         return flow, list(sides.items())
 
@@ -180,16 +183,26 @@ class ChainRunner:
         """What an asynchronous step makes of the elements of some chunks, which wait together."""
         RUNNING.operator = step.name
         done: list[Applied] = []
+        began = time.perf_counter()
         for (flow, _), (after, sides) in zip(parts, self._calls[id(step)].run(parts, enter), strict=True):
             self._count(
                 step.uid, len(flow.values), len(after.values) + sum(len(side.values) for side in sides.values())
             )
             done.append((after, list(sides.items())))
+        self._spent(step.uid, began)
         return done
 
     def _count(self, uid: str, entered: int, left: int) -> None:
         before = self._flows.get(uid, (0, 0))
         self._flows[uid] = before[0] + entered, before[1] + left
+
+    def _spent(self, uid: str, began: float) -> None:
+        self._work[uid] = self._work.get(uid, 0.0) + time.perf_counter() - began
+
+    def take_work(self) -> dict[str, float]:
+        """Seconds by step since the last call."""
+        work, self._work = self._work, {}
+        return work
 
     def take_flows(self) -> dict[str, tuple[int, int]]:
         """Elements in and out of each step since the last call."""
@@ -325,10 +338,11 @@ class ChainRunner:
 
     def _call_sink(self, step: SinkStep, flow: Flow) -> tuple[Flow, Iterable[Flow]]:
         call, aside = step.function, Aside(self._sites[id(step)], flow, True)
-        RUNNING.operator = step.name
+        RUNNING.operator, began = step.name, time.perf_counter()
         for i, v in enumerate(flow.values):
             try:
                 call(v)
             except Exception as error:
                 aside.refuse(error, i)
+        self._spent(step.uid, began)
         return aside.without(flow), aside.letters()

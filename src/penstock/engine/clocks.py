@@ -131,6 +131,18 @@ class SlotClocks:
             for s in aligned
         }
 
+    def furthest_behind(self) -> dict[str, tuple[str, int, int]]:
+        """By source: the split that holds its watermark back, its mark, and the highest mark of all its splits."""
+        found: dict[str, tuple[str, int, int]] = {}
+        for stream in self.listened():
+            program, splits = self.program.streams[stream], self.table_of(stream).splits
+            active = [(c.mark, name) for name, c in splits.items() if not c.idle and not c.ended]
+            if program.source >= 0 and active:
+                mark, name = min(active)
+                highest = max(c.mark for c in splits.values())
+                found[self.program.sources[program.source].uid] = name, mark, highest
+        return found
+
 
 class BatchClock:
     """What a batch's frames say of time."""

@@ -103,6 +103,14 @@ class Report(msgspec.Struct, tag=5, array_like=True):
     logs: list[LogLine] = []
     dead: dict[str, tuple[int, int]] = {}  # dead letters by operator: how many were made, and how many nobody reads
     flows: dict[str, tuple[int, int]] = {}  # elements in and out of each operator and each step behind it
+    began: float = 0.0  # when the slot's work began, in seconds since 1970
+    worker: str = ""  # the process that did it
+    work: dict[str, float] = {}  # seconds by operator, and by step behind it
+    changed: dict[
+        str, tuple[int, int]
+    ] = {}  # by operator: entries of state, and their bytes where several share a level
+    hot: dict[str, list[tuple[str, float]]] = {}  # by operator: keys that many of its elements have, and their share
+    behind: dict[str, tuple[str, int, int]] = {}  # by stream: the split furthest behind, its mark, the highest mark
 
 
 class Counted(msgspec.Struct, tag=6, array_like=True):
@@ -117,6 +125,9 @@ class Counted(msgspec.Struct, tag=6, array_like=True):
     dead: dict[str, tuple[int, int]] = {}  # dead letters, as in a slot's report
     flows: dict[str, tuple[int, int]] = {}  # of the steps behind the source, as in a slot's report
     skipped: int = 0  # records that do not decode and were dropped
+    began: float = 0.0  # when the task's work began, in seconds since 1970
+    reading: float = 0.0  # seconds that the source itself took
+    work: dict[str, float] = {}  # seconds by step behind the source
 
 
 class Columns(msgspec.Struct, tag=7, array_like=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -27,6 +28,7 @@ from penstock.engine.frames import (
     decode_bundle,
     unpack_rows,
 )
+from penstock.engine.hot_keys import HotKeys, hot_keys, hot_keys_of_blocks
 from penstock.engine.logs import RUNNING, take_lines
 from penstock.engine.marks import ChunkMarks, assigned_timestamps, made_generator
 from penstock.engine.materials import Materials, MemoryMaterials
@@ -74,6 +76,9 @@ class LevelHost:
         self._mid_marks: dict[int, ChunkMarks] = {}
         self._clock: BatchClock | None = None  # of the running batch
         self.report: Report | None = None
+        self._work: dict[str, float] = {}  # of the running batch: seconds by operator and step
+        self._changed: dict[str, tuple[int, int]] = {}
+        self._hot: dict[str, HotKeys] = {}
 
     @property
     def meta(self) -> SlotMeta:
@@ -118,6 +123,7 @@ class LevelHost:
             running.late_since_last_batch()  # what the failed attempt counted does not count
             list(running.dead_letters())
             running.take_flows(0, 0)
+            running.take_work(0)
             running.place.roll_back_metrics()
 
     def _run(self, frames: list[Frame], timestamp: int) -> None:
@@ -131,6 +137,7 @@ class LevelHost:
         flows: dict[str, tuple[int, int]] = {}
         wakes: list[int] = []
         self._mid_marks.clear()
+        self._work, self._changed, self._hot = {}, {}, {}
         for program in self._operators:
             self._run_operator(program, frames, clock, batch, counts, late, flows, wakes)
         self._tell_mid_streams()
@@ -166,6 +173,10 @@ class LevelHost:
             logs=take_lines(),
             dead=count_letters(chain.from_iterable(r.dead_letters() for r in self._running.values())),
             flows=flows,
+            work={uid: round(seconds, 4) for uid, seconds in self._work.items()},
+            changed=self._changed,
+            hot=self._hot,
+            behind=self._clocks.furthest_behind() if self.slot == 0 else {},  # all slots would say the same
         )
 
     # -- operators
@@ -190,6 +201,7 @@ class LevelHost:
         if running is not None:
             RUNNING.operator, RUNNING.subtask = program.name, self.slot
             advance = Advance(clock.now, before, end, list(marks), batch)
+            began, changes = time.perf_counter(), len(self.store.changes())
             entered, left = self._feed(running, frames, clock, advance)
             counts[program.uid] = entered
             add_flows(flows, running.take_flows(entered, left))
@@ -198,11 +210,21 @@ class LevelHost:
                 self._hash_broadcast(program.uid)
             running.context.event_timers.flush()
             running.context.processing_timers.flush()
+            self._work |= running.take_work(time.perf_counter() - began)
+            self._count_changes(program.uid, changes)
             if (earliest := running.wake()) is not None:
                 wakes.append(earliest)
             if dropped := running.late_since_last_batch():
                 late[program.uid] = dropped
         self._relay_on(program, batch, clock.now, end, combined.idle, combined.ended, marks)
+
+    def _count_changes(self, uid: str, before: int) -> None:
+        """Entries of state that an operator changed. Their bytes are the whole delta's, where no other operator has a part."""
+        changes = self.store.changes()
+        entries = len(changes) - before
+        if entries > 0:
+            new = islice(changes.items(), before, None) if len(self._running) > 1 else ()
+            self._changed[uid] = entries, sum(len(k) + len(v or b"") for k, v in new)
 
     def _feed(
         self, running: RunningOperator, frames: list[Frame], clock: BatchClock, advance: Advance
@@ -211,6 +233,8 @@ class LevelHost:
         program, loop = running.program, running.loop
         if isinstance(loop, VectorLoop):
             blocks = self._blocks([f for f in frames if isinstance(f, Columns) and f.operator == program.number], clock)
+            if program.spec.keyed and (hot := hot_keys_of_blocks(blocks)):
+                self._hot[program.uid] = hot
             fired = loop.run(blocks, advance)
             self._emit(running, fired, clock.now)
             return sum(b.size() for b in blocks), len(fired.values)
@@ -220,6 +244,8 @@ class LevelHost:
         if program.spec.kind == "generator":
             self._generate(running, records, frames)
             return len(records.values), len(records.values)
+        if records.keys and (hot := hot_keys(records.keys)):
+            self._hot[program.uid] = hot
         emissions = loop.run(records, advance)
         self._emit(running, emissions, clock.now)
         return len(records.values), len(emissions.values)

@@ -51,6 +51,7 @@ class Mapper:
         self._generators: dict[tuple[int, str], WatermarkGenerator] = {}
         self._starts: dict[str, int] = {}
         self._split = ""
+        self._reading = 0.0
 
     def close(self) -> None:
         self._chain.close()
@@ -67,13 +68,14 @@ class Mapper:
         list(self._chain.dead_letters())  # of an attempt that failed
         self._bad.count()
         self._chain.take_flows()
+        self._chain.take_work()
         self._chain.forget_columns()
         RUNNING.operator, RUNNING.subtask = self._source.name, self._place.slot
         self._place.begin_metrics()
         out = Bundles()
         transient: set[str] = set()
         count = 0
-        began = time.perf_counter()
+        began, began_at, self._reading = time.perf_counter(), time.time(), 0.0
         for chunks in self._together(task):
             for chunk in chunks:
                 count += len(chunk.values)
@@ -93,7 +95,18 @@ class Mapper:
         own_dead, skipped = self._bad.count()
         flows = self._chain.take_flows()
         counted = Counted(
-            self._source.number, count, spent, slot, metrics, take_lines(), dead | own_dead, flows, skipped
+            self._source.number,
+            count,
+            spent,
+            slot,
+            metrics,
+            take_lines(),
+            dead | own_dead,
+            flows,
+            skipped,
+            began_at,
+            round(self._reading, 4),
+            self._chain.take_work(),
         )
         out.add(SINKS, slot, counted)
         yield from out.take_all()
@@ -157,10 +170,12 @@ class Mapper:
     def _read(self, task: Any) -> Iterator[Chunk]:
         chunks = iter(self._source.source.read(task))
         while True:
+            began = time.perf_counter()
             try:
                 chunk = next(chunks, None)
             except Exception as error:
                 raise self._site.error(error, batch=self.batch) from error
+            self._reading += time.perf_counter() - began
             if chunk is None:
                 return
             yield chunk

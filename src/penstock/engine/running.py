@@ -108,6 +108,13 @@ class RunningOperator:
             add_flows(flows, chain.take_flows())
         return flows
 
+    def take_work(self, seconds: float) -> dict[str, float]:
+        """Seconds in this batch: of the steps behind the operator, and the rest of all that it took as its own."""
+        work: dict[str, float] = {}
+        for chain in (self.chain, *self.sides.values()):
+            work |= chain.take_work()
+        return {self.program.uid: max(0.0, seconds - sum(work.values())), **work}
+
     def flush(self) -> None:
         """Writes a batch's changes of state and timers to the store."""
         self.backend.clean()

@@ -10,9 +10,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from penstock.config import Configuration
+from penstock.config import TRIGGER_INTERVAL, Configuration
 from penstock.jobs import requests
+from penstock.jobs.checkpoints import Checkpoint, Measured
 from penstock.jobs.entry import Failure, JobEntry, Status
+from penstock.jobs.history import History
+from penstock.jobs.ledger import Ledger
 from penstock.jobs.listener import listeners
 from penstock.jobs.log import append, process_log
 from penstock.jobs.progress import OperatorFigures, StageFigures
@@ -23,6 +26,7 @@ from penstock.jobs.tally import Report, Tally
 _POLL = 0.2
 _LEAST = 0.5  # seconds between two writings of the progress
 _HEARTBEAT = 5.0
+_LONG = 2.0  # seconds without a checkpoint, after which one in progress is looked at
 
 
 _runs: list[Run] = []
@@ -41,6 +45,15 @@ class RunningJob(Protocol):
 
     def batch_millis(self) -> Mapping[int, int]:
         """How long the last batch took, or the last few, by number."""
+
+    def new_checkpoints(self) -> list[Checkpoint]:
+        """What the tasks told of checkpoints since the last call."""
+
+    def measured(self, known: int) -> Mapping[int, Measured]:
+        """How long the checkpoints after the known one took, by number."""
+
+    def in_progress(self, number: int) -> Checkpoint | None:
+        """The checkpoint with this number, when tasks of it run now."""
 
     def metrics(self) -> dict[str, Any]:
         """What the program's functions count so far, as operator.metric."""
@@ -76,6 +89,10 @@ class Run:
         self._limit: int | None = None
         self._written = 0.0
         self._complained = False
+        history = History(registry.job_folder(entry.id))
+        self._ledger = Ledger(history, configuration.get(TRIGGER_INTERVAL) / 1000)
+        self._measured = -1  # the last checkpoint that Spark told of
+        self._checkpoint_at = self._looked_at = time.monotonic()
         self._safely(lambda: self._register(configuration))
         if not listeners():
             print(f"penstock: {entry.introduction}", file=sys.stderr)
@@ -87,6 +104,7 @@ class Run:
         before = registry.entry(entry.id)
         if before is not None:
             entry.runs = before.runs + 1
+        self._ledger.begin(entry.runs)
         entry.log = str(process_log(registry.logs))
         requests.forget(registry, entry.id)
         registry.write(entry)
@@ -107,6 +125,7 @@ class Run:
             try:
                 self._take_reports()
                 self._hear()
+                self._take_checkpoints()
             except Exception as error:  # Spark may be gone, or a report unreadable: the job itself will tell
                 self.note(f"job {self.entry.id}: cannot look at it: {error!r}")
 
@@ -123,6 +142,26 @@ class Run:
         if now - self._written >= (_LEAST if reports or moved or self._unmeasured() else _HEARTBEAT):
             self._written = now
             self._write()
+
+    def _take_checkpoints(self) -> None:
+        assert self._job is not None
+        told, now = self._job.new_checkpoints(), time.monotonic()
+        if told:
+            self._checkpoint_at = now
+        measured = self._job.measured(self._measured)
+        self._measured = max(measured, default=self._measured)
+        self._safely(lambda: self._keep(told, measured))
+        if min(now - self._checkpoint_at, now - self._looked_at) > _LONG:
+            self._looked_at = now
+            current = self._job.in_progress(self._ledger.next)
+            self._safely(lambda: self._ledger.show(current))
+
+    def _keep(self, told: list[Checkpoint], measured: Mapping[int, Measured]) -> None:
+        self._ledger.take(told, measured, time.time())
+
+    def checkpoint_failed(self, reason: str) -> None:
+        """The batch that ran was not committed."""
+        self._safely(lambda: self._ledger.fail(reason, time.time()))
 
     def _look_at_stages(self) -> bool:
         """Whether a batch job has done more since the last look."""
@@ -190,6 +229,7 @@ class Run:
             for report in self._job.new_reports():
                 self._take(report)
             self._measure()
+            self._end_checkpoints(failure)
             _runs.remove(self)
             atexit.unregister(self._program_ended)
         entry = self.entry
@@ -202,6 +242,13 @@ class Run:
         self.note(f"job {entry.id}: {told}")
         for listener in listeners():
             listener.ended(entry, self.tally.progress)
+
+    def _end_checkpoints(self, failure: Failure | None) -> None:
+        with contextlib.suppress(Exception):  # Spark may be gone
+            self._take_checkpoints()
+        self._safely(self._ledger.end)
+        if failure is not None:
+            self.checkpoint_failed(f"[{failure.code}] {failure.text}")
 
     def _program_ended(self) -> None:
         self.end("cancelled", Failure("PROGRAM_ENDED", "The program ended while the job was running."))

@@ -166,6 +166,7 @@ class SparkJob:
         self._status = JobStatus.RESTARTING
         _log.warning("Job %s failed and is restarted in %.1f s: %s", self.job_id, delay / 1000, failure)
         assert self.run is not None
+        self.run.checkpoint_failed(str(failure))
         self.run.note(f"job {self.job_id}: failed and is restarted in {delay / 1000:.1f} s: {failure}")
         if not self._stop_query():
             raise failure  # a task of this attempt could still write into the next one's files

@@ -69,7 +69,7 @@ class SlotProcessor(StatefulProcessor):
             yield from self._handle(key, rows)
 
     def _handle(self, key: Any, rows: Iterator[Row]) -> Iterator[Row]:
-        clock = [time.perf_counter()]
+        clock, began = [time.perf_counter()], time.time()
         slot = slots(self._parallelism)[key[0]]
         bundles, timestamp = [], 0
         for row in rows:
@@ -108,6 +108,7 @@ class SlotProcessor(StatefulProcessor):
         if report is not None:
             report.state_bytes = committed.base_bytes + committed.log_bytes
             report.delta_bytes = log.written
+            report.began, report.worker = began, worker.name()
             clock.append(time.perf_counter())
             steps = zip(("read", "catch up", "run", "commit"), clock, clock[1:], strict=False)
             report.seconds = {name: round(after - before, 4) for name, before, after in steps}

@@ -18,6 +18,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.config import Configuration
 from penstock.engine.program import Program
 from penstock.errors import PenstockError
+from penstock.jobs.checkpoints import Checkpoint as CheckpointFigures
+from penstock.jobs.checkpoints import Measured
 from penstock.jobs.entry import Failure, JobEntry
 from penstock.jobs.process import this_process
 from penstock.jobs.progress import OperatorFigures, StageFigures
@@ -28,6 +30,7 @@ from penstock.metrics.labels import labels
 from penstock.redaction import redacted, redacted_command
 from penstock.spark.batch_query import BatchQuery
 from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.measures import in_progress, measured
 from penstock.spark.reports import Report, ReportReader
 
 if TYPE_CHECKING:
@@ -82,6 +85,17 @@ class WatchedJob:
     def batch_millis(self) -> dict[int, int]:
         last = self._query.lastProgress
         return {} if last is None else {last["batchId"]: last["batchDuration"]}
+
+    def new_checkpoints(self) -> list[CheckpointFigures]:
+        return self._job.folder.take_checkpoints()
+
+    def measured(self, known: int) -> dict[int, Measured]:
+        query = self._query
+        return {} if isinstance(query, BatchQuery) else measured(query, known)
+
+    def in_progress(self, number: int) -> CheckpointFigures | None:
+        query = self._query
+        return None if isinstance(query, BatchQuery) else in_progress(self._job.session, query, number)
 
     def metrics(self) -> dict[str, Any]:
         called = labels({uid: name for _, uid, name in self._job.program.parts()})

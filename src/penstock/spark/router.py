@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +26,7 @@ from penstock.engine.program import Program
 from penstock.engine.reports import add_flows, compare_broadcast, count_letters
 from penstock.engine.sink_calls import calling_sink
 from penstock.spark import worker
+from penstock.spark.acknowledged import SinkWork, acknowledged
 from penstock.spark.failure import carrying
 from penstock.spark.handover import hand_over
 from penstock.spark.processor import ROW_SCHEMA
@@ -37,13 +39,17 @@ class Written(WriterCommitMessage):
 
     prepared: dict[int, Any] = field(default_factory=dict)
     reports: list[bytes] = field(default_factory=list)
-    told: list[bytes] = field(default_factory=list)  # metrics and log lines of functions behind sources
+    told: list[bytes] = field(default_factory=list)  # what the tasks of sources reported
     counted: dict[int, int] = field(default_factory=dict)
     outputs: dict[int, int] = field(default_factory=dict)
     dead: list[tuple[str, int, int]] = field(default_factory=list)
     flows: dict[str, tuple[int, int]] = field(default_factory=dict)
     skipped: dict[int, int] = field(default_factory=dict)  # by source
     mapping: float = 0.0
+    writing: dict[int, float] = field(default_factory=dict)  # seconds by sink
+
+    def spent(self, sink: int, began: float) -> None:
+        self.writing[sink] = self.writing.get(sink, 0.0) + time.perf_counter() - began
 
 
 class RouterWriter(DataSourceStreamArrowWriter):
@@ -81,13 +87,14 @@ class RouterWriter(DataSourceStreamArrowWriter):
                             if frame.skipped:
                                 message.skipped[frame.source] = message.skipped.get(frame.source, 0) + frame.skipped
                             message.mapping += frame.seconds
-                            if frame.metrics or frame.logs:
-                                message.told.append(msgspec.json.encode(frame))
+                            message.told.append(msgspec.json.encode(frame))
                             add_flows(message.flows, frame.flows)
                             message.dead += [(uid, *counts) for uid, counts in frame.dead.items()]
             for number, writer in writers.items():
+                began = time.perf_counter()
                 with calling_sink(program, number, batch, writer):
                     prepared = writer.prepare()
+                message.spent(number, began)
                 if prepared is not None:
                     message.prepared[number] = prepared
         except BaseException:
@@ -117,7 +124,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
         sink = program.sinks[frame.sink]
         if not sink.wants_values:
             return
-        writer = writers.get(frame.sink)
+        began, writer = time.perf_counter(), writers.get(frame.sink)
         if writer is None:
             with calling_sink(program, frame.sink, task.batch):
                 writer = writers[frame.sink] = sink.writer(replace(task, sink=program.sink_uids[frame.sink]))
@@ -125,6 +132,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
         values, timestamps = unpack_body(frame.body)[1], unpack_column(frame.timestamps)
         with calling_sink(program, frame.sink, task.batch, writer):
             writer.write(values, timestamps, tags)
+        message.spent(frame.sink, began)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         with carrying():
@@ -138,22 +146,36 @@ class RouterWriter(DataSourceStreamArrowWriter):
         folder = RunFolder(self._folder)
         letters = {}
         due: list[int] = []
+        work = SinkWork()
+        for message in written:
+            work.wrote(message.writing)
         for number, sink in enumerate(program.sinks):
             prepared = [m.prepared[number] for m in written if number in m.prepared]
+            work.files[number] = sink.files_in(prepared)
+            began = time.perf_counter()
             if sink.commits_in_program:
                 hand_over(self._folder, self._key, batchId, number, prepared)
+                work.committing[number] = time.perf_counter() - began
                 continue
             with calling_sink(program, number, batchId):
                 letters[number] = sink.commit(batchId, prepared) or []
                 if (at := sink.due()) is not None:
                     due.append(at)
+            work.committing[number] = time.perf_counter() - began
         folder.post(batchId, letters)
         behind_sources = [msgspec.json.decode(t, type=Counted) for m in written for t in m.told]
         folder.add_metrics(
             batchId, [(c.subtask, c.metrics) for c in behind_sources] + [(r.slot, r.metrics) for r in reports]
         )
         folder.tell_logs([line for c in behind_sources for line in c.logs] + [line for r in reports for line in r.logs])
-        folder.tell_report(_summary(batchId, written, reports, program, due))
+        summary = _summary(batchId, written, reports, program, due)
+        lags = {s.number: folder.lag(s.number) for s in program.sources}
+        limits = _limits(program, folder.limit())
+        if not program.batch:
+            folder.tell_checkpoint(
+                acknowledged(batchId, program, behind_sources, reports, summary["flows"], work, lags, limits)
+            )
+        folder.tell_report(summary)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         written = [m for m in messages if isinstance(m, Written)]
@@ -193,6 +215,12 @@ def _summary(
         "delta_bytes": sum(r.delta_bytes for r in reports),
         "seconds": {"map": round(sum(m.mapping for m in written), 4), **_spent(reports)},
     }
+
+
+def _limits(program: Program, asked: int | None) -> dict[int, int | None]:
+    """The most records of each source in a batch; none: it does not count them."""
+    admitted = {s.number: s.source.records_per_batch for s in program.sources}
+    return {number: limit if limit is None else asked or limit for number, limit in admitted.items()}
 
 
 def _skipped(written: list[Written], program: Program) -> dict[str, int]:

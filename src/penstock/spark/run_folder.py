@@ -17,6 +17,7 @@ import cloudpickle
 import msgspec
 
 from penstock.engine.logs import LogLine
+from penstock.jobs.checkpoints import Checkpoint
 from penstock.jobs.whole_file import write_whole
 from penstock.metrics import JobMetrics
 from penstock.metrics.values import Told
@@ -39,7 +40,7 @@ class RunFolder:
         self.reports = Reports(self.path)
 
     def create(self, key: str, program: bytes, facts: dict[str, Any]) -> None:
-        for name in ("mail", "logs"):
+        for name in ("mail", "logs", "checkpoints"):
             (self.path / name).mkdir(parents=True, exist_ok=True)
         self._write("facts", {**facts, "key": key})
         self.put_program(program)
@@ -85,7 +86,28 @@ class RunFolder:
         told: dict[str, Any] | None = self._read(f"source-{number}")
         return told
 
+    def tell_lag(self, number: int, lag: int | None) -> None:
+        self._write(f"lag-{number}", {"lag": lag})
+
+    def lag(self, number: int) -> int | None:
+        """How many records of a source wait to be read, if it knows that."""
+        told = self._read(f"lag-{number}")
+        return None if told is None else told["lag"]
+
     # -- sinks to control and to the program
+
+    def tell_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Leaves what the tasks of a committed batch told, for the program."""
+        file = self.path / "checkpoints" / f"{checkpoint.id:012d}"
+        write_whole(file, msgspec.json.encode(checkpoint), beside=self.path)
+
+    def take_checkpoints(self) -> list[Checkpoint]:
+        """The checkpoints not read yet, in order."""
+        found = []
+        for file in sorted((self.path / "checkpoints").iterdir()):
+            found.append(msgspec.json.decode(file.read_bytes(), type=Checkpoint))
+            file.unlink()
+        return found
 
     def tell_report(self, report: dict[str, Any]) -> None:
         self.reports.add(report)

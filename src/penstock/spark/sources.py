@@ -84,6 +84,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._source: Source | None = program.sources[number].source
         self._uid = program.sources[number].uid
         self._told: Any = None
+        self._lag: int | None = None
         self._site = CallSite(program.sources[number].name, self._uid, None, "Source")
         self._attach()
 
@@ -128,7 +129,11 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._source.paused = paused_splits(self._program, self._number, report["marks"] if report else {})
         if (records := self._folder.limit()) is not None and self._source.records_per_batch is not None:
             self._source.records_per_batch = records
-        return self._source.latest(start)
+        end = self._source.latest(start)
+        if end != start and (lag := self._source.lag(end)) != self._lag:
+            self._folder.tell_lag(self._number, lag)
+            self._lag = lag
+        return end
 
     @of_source
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -22,6 +24,11 @@ from penstock.spark.run_folder import RunFolder
 from penstock.spark.working_copy import WorkingCopy
 
 _FORGOTTEN_AFTER = 10.0  # seconds that no batch of a job has run here, when another job's first one comes
+
+
+def name() -> str:
+    """What people call this process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class _Kept:

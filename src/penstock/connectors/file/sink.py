@@ -144,6 +144,10 @@ class FileSink(Sink):
         if batch % _SWEPT_EVERY == _SWEPT_EVERY - 1:
             self._sweep(journal)
 
+    def files_in(self, prepared: list[Any]) -> tuple[int, int]:
+        sizes = [piece.size for written in prepared for piece in written]
+        return len(sizes), sum(sizes)
+
     def due(self) -> int | None:
         return self._due
 

@@ -103,6 +103,7 @@ class KafkaSource(Source):
         self._cluster: Cluster | None = None
         self._next_look = 0.0  # for new partitions
         self._next_question = 0.0  # for the ends
+        self._lag: int | None = None
         self._checked = False  # that the saved positions are still there
         self._committed: Offset | None = None
 
@@ -152,6 +153,7 @@ class KafkaSource(Source):
         admitted = {p: lag for p, lag in lags.items() if split_name(*p) not in self.paused}
         taken = shared_out(admitted, self.records_per_batch)
         moved = {p: o + taken.get(p, 0) for p, o in open_.items()}
+        self._lag = sum(lags.values()) - sum(taken.values())
         after = {**at, **moved, **found}
         if after == at:
             self._next_question = now + _LEAST_PAUSE
@@ -205,6 +207,9 @@ class KafkaSource(Source):
     def waiting(self, end: Offset) -> list[str]:
         behind: list[str] = end.get(_BEHIND, [])
         return behind
+
+    def lag(self, end: Offset) -> int | None:
+        return self._lag
 
     def committed(self, offset: Offset) -> None:
         """For monitors outside: the group's offsets in Kafka follow."""
