@@ -17,6 +17,7 @@ PLACES = (
     "penstock.testing",
     "penstock.connectors",
     "penstock.formats",
+    "penstock.state_processor",
     "penstock.connectors.redis",
     "penstock.connectors.kafka",
     "penstock.cep",
@@ -27,7 +28,14 @@ PLACES = (
     "penstock.time",
     "penstock.ttl",
 )
-PROMISED = ("penstock", "penstock.testing", "penstock.connectors", "penstock.formats", "penstock.cep")
+PROMISED = (
+    "penstock",
+    "penstock.testing",
+    "penstock.connectors",
+    "penstock.formats",
+    "penstock.cep",
+    "penstock.state_processor",
+)
 
 # What other layers of Penstock call; no one else should.
 INNER = {"write_to", "chosen_parallelism"}
@@ -48,6 +56,12 @@ GIVEN = {
     "PatternStream",
     "Quantifier",
     "RestartStrategyConfiguration",
+    "SavedOperator",
+    "SavedState",
+    "SavepointReader",
+    "SavepointWriter",
+    "BootstrapTransformation",
+    "OperatorIdentifier",
     "SlotSharingGroup",
     "StateTtlConfig",
     "StateTtlConfigBuilder",
@@ -113,6 +127,13 @@ PAGES = (
         "A function asks for state in `open`, by a descriptor, and keeps the handle that it is given. A handle means the state of "
         "the current key.",
         ("penstock.state", "penstock.ttl"),
+    ),
+    Page(
+        "state-processor",
+        "State processor",
+        "Reads savepoints as tables and writes tables as savepoints, without the job that made them. Rows are Arrow tables, pandas "
+        "or Spark frames, or dicts.",
+        ("penstock.state_processor", "penstock.savepoints"),
     ),
     Page("time", "Time", "Lengths of time, timestamps, watermarks. Numbers are milliseconds.", ("penstock.time",)),
     Page(

@@ -1,0 +1,23 @@
+"""State that can be read and written: savepoints as tables, and tables as savepoints."""
+
+from penstock.savepoints import SavedOperator, SavedState
+from penstock.state_processor.bootstrap import (
+    BootstrapTransformation,
+    BroadcastStateBootstrapFunction,
+    KeyedStateBootstrapFunction,
+    OperatorTransformation,
+)
+from penstock.state_processor.reader import SavepointReader
+from penstock.state_processor.writer import OperatorIdentifier, SavepointWriter
+
+__all__ = [
+    "BootstrapTransformation",
+    "BroadcastStateBootstrapFunction",
+    "KeyedStateBootstrapFunction",
+    "OperatorIdentifier",
+    "OperatorTransformation",
+    "SavedOperator",
+    "SavedState",
+    "SavepointReader",
+    "SavepointWriter",
+]

@@ -1,0 +1,38 @@
+"""State as DataFrames of Spark's, in both directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import penstock as ps
+from penstock.state_processor import SavepointReader, SavepointWriter
+
+
+@dataclass
+class Order:
+    name: str
+    amount: float
+
+
+def test_a_frame_becomes_a_savepoint_and_a_savepoint_a_frame(spark: SparkSession, tmp_path: Path) -> None:
+    n = 5000
+    frame = spark.range(n).selectExpr("id % 7 AS shop", "concat('n', id) AS name", "id * 0.5 AS amount")
+    orders = ps.ListStateDescriptor("orders", Order)
+    writer = SavepointWriter.new_savepoint(64)
+    writer.with_state("orders", orders, frame, key="shop", value=["name", "amount"])
+    savepoint = writer.write(str(tmp_path / "s"))
+    assert savepoint.verify() == []
+    assert len(savepoint.manifest.files) > 1  # written by several tasks
+    read = SavepointReader.read(savepoint.path).dataframe(spark, "orders", "orders")
+    assert read.schema["value"].dataType.simpleString() == "struct<name:string,amount:double>"
+    assert read.rdd.getNumPartitions() > 1
+    assert read.groupBy("key").count().orderBy("key").collect() == [(k, len(range(k, n, 7))) for k in range(7)]
+    same = sorted(tuple(r) for r in read.select("key", "value.name", "value.amount").collect())
+    assert same == sorted((i % 7, f"n{i}", i * 0.5) for i in range(n))
+    assert {f.name for f in (tmp_path / "s").iterdir()} == {
+        "manifest.json",
+        *(f.name for f in savepoint.manifest.files),
+    }
