@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 import penstock as ps
+from penstock.errors import StateError
 from penstock.state_processor import SavepointReader, SavepointWriter
 
 
@@ -19,7 +21,7 @@ class Order:
 
 def test_a_frame_becomes_a_savepoint_and_a_savepoint_a_frame(spark: SparkSession, tmp_path: Path) -> None:
     n = 5000
-    frame = spark.range(n).selectExpr("id % 7 AS shop", "concat('n', id) AS name", "id * 0.5 AS amount")
+    frame = spark.range(n).selectExpr("id % 7 AS shop", "concat('n', id) AS name", "id / 2 AS amount")
     orders = ps.ListStateDescriptor("orders", Order)
     writer = SavepointWriter.new_savepoint(64)
     writer.with_state("orders", orders, frame, key="shop", value=["name", "amount"])
@@ -36,3 +38,11 @@ def test_a_frame_becomes_a_savepoint_and_a_savepoint_a_frame(spark: SparkSession
         "manifest.json",
         *(f.name for f in savepoint.manifest.files),
     }
+
+
+def test_rows_that_do_not_fit_are_told_as_without_spark(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.range(10).selectExpr("id AS key", "'ten' AS value")
+    writer = SavepointWriter.new_savepoint(8).with_state("o", ps.ValueStateDescriptor("v", int), frame)
+    with pytest.raises(StateError, match=r"STATE_VALUE.*'ten'"):
+        writer.write(str(tmp_path / "s"))
+    assert not (tmp_path / "s").exists()

@@ -7,8 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
+
+from penstock.spark.failure import carrying, in_our_words
 
 Read = Callable[[bytes], Iterator[pa.RecordBatch]]
 Write = Callable[[Iterator[pa.RecordBatch], str], bytes]
@@ -20,7 +23,8 @@ def frame_of(session: SparkSession, tasks: list[bytes], read: Read, schema: pa.S
     def partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for task in batch.column(0).to_pylist():
-                yield from read(task)
+                with carrying():
+                    yield from read(task)
 
     rows = session.createDataFrame([(task,) for task in tasks], "task binary")
     spread = rows.repartitionByRange(max(1, len(tasks)), "task")
@@ -36,8 +40,14 @@ def in_tasks(frame: DataFrame, key: Iterable[str], write: Write) -> list[bytes]:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context: Any = TaskContext.get()
         name = f"{context.partitionId()}-{context.taskAttemptId()}"
-        yield pa.RecordBatch.from_pydict({"written": pa.array([write(batches, name)], pa.binary())})
+        with carrying():
+            written = write(batches, name)
+        yield pa.RecordBatch.from_pydict({"written": pa.array([written], pa.binary())})
 
     columns = list(key)
     spread = frame.repartition(*columns) if columns else frame.coalesce(1)
-    return [bytes(row.written) for row in spread.mapInArrow(task, "written binary").collect()]
+    try:
+        rows = spread.mapInArrow(task, "written binary").collect()
+    except PySparkException as error:
+        raise in_our_words(error) from error
+    return [bytes(row.written) for row in rows]

@@ -41,8 +41,12 @@ class Keys:
         except KeyError:
             if len(self._known) > 100_000:
                 self._known.clear()
-            key = self._known[encoded] = self._read(encoded, frozen or self._pickled.get(encoded, b""))
+            key = self._known[encoded] = self._read(encoded, frozen or self.pickled(encoded))
             return key
+
+    def pickled(self, encoded: bytes) -> bytes:
+        """The pickle of a key that its bytes do not give back."""
+        return self._pickled.get(encoded, b"")
 
     @staticmethod
     def _read(encoded: bytes, frozen: bytes) -> Any:
