@@ -45,7 +45,10 @@ def in_tasks(frame: DataFrame, key: Iterable[str], write: Write) -> list[bytes]:
         yield pa.RecordBatch.from_pydict({"written": pa.array([written], pa.binary())})
 
     columns = list(key)
-    spread = frame.repartition(*columns) if columns else frame.coalesce(1)
+    tasks = max(
+        2, frame.sparkSession.sparkContext.defaultParallelism
+    )  # given as a number, so that Spark does not choose less
+    spread = frame.repartition(tasks, *columns) if columns else frame.coalesce(1)
     try:
         rows = spread.mapInArrow(task, "written binary").collect()
     except PySparkException as error:
