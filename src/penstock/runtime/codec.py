@@ -81,6 +81,10 @@ class TypedCodec:
             data = self._converted(value)
         return CHECKED + data
 
+    def recode(self, plain: Any) -> bytes:
+        """Of a plain form made elsewhere: what the type reads in it, written as the type writes it."""
+        return CHECKED + self._encode(self._decode(self._encode(plain)))
+
     def _converted(self, value: Any) -> bytes:
         """Of a value that is not of the type itself: one that the type makes of it, if it takes it."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -9,6 +10,11 @@ import msgspec
 
 from penstock.runtime.codec import StampedCodec, codec_of
 from penstock.runtime.evolution.describe import describe_state
+from penstock.runtime.evolution.keys import compare_keys
+from penstock.runtime.evolution.resolve import Comparison
+from penstock.runtime.evolution.shape import Shape, StateShape, state_shape_of
+from penstock.runtime.evolution.stored import in_entry
+from penstock.runtime.evolution.values import compare_values
 from penstock.runtime.state.backend import Table
 from penstock.savepoints.manifest import SavedState
 from penstock.state import StateDescriptor
@@ -51,9 +57,8 @@ class Resolution:
 
     verdict: str
     differences: list[str] = field(default_factory=list)
-    migrate: Callable[[bytes], bytes] | None = (
-        None  # rewrites one entry's value; None: nothing is to do, or nothing can be
-    )
+    migrate: Callable[[bytes], bytes] | None = None  # rewrites one entry's value; None: nothing is to do
+    checked: bool = False  # whether every value fits is known only when it is read
 
 
 def saved_state(table: Table, entries: int = 0, size: int = 0) -> SavedState:
@@ -66,10 +71,52 @@ def saved_state(table: Table, entries: int = 0, size: int = 0) -> SavedState:
     return SavedState(table.name, table.kind, table.schema, described, table.ttl or None, entries, size)
 
 
-def resolution(saved: SavedState, wanted: StateDescription) -> Resolution:
-    """Compares a saved state with what a program asks for."""
-    if (saved.kind, saved.schema) == (wanted.kind, wanted.schema):
+def resolution(saved: SavedState, wanted: StateDescription, now: int | None = None) -> Resolution:
+    """Compares a saved state with what a program asks for.
+
+    `now` is the time that values get which did not expire before and do now; the present time, unless it is given.
+
+    >>> from penstock.state import ValueStateDescriptor
+    >>> saved = SavedState("n", "value", "msgspec:INT", {"value": {"kind": "int", "bits": 32}})
+    >>> found = resolution(saved, StateDescription("n", ValueStateDescriptor("n", float)))
+    >>> found.verdict, found.differences
+    ('after migration', ['INT became float'])
+    """
+    if saved.kind != wanted.kind:
+        return Resolution(INCOMPATIBLE, [f"{saved.kind} state became {wanted.kind} state"])
+    described = _saved_shape(saved)
+    if described is None:
+        return _by_schema(saved, wanted)
+    shape = describe_state(wanted.descriptor)
+    values, rewrite = compare_values(described.value, shape.value, wanted.descriptor.value_type)
+    keys = compare_keys(described.key, shape.key) if described.key and shape.key else Comparison()
+    stamped, stamps = saved.schema.startswith("ttl:"), wanted.ttl > 0
+    differences = [*keys.differences, *values.differences, *_lifetimes(saved.ttl or 0, wanted.ttl)]
+    if obstacles := [*keys.obstacles, *values.obstacles]:
+        return Resolution(INCOMPATIBLE, [*(d for d in differences if d not in obstacles), *obstacles])
+    if rewrite is None and stamped == stamps:
+        return Resolution(AS_IS, differences)
+    stamp = None if stamped else int(time.time() * 1000) if now is None else now
+    entry = in_entry(rewrite, saved.kind, stamped, stamp, stamps)
+    return Resolution(AFTER_MIGRATION, differences, entry, values.checked)
+
+
+def _saved_shape(saved: SavedState) -> StateShape | None:
+    if saved.type is not None:
+        return state_shape_of(saved.type)
+    return StateShape(Shape("pickle")) if saved.schema.removeprefix("ttl:") == "pickle" else None
+
+
+def _by_schema(saved: SavedState, wanted: StateDescription) -> Resolution:
+    """Of a state that was written before types were kept: only their names are known."""
+    if saved.schema == wanted.schema:
         return Resolution(AS_IS)
-    return Resolution(
-        INCOMPATIBLE, [f"{saved.kind} state of {saved.schema} became {wanted.kind} state of {wanted.schema}"]
-    )
+    return Resolution(INCOMPATIBLE, [f"{saved.schema} became {wanted.schema}, and its fields were not saved"])
+
+
+def _lifetimes(before: int, now: int) -> list[str]:
+    if before == now:
+        return []
+    if not before:
+        return [f"entries expire now, after {now} ms; those that are saved count from the restore on"]
+    return [f"entries expired after {before} ms and {f'do after {now} ms' if now else 'do not expire'} now"]

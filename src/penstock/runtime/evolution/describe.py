@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from penstock.errors import StateError
 from penstock.runtime.evolution.shape import Live, Part, Shape, StateShape
 from penstock.runtime.plain import plain_of
 from penstock.state import MapStateDescriptor, StateDescriptor
@@ -53,12 +54,18 @@ def describe(type_info: TypeInformation, evolution: Evolution | None = None) -> 
     else:
         shape = _shape(type_info)
     if evolution is not None:
+        _check_aliases(evolution, _field_names(shape), type_info.name)
         live = shape.live or Live(type_info)
         shape.live = Live(type_info, evolution, {**live.defaults, **_constants(evolution)}, live.stored_names)
         shape.version = evolution.version
     elif shape.live is None:
         shape.live = Live(type_info)
     return shape
+
+
+def _field_names(shape: Shape) -> set[str]:
+    stored = {} if shape.live is None else {stored: name for name, stored in shape.live.stored_names.items()}
+    return {stored.get(f.name, f.name) for f in shape.fields}
 
 
 def _shape(type_info: TypeInformation) -> Shape:
@@ -99,6 +106,7 @@ def _row(type_info: RowTypeInfo) -> Shape:
     pairs = zip(type_info.get_field_names(), type_info.field_types, strict=True)
     fields = [Part(name, _part(kind, True), optional=True) for name, kind in pairs]
     nothing: dict[str, Callable[[], Any]] = {f.name: _none for f in fields}
+    _check_aliases(said, set(nothing), type_info.name)
     live = Live(type_info, said, nothing | _constants(said))
     return Shape("record", form="row", fields=fields, version=said.version, live=live)
 
@@ -150,23 +158,50 @@ class _Annotations:
 
     def _record(self, node: Any) -> Shape:
         if any(node is around for around in self._within):
-            return Shape("self", name=node.cls.__qualname__)
+            return Shape("self", name=node.cls.__qualname__, form=_form(node))
         self._within.append(node)
-        fields = [Part(f.encode_name, self.shape(f.type), not f.required) for f in node.fields]
+        omits = isinstance(node, inspect.StructType) and node.cls.__struct_config__.omit_defaults
+        fields = [
+            Part(f.encode_name, self.shape(f.type), not f.required, _omitted(f) if omits else []) for f in node.fields
+        ]
         self._within.pop()
         said = evolution_of(node.cls)
         defaults = {f.name: made for f in node.fields if (made := _default(f)) is not None}
         names = {f.name: f.encode_name for f in node.fields if f.name != f.encode_name}
-        array = isinstance(node, inspect.NamedTupleType) or getattr(node, "array_like", False)
+        _check_aliases(said, {f.name for f in node.fields}, f"The class {node.cls.__qualname__}")
         return Shape(
             "record",
             name=node.cls.__qualname__,
-            form="array" if array else "map",
+            form=_form(node),
+            named_tuple=isinstance(node, inspect.NamedTupleType),
             fields=fields,
             tag=[] if getattr(node, "tag", None) is None else [node.tag_field, node.tag],
             version=said.version,
             live=Live(PythonTypeInfo(node.cls), said, defaults, names),
         )
+
+
+def _form(node: Any) -> str:
+    return "array" if isinstance(node, inspect.NamedTupleType) or getattr(node, "array_like", False) else "map"
+
+
+def _check_aliases(said: Evolution, names: set[str], what: str) -> None:
+    unknown = [n for n in (*said.aliases, *said.defaults) if n not in names]
+    if unknown:
+        raise StateError(
+            "STATE_ALIAS",
+            f"{what} has earlier names or defaults for {', '.join(map(repr, unknown))}, and no such field; its fields are "
+            f"{', '.join(sorted(names)) or 'none'}. Write them as {{'name now': 'name before'}}.",
+        )
+
+
+def _omitted(described: Any) -> list[Any]:
+    """The default of a field that is not stored when it has it, as JSON."""
+    make = _default(described)
+    try:
+        return [] if make is None else [msgspec.json.decode(msgspec.json.encode(make()))]
+    except TypeError:  # not a value that JSON has
+        return []
 
 
 def _default(described: Any) -> Callable[[], Any] | None:

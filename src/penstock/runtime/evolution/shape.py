@@ -29,6 +29,7 @@ class Part:
     name: str
     type: Shape
     optional: bool = False  # has a default, or may be left out
+    omitted: list[Any] = field(default_factory=list)  # the default, where such values are not stored
 
 
 @dataclass(slots=True)
@@ -46,6 +47,7 @@ class Shape:
     fields: list[Part] = field(default_factory=list)
     name: str = ""  # of a class
     form: str = ""  # how a record is stored: as a map by name, an array, or a row (its kind, and an array)
+    named_tuple: bool = False
     tag: list[Any] = field(default_factory=list)  # of a record in a union: the name and value that tell it apart
     values: list[Any] = field(default_factory=list)  # of an enumeration
     version: int = FIRST_VERSION
@@ -59,7 +61,9 @@ class Shape:
             found["of"] = [s.plain() for s in self.of]
         if self.fields:
             found["fields"] = [
-                {"name": f.name, "type": f.type.plain()} | ({"optional": True} if f.optional else {})
+                {"name": f.name, "type": f.type.plain()}
+                | ({"optional": True} if f.optional else {})
+                | ({"omitted": f.omitted} if f.omitted else {})
                 for f in self.fields
             ]
         if self.version != FIRST_VERSION:
@@ -93,7 +97,7 @@ class Shape:
         return f"{_WORDS.get(self.kind, self.kind)}[{of}]" if of else _WORDS.get(self.kind, self.kind)
 
 
-_SIMPLE = ("null", "bits", "name", "form", "tag", "values")
+_SIMPLE = ("null", "bits", "name", "form", "named_tuple", "tag", "values")
 _ABSENT: tuple[Any, ...] = (False, None, "", [])
 _NUMBERS: dict[tuple[str, int | None], str] = {
     ("int", 8): "BYTE",
