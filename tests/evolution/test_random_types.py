@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, make_dataclass
+from types import GenericAlias
 from typing import Any, NamedTuple
 
 import msgspec
@@ -50,7 +51,10 @@ def _leaf() -> st.SearchStrategy[Case]:
 def _lists(of: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
     return of.map(
         lambda c: Case(
-            list[c.before], list[c.after], st.lists(c.values, max_size=3), lambda v: [c.becomes(e) for e in v]
+            GenericAlias(list, (c.before,)),
+            GenericAlias(list, (c.after,)),
+            st.lists(c.values, max_size=3),
+            lambda v: [c.becomes(e) for e in v],
         )
     )
 
@@ -58,8 +62,8 @@ def _lists(of: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
 def _maps(of: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
     return of.map(
         lambda c: Case(
-            dict[str, c.before],
-            dict[str, c.after],
+            GenericAlias(dict, (str, c.before)),
+            GenericAlias(dict, (str, c.after)),
             st.dictionaries(st.text(max_size=2), c.values, max_size=3),
             lambda v: {k: c.becomes(e) for k, e in v.items()},
         )
@@ -81,11 +85,11 @@ def _made(kind: str, name: str, fields: list[tuple[str, Any]], defaults: dict[st
     if kind == "dataclass":
         return make_dataclass(name, full)
     if kind == "named tuple":
-        made = NamedTuple(name, ordered)  # type: ignore[misc]
+        made: Any = NamedTuple(name, ordered)  # type: ignore[misc]
         made.__new__.__defaults__ = tuple(defaults[n] for n, _ in ordered if n in defaults)
         made._field_defaults = {n: defaults[n] for n, _ in ordered if n in defaults}
         return made
-    return msgspec.defstruct(name, full, array_like=kind == "array")  # type: ignore[arg-type]
+    return msgspec.defstruct(name, full, array_like=kind == "array")
 
 
 @st.composite
