@@ -14,8 +14,8 @@ def compare_keys(saved: Shape, wanted: Shape) -> Comparison:
 
     >>> compare_keys(Shape("int", bits=32), Shape("float", bits=64)).obstacles
     []
-    >>> compare_keys(Shape("int"), Shape("str")).obstacles[0][:26]
-    'key: int became str, and k'
+    >>> compare_keys(Shape("int"), Shape("str")).obstacles[0][:24]
+    'key: int became str, and'
     """
     found = Comparison()
     _compare(saved, wanted, "key", found)
