@@ -11,23 +11,23 @@ from tests.conformance.job import OPERATOR, Happened, Job
 
 def in_harness(job: Job, folder: Path) -> list[Happened]:
     """In this process, restored where the case says so."""
-    return _in_harness(job, always_restore=False)
+    return _in_harness(job, folder, always_restore=False)
 
 
 def in_harness_restored(job: Job, folder: Path) -> list[Happened]:
     """In this process, restored before every batch, each time with another parallelism: nobody may notice."""
-    return _in_harness(job, always_restore=True)
+    return _in_harness(job, folder, always_restore=True)
 
 
-def _in_harness(job: Job, always_restore: bool) -> list[Happened]:
+def _in_harness(job: Job, folder: Path, always_restore: bool) -> list[Happened]:
     harness = Harness(job.env(2))
     happened = []
     for number, batch in enumerate(job.batches):
         if batch.restored or always_restore:
-            saved = harness.snapshot()
+            saved = harness.savepoint(folder / f"savepoint-{number}")
             harness.close()
             parallelism = 1 + number % 3 if always_restore else 2
-            harness = Harness(job.env(parallelism), seed=number).restore(saved)
+            harness = Harness(job.env(parallelism), seed=number).restore_savepoint(saved)
         harness.run(max_batches=1)
         outputs = {sink: list(harness.sink(sink).take()) for sink in job.sinks}
         happened.append(Happened(outputs, harness.watermark(OPERATOR), batch.inputs))

@@ -44,7 +44,7 @@ def test_25_to_28_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     other = prices(tmp_path, uid="costs", **{"execution.resume": checkpoint})
     assert tried(other.execute) == (
         f"[CHECKPOINT_OF_ANOTHER_JOB] The program no longer fits the checkpoint {checkpoint}: operator 'prices' is gone; operator "
-        "'costs' is new. Change the program back, or start without --resume."
+        "'costs' is new. Change the program back, or start a new job with this one's state: --from-savepoint instead of --resume."
     )
 
     nowhere = prices(tmp_path, **{"execution.resume": str(tmp_path / "out")})

@@ -20,7 +20,17 @@ from penstock.cli.failure import Failure, failure_of
 from penstock.cli.interrupt import interrupts
 from penstock.cli.quiet import rest_to
 from penstock.cli.watcher import JsonWatcher, TerminalWatcher, Watcher, tell
-from penstock.config import CONSOLE, JOB_NAME, MASTER, PRINT_STYLE, RESUME, Configuration
+from penstock.config import (
+    ALLOW_DROPPED,
+    CONSOLE,
+    FROM_SAVEPOINT,
+    JOB_NAME,
+    MASTER,
+    PRINT_STYLE,
+    RESUME,
+    Configuration,
+)
+from penstock.connectors.file.system import absolute
 from penstock.errors import ConfigError, PenstockError
 from penstock.jobs.listener import listening
 from penstock.jobs.log import use_log
@@ -34,6 +44,15 @@ def run(
         typer.Argument(metavar="ARGS", help="The program's own arguments; its options go behind '--'."),
     ] = None,
     resume: Annotated[str | None, typer.Option(metavar="PATH", help="Continue this checkpoint.")] = None,
+    from_savepoint: Annotated[
+        str | None,
+        typer.Option(
+            "--from-savepoint", metavar="PATH", help="Start with the state of this savepoint, or of another job's checkpoint."
+        ),
+    ] = None,
+    allow_dropped_state: Annotated[
+        bool, typer.Option("--allow-dropped-state", help="Drop saved state that no operator of the program takes.")
+    ] = False,
     master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master, such as local[4].")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="The job's name, if it gives itself none.")] = None,
     settings: Annotated[
@@ -65,7 +84,7 @@ def run(
         use_log(log)
     command = Command(job, watcher, as_json, verbose)
     try:
-        options = given(settings or [], resume, master, name, verbose)
+        options = given(settings or [], resume, master, name, verbose) | restored_from(from_savepoint, allow_dropped_state)
         if detached:
             Configuration(options)
             run_detached(job, args or [], options, as_json, pyflink)
@@ -174,6 +193,16 @@ def given(
     if verbose:
         found[CONSOLE.key] = True
     return found
+
+
+def restored_from(savepoint: str | None, allow_dropped_state: bool) -> dict[str, Any]:
+    """The options of a job that starts from a savepoint.
+
+    >>> restored_from("s3://bucket/sp-1", True)
+    {'execution.state-recovery.path': 's3://bucket/sp-1', 'execution.state-recovery.ignore-unclaimed-state': True}
+    """
+    found: dict[str, Any] = {} if savepoint is None else {FROM_SAVEPOINT.key: absolute(savepoint)}
+    return found | ({ALLOW_DROPPED.key: True} if allow_dropped_state else {})
 
 
 @contextmanager

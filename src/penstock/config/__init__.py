@@ -2,6 +2,7 @@
 
 from penstock.config.checkpoint_options import (
     ALIGNMENT_TIMEOUT,
+    ALLOW_DROPPED,
     CHANGELOG,
     CHECKPOINT_DIR,
     CHECKPOINT_FAILURES,
@@ -12,6 +13,7 @@ from penstock.config.checkpoint_options import (
     CHECKPOINT_TIMEOUT,
     CHECKPOINTING_MODE,
     CHECKPOINTS_AT_ONCE,
+    FROM_SAVEPOINT,
     INCREMENTAL,
     RESUME,
     SAVEPOINT_DIR,
@@ -89,6 +91,7 @@ from penstock.config.restart_options import (
 
 __all__ = [
     "ALIGNMENT_TIMEOUT",
+    "ALLOW_DROPPED",
     "AUTO_UIDS",
     "BACKEND",
     "BACKOFF_ATTEMPTS",
@@ -123,6 +126,7 @@ __all__ = [
     "FOLD_RATIO",
     "FORCE_AVRO",
     "FORCE_KRYO",
+    "FROM_SAVEPOINT",
     "GENERIC_TYPES",
     "HEARTBEAT",
     "INCREMENTAL",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.config.kinds import DURATION, FLAG, FOLDER, choice, whole
+from penstock.config.kinds import DURATION, FLAG, FOLDER, TEXT, choice, whole
 from penstock.config.registry import define
 
 _KEPT = "Kept and given back; it changes nothing:"
@@ -19,9 +19,22 @@ RESUME = define(
     "execution.resume",
     FOLDER,
     "",
-    "Checkpoint folder to continue; not set: start with empty state.",
+    "Checkpoint folder to continue, by the same program with the same parallelism; not set: start with empty state.",
+)
+FROM_SAVEPOINT = define(
     "execution.state-recovery.path",
+    TEXT,
+    "",
+    "Savepoint, or checkpoint of a job that does not run, whose state a new job starts with; the program and its parallelism "
+    "may have changed. Not set: start with empty state.",
     "execution.savepoint.path",
+)
+ALLOW_DROPPED = define(
+    "execution.state-recovery.ignore-unclaimed-state",
+    FLAG,
+    False,
+    "Whether a savepoint's state that no operator of the job takes is dropped; else the job is refused.",
+    "execution.savepoint.ignore-unclaimed-state",
 )
 CHECKPOINT_INTERVAL = define(
     "execution.checkpointing.interval",

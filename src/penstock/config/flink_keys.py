@@ -102,7 +102,6 @@ TUNING_STARTS = tuple(key for key in _TUNING if key.endswith((".", "-")))
 # Keys of Flink's that ask for something, and why it cannot be given.
 REFUSED = {
     "pipeline.cached-files": "functions written in Python cannot read Flink's file cache. Use python.archives or python.files",
-    "execution.state-recovery.ignore-unclaimed-state": "a checkpoint is taken up whole, or not at all",
     "table.": "this version has no Table API",
     "sql-": "this version has no SQL client",
     "python.pythonpath": "workers have the driver's path. Ship modules with python.files",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,6 +35,8 @@ from penstock.types.check import checked
 
 T = TypeVar("T")
 
+_log = logging.getLogger("penstock.job")
+_WITHOUT_STATE = ("exchange", "materialize")
 _WITHOUT_UID = (PartitionNode, SideOutputNode, UnionNode)
 
 
@@ -49,7 +52,6 @@ class StreamExecutionEnvironment(JobSettings):
         super().__init__(configuration)
         self._nodes: list[Node] = []
         self._run_before = 0  # so many of the nodes were in a job that was run
-        self._named: set[int] = set()  # nodes that were given a uid
         self._names: dict[str, int] = {}
 
     @staticmethod
@@ -183,8 +185,6 @@ class StreamExecutionEnvironment(JobSettings):
         return node
 
     def replace(self, node: Node) -> Node:
-        if node.uid != self._nodes[node.id].uid:
-            self._named.add(node.id)
         self._nodes[node.id] = node
         return node
 
@@ -221,11 +221,22 @@ class StreamExecutionEnvironment(JobSettings):
         if self.configuration.get(AUTO_UIDS):
             return
         for node in nodes:
-            if not isinstance(node, _WITHOUT_UID) and node.id not in self._named:
+            if not isinstance(node, _WITHOUT_UID) and not node.named:
                 raise PlanError(
                     "NO_UID",
                     f"'{node.name}' ({node.line}) has no uid of its own, and {AUTO_UIDS.key} is false. Give it one with uid().",
                 )
+
+    def _warn_of_made_uids(self, graph: JobGraph) -> None:
+        """A savepoint's state is found by uid: one made from a name and number may be another operator's tomorrow."""
+        nameless = [n for n in graph.operators if not n.named and n.spec.kind not in _WITHOUT_STATE]
+        if nameless and not graph.batch:
+            _log.warning(
+                "These operators of job '%s' keep state and have no uid of their own: %s. A changed program may not find that "
+                "state again in a savepoint: give each a name that stays, with uid().",
+                graph.name,
+                ", ".join(f"'{n.name}' ({n.line})" for n in nameless),
+            )
 
     def get_execution_plan(self) -> str:
         """The job as JSON, in the form of Flink's plan visualizer."""
@@ -249,6 +260,7 @@ class StreamExecutionEnvironment(JobSettings):
 
     def _take_graph(self, job_name: str | None) -> JobGraph:
         graph = self.graph(job_name)
+        self._warn_of_made_uids(graph)
         self._run_before = len(self._nodes)
         return graph
 

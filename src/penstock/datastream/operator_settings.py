@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.errors import UnsupportedOperation
-from penstock.plan.nodes import Node
+from penstock.plan.nodes import Node, WatermarkNode
 
 if TYPE_CHECKING:
     from penstock.datastream.environment import StreamExecutionEnvironment
@@ -24,8 +24,12 @@ class OperatorSettings:
         return self._changed("name", name=name)
 
     def uid(self, uid: str) -> Self:
-        """Names the operator's state in checkpoints."""
-        return self._changed("uid", uid=uid)
+        """Names the operator's state in checkpoints and savepoints, and a source's position."""
+        node = self._node
+        if isinstance(node, WatermarkNode) and node.of_source:  # people name the source that they made
+            self._env.replace(replace(self._env.nodes()[node.inputs[0]], uid=uid, named=True))
+            return self._changed("uid", uid=f"{uid}-watermarks", named=True)
+        return self._changed("uid", uid=uid, named=True)
 
     def set_uid_hash(self, uid_hash: str) -> Self:
         """Not supported: checkpoints of Penstock know operators by uid."""

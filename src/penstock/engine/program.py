@@ -87,6 +87,7 @@ class OperatorProgram:
     relay_levels: set[int] = field(default_factory=set)
     input_types: list[TypeInformation | None] = field(default_factory=list)  # where they are certain
     aggregation: Aggregation | None = None  # of windows that are worked out by columns
+    named: bool = False  # its uid was given, not made from its name and number
 
 
 @dataclass(slots=True)
@@ -197,6 +198,7 @@ class _Builder:
             _declared_call_by_call(node),
             input_types=[self._certain_type(upstream) for upstream in self._inputs_of(node)],
             aggregation=aggregation_of_node(node),
+            named=node.named,
         )
 
     def _certain_type(self, node: Node) -> TypeInformation | None:

@@ -53,7 +53,7 @@ def rescale(
     placed = [SlotState(_meta(slots[0].meta, tables.values())) for _ in range(parallelism)]
     for number, slot in enumerate(placed):
         slot.meta.broadcast = {uid: h for uid, h in hashes.items() if number < widths.get(uid, 0)}
-    move = _Move(max_parallelism, None if max_parallelism == max_parallelism_before else max_parallelism)
+    move = Placement(max_parallelism, max_parallelism != max_parallelism_before)
     for slot in slots:
         by_number = {t.number.to_bytes(_TABLE, "big"): t for t in slot.meta.tables}
         for stored, value in slot.entries.items():
@@ -69,27 +69,27 @@ def rescale(
     return placed
 
 
-class _Move:
+class Placement:
     """Where an entry belongs, and its bytes behind the table's number there."""
 
-    def __init__(self, max_parallelism: int, regroup: int | None) -> None:
-        self._max_parallelism = max_parallelism
-        self._regroup = regroup  # None: key groups stay
+    def __init__(self, max_parallelism: int, regroup: bool) -> None:
+        self.max_parallelism = max_parallelism
+        self._regroup = regroup  # False: key groups stay
 
     def place(self, table: Table, stored: bytes) -> tuple[int | None, bytes]:
         """The key group (None: every slot has a copy), and the rest of the entry's key."""
         if table.kind in ("timers", "times"):
-            return key_group(int.from_bytes(stored[_TIMER_HASH], "big"), self._max_parallelism), stored[_TABLE:]
+            return key_group(int.from_bytes(stored[_TIMER_HASH], "big"), self.max_parallelism), stored[_TABLE:]
         if table.kind == "keys":
-            return key_group(key_hash(stored[_TABLE:]), self._max_parallelism), stored[_TABLE:]
+            return key_group(key_hash(stored[_TABLE:]), self.max_parallelism), stored[_TABLE:]
         group = stored[_GROUP]
         if group == SlotCell.GROUP:
             return None, stored[_TABLE:]
-        if self._regroup is None:
+        if not self._regroup:
             return int.from_bytes(group, "big"), stored[_TABLE:]
         start = _GROUP.stop
         key = stored[start : start + encoded_length(stored, start)]
-        anew = key_group(key_hash(key), self._regroup)
+        anew = key_group(key_hash(key), self.max_parallelism)
         return anew, anew.to_bytes(2, "big") + stored[start:]
 
 

@@ -42,6 +42,7 @@ class JobEntry(msgspec.Struct, kw_only=True):
     runs: int = 1
     version: str = ""
     batch: bool = False  # runs in batch mode: there is no checkpoint
+    from_savepoint: str = ""  # what the job started from
 
     @property
     def introduction(self) -> str:

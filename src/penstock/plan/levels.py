@@ -104,6 +104,7 @@ def _with_explicit_exchanges(graph: JobGraph) -> JobGraph:
                 spec=GeneratorSpec(node.strategy),
                 output_type=node.output_type,
                 on_error=node.on_error,
+                named=node.named,
             )
             nodes[-1:] = [by_split, host]
             renamed[node.id] = host.id

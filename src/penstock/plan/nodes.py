@@ -26,6 +26,7 @@ class Node:
         "fail"  # or "dead_letter" (sources: or "skip"): what becomes of an element on which a function raises
     )
     output_type: TypeInformation | None = None  # of its elements, where it is known
+    named: bool = False  # its uid was given, not made from its name and number
     checked: bool = False  # the type was declared here: elements are converted to it and checked as they leave the node
 
 

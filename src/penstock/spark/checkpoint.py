@@ -7,7 +7,7 @@ import os
 import tempfile
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from penstock.config import CHECKPOINT_DIR, RESUME, Configuration
@@ -22,12 +22,15 @@ FORMAT = 1
 class Checkpoint:
     """A job's folder: Spark's checkpoint in `spark/`, ours in `penstock/`. That of a batch job dies with the job."""
 
-    def __init__(self, folder: str, job_id: str, resumed: bool, kept: bool = True, lineage: str = "") -> None:
+    def __init__(
+        self, folder: str, job_id: str, resumed: bool, kept: bool = True, lineage: str = "", from_savepoint: str = ""
+    ) -> None:
         self.folder = folder
         self.job_id = job_id
         self.resumed = resumed
         self.kept = kept
         self.lineage = lineage or job_id  # of Spark's batch numbers: new when they begin at 0 again
+        self.from_savepoint = from_savepoint  # what the job started from
         self.lock = CheckpointLock(folder)  # held while the job runs
 
     @property
@@ -58,8 +61,16 @@ class Checkpoint:
         return os.path.join(self.folder, "penstock", "materialized")
 
 
-def open_checkpoint(program: Program, configuration: Configuration) -> Checkpoint:
-    """The checkpoint to continue, checked against the program; or a new, empty one."""
+class Beginning(Protocol):
+    """What a fresh checkpoint begins with."""
+
+    @property
+    def path(self) -> str: ...
+    def begin(self, checkpoint: Checkpoint) -> None: ...
+
+
+def open_checkpoint(program: Program, configuration: Configuration, beginning: Beginning | None = None) -> Checkpoint:
+    """The checkpoint to continue, checked against the program; or a new one, empty or with another job's state."""
     resume = configuration.get(RESUME)
     if resume and program.batch:
         raise CheckpointError(
@@ -72,15 +83,20 @@ def open_checkpoint(program: Program, configuration: Configuration) -> Checkpoin
     job_id, lineage = uuid.uuid4().hex, uuid.uuid4().hex
     root = configuration.get(CHECKPOINT_DIR) or os.path.join(tempfile.gettempdir(), "penstock-checkpoints")
     folder = os.path.join(os.path.abspath(root), job_id)
+    came_from = "" if beginning is None else beginning.path
+    checkpoint = Checkpoint(folder, job_id, False, not program.batch, lineage, came_from)
     try:
         Path(folder, "penstock").mkdir(parents=True)
-        memory = json.dumps({**_memory(program, job_id), "lineage": lineage}, indent=1)
+        if beginning is not None:
+            beginning.begin(checkpoint)
+        told = {**_memory(program, job_id), "lineage": lineage, "from_savepoint": came_from}
+        memory = json.dumps(told, indent=1)
         write_whole(_file(folder), memory.encode())  # a job that is killed here, or has no room, leaves no half of it
     except OSError as error:
         raise CheckpointError(
             "CHECKPOINT_UNWRITABLE", f"The checkpoint folder {folder} cannot be written: {error}. Choose another one."
         ) from error
-    return Checkpoint(folder, job_id, False, kept=not program.batch, lineage=lineage)
+    return checkpoint
 
 
 def _file(folder: str) -> Path:
@@ -125,9 +141,10 @@ def _resumed(folder: str, program: Program) -> Checkpoint:
         raise CheckpointError(
             "CHECKPOINT_OF_ANOTHER_JOB",
             f"The program no longer fits the checkpoint {folder}: {'; '.join(differences)}. "
-            "Change the program back, or start without --resume.",
+            "Change the program back, or start a new job with this one's state: --from-savepoint instead of --resume.",
         )
-    return Checkpoint(folder, saved["job_id"], True, lineage=saved.get("lineage", ""))
+    lineage, came_from = saved.get("lineage", ""), saved.get("from_savepoint", "")
+    return Checkpoint(folder, saved["job_id"], True, lineage=lineage, from_savepoint=came_from)
 
 
 def _differences(saved: dict[str, Any], now: dict[str, Any]) -> list[str]:

@@ -22,7 +22,6 @@ from penstock.datastream.job_status import JobStatus
 from penstock.engine.logs import pass_on
 from penstock.engine.program import Program, build
 from penstock.engine.reports import warn_of_unread
-from penstock.engine.rescale import SlotState
 from penstock.engine.sink_calls import calling_sink
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.run import Run
@@ -39,7 +38,7 @@ from penstock.spark.query import start_query, stop_query
 from penstock.spark.real_time import in_real_time, start_in_real_time
 from penstock.spark.registration import WatchedJob, ends, ends_if_it_fails, register
 from penstock.spark.restarts import can_pass, restarts_of
-from penstock.spark.restore import write_initial
+from penstock.spark.restoring import initial_offsets, restoring
 from penstock.spark.run_folder import RunFolder
 from penstock.spark.session import get_session
 from penstock.spark.shipping import ship
@@ -65,7 +64,8 @@ class SparkJob:
         self._files = files
         self._restarts = restarts_of(configuration)
         self.session: SparkSession = get_session(configuration)
-        self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration)
+        self._restoring = restoring(self.program, configuration)
+        self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration, self._restoring)
         self.folder = RunFolder(private_folder("penstock-run-"))
         self.keep_open = False  # end a scripted job after its script, without the final watermark
         self.query: StreamingQuery | BatchQuery | None = None
@@ -77,7 +77,7 @@ class SparkJob:
         self._over = threading.Event()
         self._began = 0.0
         self._archives: list[str] = []
-        self._offsets: dict[str, Any] = {}
+        self._offsets: dict[str, Any] = initial_offsets(self.checkpoint)
         self._delivered = -1  # the last batch whose letters were delivered: one that runs again hands them over again
         self._collected: dict[int, list[Any]] = {}
         self._accumulators: dict[str, Any] | None = None
@@ -94,11 +94,6 @@ class SparkJob:
 
     # -- attempts
 
-    def begin_with(self, slots: dict[tuple[int, int], SlotState], offsets: dict[str, Any]) -> None:
-        """Starts a fresh checkpoint with the state of another one, and sources (by number, "control" too) at saved offsets."""
-        write_initial(self.checkpoint.initial, slots)
-        self._offsets = offsets
-
     def start(self) -> None:
         """Registers the run and starts the first attempt; gives at once."""
         if limit := self._configuration.get(BATCH_RECORDS):
@@ -108,9 +103,9 @@ class SparkJob:
         self.program.cached = self._configuration.get(BACKEND) == "hashmap"
         self.checkpoint.lock.acquire()
         try:  # only who holds the checkpoint may write into it, and write the registry's entry of the job
-            for uid, sink in zip(self.program.sink_uids, self.program.sinks, strict=True):
-                sink.attach(self.checkpoint.memory_of_sink(uid))
+            self._attach_sinks()
             self.run = register(self.session, self.program, self.checkpoint, self._configuration)
+            self._tell_restoring()
             with ends_if_it_fails(self.run):
                 put_tables_aside(self.session, self.program, self.checkpoint)
                 self._archives = ship(self.session, self._files)
@@ -120,6 +115,17 @@ class SparkJob:
             self.checkpoint.lock.release()
             raise
         self.run.begin(WatchedJob(self))
+
+    def _attach_sinks(self) -> None:
+        for uid, sink in zip(self.program.sink_uids, self.program.sinks, strict=True):
+            sink.attach(self.checkpoint.memory_of_sink(uid))
+
+    def _tell_restoring(self) -> None:
+        if self._restoring is not None:
+            assert self.run is not None
+            for word in self._restoring.words():
+                self.run.note(f"job {self.job_id}: {word}")
+            self._restoring.tell()
 
     def _start_attempt(self) -> None:
         """A run of its own name: workers open their functions anew, and the control source tells of the change."""

@@ -53,6 +53,7 @@ def register(session: SparkSession, program: Program, checkpoint: Checkpoint, co
         web=session.sparkContext.uiWebUrl or "",
         version=_version(),
         batch=program.batch,
+        from_savepoint=checkpoint.from_savepoint,
     )
     operators = [OperatorFigures(uid, name, kind) for kind, uid, name in program.parts()]
     return Run(registry_of(configuration), entry, operators, configuration)

@@ -1,37 +1,60 @@
-"""State that a fresh checkpoint starts with: files of slots, written on the driver, read by each slot in its first batch."""
+"""What the slots of a restored job start with: small plans, written on the driver, followed by each slot in its first batch."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from penstock.engine.rescale import SlotState
+from penstock.engine.program import Program
 from penstock.engine.slot_meta import SlotMeta
+from penstock.errors import CheckpointError
+from penstock.savepoints.loading import Layout, SlotPlan, entries_of
+from penstock.savepoints.matching import Matched
+from penstock.savepoints.savepoint import Savepoint
+
+_decoder = msgspec.msgpack.Decoder(SlotPlan)
 
 
-class _Saved(msgspec.Struct, array_like=True):
-    meta: SlotMeta
-    entries: dict[bytes, bytes]
+class InitialState:
+    """What a slot starts with: its clocks and tables, and its entries, which are read when they are asked for."""
+
+    def __init__(self, plan: SlotPlan) -> None:
+        self._plan = plan
+
+    @property
+    def meta(self) -> SlotMeta:
+        return self._plan.meta
+
+    def entries(self) -> Iterator[list[bytes]]:
+        """Key, value, key, value, ... in parts of about a megabyte."""
+        try:
+            yield from entries_of(self._plan)
+        except OSError as error:
+            raise CheckpointError(
+                "SAVEPOINT_UNREADABLE",
+                f"The savepoint {self._plan.path} cannot be read any more: {error}. It must stay where it is until the first "
+                "batch of the restored job is committed.",
+            ) from error
 
 
-_decoder = msgspec.msgpack.Decoder(_Saved)
-
-
-def write_initial(folder: str, slots: dict[tuple[int, int], SlotState]) -> None:
-    """Writes what each (level, slot) is to start with."""
+def write_initial(folder: str, savepoint: Savepoint, program: Program, matched: Matched) -> int:
+    """Writes what each (level, slot) is to start with; gives the bytes that they will read."""
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for (level, slot), state in slots.items():
-        _file(folder, level, slot).write_bytes(msgspec.msgpack.encode(_Saved(state.meta, state.entries)))
+    size = 0
+    for level, slot, plan in Layout(savepoint, program, matched).plans():
+        _file(folder, level, slot).write_bytes(msgspec.msgpack.encode(plan))
+        size += plan.size
+    return size
 
 
-def read_initial(folder: str, level: int, slot: int) -> SlotState | None:
+def read_initial(folder: str, level: int, slot: int) -> InitialState | None:
     """What a slot starts with; None: with nothing."""
     try:
-        saved = _decoder.decode(_file(folder, level, slot).read_bytes())
+        return InitialState(_decoder.decode(_file(folder, level, slot).read_bytes()))
     except FileNotFoundError:
         return None
-    return SlotState(saved.meta, saved.entries)
 
 
 def _file(folder: str, level: int, slot: int) -> Path:

@@ -7,7 +7,7 @@ written follow the changes, not the size of the state.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import msgspec
@@ -85,6 +85,13 @@ class Delta(msgspec.Struct, array_like=True):
     entries: list[bytes | None]  # key, value, key, value, ...; None: deleted
 
 
+class Loaded(msgspec.Struct):
+    """What a restored slot starts with: the name of that state, and its base, which the first header makes count."""
+
+    token: bytes
+    base: Base
+
+
 class FoldPolicy(msgspec.Struct, frozen=True):
     """When and how much to fold."""
 
@@ -113,7 +120,7 @@ class StateLog:
         self._ahead: list[Committed] = []  # what the working copy may lack, oldest first
         self.rebuilt = False
         self.written = 0
-        self._initial: Changes = {}
+        self._loaded: Loaded | None = None  # what a restored slot starts with
         self._read = False
 
     def has_header(self) -> bool:
@@ -123,15 +130,17 @@ class StateLog:
         self._read = True
         return self.header is not None
 
-    def begin(self, initial: Changes | None = None) -> Entries:
+    def begin(self, initial: Iterable[list[bytes]] | None = None) -> Entries:
         """Opens a view of the committed state; the working copy may lack the last batches, which are then laid over it.
 
-        A slot without a header starts empty, or with the `initial` entries of a restored job: its first delta holds them.
+        A slot without a header starts empty, or with the `initial` entries of a restored job (key, value, key, value, ... in
+        parts, each read once): they become its first base.
         """
         if not self._read:
             self.has_header()
-        self._initial = {} if initial is None or self.header is not None else initial
         self.written = 0
+        if initial is not None and self.header is None:
+            self._load(initial)
         for _ in range(3):
             try:
                 self._catch_up()
@@ -160,8 +169,8 @@ class StateLog:
         self._ahead = []
         position = copy.position()
         if header is None:
-            if position != Position(0, _EMPTY) or self._initial:
-                copy.rebuild((self._initial,), 0, _EMPTY if not self._initial else b"initial")
+            if self._loaded is None and position != Position(0, _EMPTY):
+                copy.rebuild((), 0, _EMPTY)
             return
         if position.token == header.token and not position.partial:
             return
@@ -171,6 +180,21 @@ class StateLog:
                 self._take(missing)
                 return
         self._rebuild()
+
+    def _load(self, initial: Iterable[list[bytes]]) -> None:
+        """Passes the entries on to the working copy and to Spark's store, a part at a time: there may be any number."""
+        loaded = self._loaded = Loaded(secrets.token_bytes(8), Base(1, 0, 1, 0))
+
+        def passing() -> Iterator[list[bytes]]:
+            base = loaded.base
+            for part in initial:
+                blob = _encode(part)
+                self._put(f"b/{base.generation}/{base.chunks}", blob)
+                base.chunks += 1
+                base.size += len(blob)
+                yield part
+
+        self._copy.fill(passing(), 0, loaded.token)
 
     def _take(self, missing: list[Committed]) -> None:
         """The last deltas are written when the batch is done and Spark commits it; older ones now."""
@@ -218,15 +242,14 @@ class StateLog:
         """Writes a batch: its delta, some folding, and the header that makes both count."""
         old = self.header
         seq = 1 if old is None else old.seq + 1
-        header = (
-            Header(FORMAT, seq, secrets.token_bytes(8), meta, first_delta=1)
-            if old is None
-            else self._following(old, seq, meta)
-        )
         if old is None:
-            changes = {**self._initial, **changes}
-        # The copy of a restored slot differs from an empty one: it is not to be mistaken for the delta's ground.
-        blobs = _delta_blobs(changes, _EMPTY if old is None else old.token, header.token)
+            header = Header(FORMAT, seq, secrets.token_bytes(8), meta, first_delta=1)
+            previous = _EMPTY
+            if self._loaded is not None:  # the copy of a restored slot is not to be mistaken for an empty one
+                previous, header.base = self._loaded.token, self._loaded.base
+        else:
+            header, previous = self._following(old, seq, meta), old.token
+        blobs = _delta_blobs(changes, previous, header.token)
         for number, blob in enumerate(blobs):
             self._put(f"d/{seq}/{number}", blob)
         size = sum(map(len, blobs))

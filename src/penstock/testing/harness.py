@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from os import PathLike
 from types import TracebackType
 from typing import Any
 
@@ -22,12 +23,15 @@ from penstock.engine.program import build
 from penstock.errors import PlanError
 from penstock.functions import OutputTag
 from penstock.metrics import JobMetrics
+from penstock.savepoints.savepoint import open_savepoint
 from penstock.testing.collected import Collected
 from penstock.testing.local import LocalJob, Planned
 from penstock.testing.push import Inbox, Item
 from penstock.testing.reading import SourceReader
 from penstock.testing.splits import FIRST_SPLIT, KnownSplits
 from penstock.testing.watched import WatchedPipeline
+
+_PUSHED = "pushed"  # in a source's saved position: how many elements a test has pushed to each split
 
 
 class _Snapshot(msgspec.Struct, frozen=True):
@@ -289,6 +293,46 @@ class Harness:
         self.time = saved.time
         self._positions = {(source, split): position for source, split, position in saved.positions}
         self._splits.known = saved.known
+        self._ended = False
+        self.begin_run()
+        return self
+
+    def savepoint(self, path: str | PathLike[str]) -> str:
+        """Writes all state, timers, clocks and positions as a savepoint; gives its path. A job on Spark can start from it too."""
+        offsets = self._offsets if self._reader is None else self._reader.positions()
+        positions: dict[int, Any] = {} if offsets is None else dict(enumerate(offsets))
+        for (source, split), position in self._positions.items():
+            positions.setdefault(source, {}).setdefault(_PUSHED, {})[split] = position
+        known = {str(number): splits for number, splits in self._splits.known.items()}
+        return self.job.savepoint(str(path), positions, {"clock": self.time, "known": known, "ended": {}}).path
+
+    def restore_savepoint(self, path: str | PathLike[str], allow_dropped_state: bool = False) -> Harness:
+        """Goes on from a savepoint, also from one of a changed pipeline: its operators are found by their uids.
+
+        >>> import tempfile
+        >>> from penstock.testing import PushSource
+        >>> env = StreamExecutionEnvironment()
+        >>> totals = env.from_source(PushSource()).key_by(lambda n: n % 3).reduce(lambda a, b: a + b).uid("totals")
+        >>> first = Harness(env, parallelism=2); first.push(1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     saved = first.savepoint(f"{folder}/saved")
+        ...     second = Harness(env, parallelism=3); out = second.collect(totals)
+        ...     second.restore_savepoint(saved).push(4); out
+        [5]
+        """
+        savepoint = open_savepoint(str(path))
+        matched = self.job.restore_savepoint(savepoint, allow_dropped_state)
+        self._reader, self._positions = None, {}
+        sources, offsets = self._pipeline.sources(), []
+        for number, source in enumerate(sources):
+            position = dict(matched.offsets.get(str(number)) or {})
+            for split, at in position.pop(_PUSHED, {}).items():
+                self._positions[number, split] = at
+            offsets.append(position or source.initial())
+        self._offsets = offsets
+        control = matched.offsets["control"]
+        self.time = max(self.time, control["clock"] or 0)
+        self._splits.known = {int(number): list(splits) for number, splits in control["known"].items()}
         self._ended = False
         self.begin_run()
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import cloudpickle
@@ -38,6 +38,10 @@ from penstock.engine.unpicklable import unpicklable
 from penstock.metrics import JobMetrics
 from penstock.metrics.values import Told
 from penstock.runtime.store import MemoryBase, Store
+from penstock.savepoints.loading import Layout, entries_of
+from penstock.savepoints.matching import Matched, match
+from penstock.savepoints.savepoint import Savepoint
+from penstock.savepoints.whole import JobFacts, SlotSnapshot, write_savepoint
 
 Planned = tuple[int, Any, list[str]]  # source, task, splits with unread data
 At = tuple[int, int]  # level, slot
@@ -248,6 +252,26 @@ class LocalJob:
             for slot, state in enumerate(placed):
                 self._hosts[level, slot].close()
                 self._open(level, slot, state)
+
+    def savepoint(self, path: str, positions: Mapping[int, Any], control: Any) -> Savepoint:
+        """Writes all state, clocks and positions as a savepoint, which jobs on Spark take up too."""
+        slots = (
+            SlotSnapshot(level, slot, state.meta, sorted(state.entries.items()))
+            for (level, slot), state in self.states().items()
+        )
+        facts = JobFacts("harness", self.batch - 1, {**control, "n": self.batch}, positions)
+        return write_savepoint(path, self.program, slots, facts)
+
+    def restore_savepoint(self, savepoint: Savepoint, allow_dropped: bool = False) -> Matched:
+        """Takes up a savepoint's state, at this job's parallelism, its operators matched by uid."""
+        matched = match(savepoint.manifest, self.program, savepoint.path, allow_dropped)
+        self.batch = savepoint.manifest.batch + 1
+        self._lineage = uuid.uuid4().hex
+        for level, slot, plan in Layout(savepoint, self.program, matched).plans():
+            entries = {k: v for flat in entries_of(plan) for k, v in zip(flat[::2], flat[1::2], strict=True)}
+            self._hosts[level, slot].close()
+            self._open(level, slot, SlotState(plan.meta, entries))
+        return matched
 
     def close(self) -> None:
         """Closes all functions."""

@@ -53,6 +53,11 @@ class Pushable(Source):
     def __init__(self, source: Source) -> None:
         self._source = source
 
+    @property
+    def stands_for(self) -> Source:
+        """The source that a savepoint knows."""
+        return self._source
+
     def read(self, task: Any) -> Iterator[Chunk]:
         if isinstance(task, Chunk):
             yield task

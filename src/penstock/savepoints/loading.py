@@ -1,0 +1,158 @@
+"""What each slot of a restored job starts with: a list of blocks, planned on the driver, read where the slot runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from penstock.connectors.file.system import file_system
+from penstock.engine.program import Program
+from penstock.engine.rescale import Placement
+from penstock.engine.routing import slot_of_group
+from penstock.engine.slot_meta import SlotMeta
+from penstock.runtime.state.backend import Table
+from penstock.runtime.state.cell import SlotCell
+from penstock.savepoints.manifest import Manifest, StateFile
+from penstock.savepoints.matching import Matched
+from penstock.savepoints.savepoint import Savepoint
+from penstock.savepoints.state_file import Block, StateFileReader
+
+_EVERYWHERE = int.from_bytes(SlotCell.GROUP, "big")  # stands in the place of a key group: broadcast state
+_TABLE = 2
+
+Migrate = Callable[[bytes, bytes], bytes]  # of an entry's key, without the number of its table, and its value
+
+
+class Load(msgspec.Struct, array_like=True):
+    """A block that a slot reads: `whole`: all of its entries are the slot's, and stay as they are."""
+
+    block: Block
+    table: int
+    whole: bool
+
+
+class FileLoad(msgspec.Struct, array_like=True):
+    """What a slot reads of a file."""
+
+    file: StateFile
+    loads: list[Load]
+
+
+class SlotPlan(msgspec.Struct):
+    """All that a slot starts with: its clocks and tables, and where its entries are."""
+
+    path: str
+    meta: SlotMeta
+    slot: int
+    widths: dict[str, int]
+    max_parallelism: int
+    regroup: bool
+    files: list[FileLoad]
+
+    @property
+    def size(self) -> int:
+        """Bytes to read, before compression."""
+        return sum(load.block.raw for file in self.files for load in file.loads)
+
+
+class Layout:
+    """The blocks of a savepoint, and which slot of a job needs which."""
+
+    def __init__(self, savepoint: Savepoint, program: Program, matched: Matched) -> None:
+        self._savepoint = savepoint
+        self._program = program
+        self._matched = matched
+        self._files: list[tuple[StateFile, list[Block]]] = []
+        for file in savepoint.manifest.files:
+            with StateFileReader(savepoint.system, savepoint.path, file) as reader:
+                self._files.append((file, reader.blocks))
+        self._first_copy: dict[tuple[str, str], str] = {}  # the file whose copy of a broadcast state is read
+        for file, blocks in self._files:
+            for block in blocks:
+                if block.first == _EVERYWHERE:
+                    self._first_copy.setdefault((block.operator, block.state), file.name)
+
+    def plans(self) -> Iterator[tuple[int, int, SlotPlan]]:
+        """What each (level, slot) starts with."""
+        for level in range(1, self._program.depth + 1):
+            for slot in range(self._program.parallelism):
+                yield level, slot, self.plan(level, slot)
+
+    def plan(self, level: int, slot: int) -> SlotPlan:
+        manifest: Manifest = self._savepoint.manifest
+        widths = {o.uid: o.parallelism for o in self._program.operators_at(level)}
+        meta = self._matched.clocks.meta(self._program, level)
+        meta.tables = [msgspec.structs.replace(table) for table in self._matched.tables[level]]
+        meta.broadcast = {u: h for u, h in self._matched.clocks.broadcast.items() if slot < widths.get(u, 0)}
+        tables = {(t.operator, t.name): t for t in meta.tables}
+        regroup = manifest.max_parallelism != self._program.max_parallelism
+        files = []
+        for file, blocks in self._files:
+            loads = [
+                load
+                for block in blocks
+                if (table := tables.get((block.operator, block.state))) is not None
+                and (load := self._load(block, table, file, slot, widths[table.operator], regroup)) is not None
+            ]
+            if loads:
+                files.append(FileLoad(file, loads))
+        max_parallelism = self._program.max_parallelism
+        return SlotPlan(self._savepoint.path, meta, slot, widths, max_parallelism, regroup, files)
+
+    def _load(self, block: Block, table: Table, file: StateFile, slot: int, width: int, regroup: bool) -> Load | None:
+        if slot >= width:
+            return None
+        if block.first == _EVERYWHERE:
+            mine = self._first_copy[block.operator, block.state] == file.name
+            return Load(block, table.number, True) if mine else None
+        if regroup:
+            return Load(block, table.number, False)
+        groups = self._program.max_parallelism
+        first, last = slot_of_group(block.first, width, groups), slot_of_group(block.last, width, groups)
+        if not first <= slot <= last:
+            return None
+        return Load(block, table.number, first == last)
+
+
+def entries_of(plan: SlotPlan, migrations: dict[tuple[str, str], Migrate] | None = None) -> Iterator[list[bytes]]:
+    """A slot's entries, block by block: key, value, key, value, ...; keys begin with the number of their table.
+
+    Tables come one after the other, each in the order of its files: entries by key group are then in the order of their keys.
+    """
+    placement = Placement(plan.max_parallelism, plan.regroup)
+    system = file_system(plan.path)
+    for table in plan.meta.tables:
+        prefix = table.number.to_bytes(_TABLE, "big")
+        migrate = None if migrations is None else migrations.get((table.operator, table.name))
+        width = plan.widths[table.operator]
+        for file in plan.files:
+            loads = [load for load in file.loads if load.table == table.number]
+            if not loads:
+                continue
+            with StateFileReader(system, plan.path, file.file) as reader:
+                for load in loads:
+                    flat = reader.read(load.block)
+                    keys, values = flat[::2], flat[1::2]
+                    if migrate is not None:
+                        values = list(map(migrate, keys, values))
+                    if load.whole:
+                        flat[::2] = [prefix + key for key in keys]
+                        flat[1::2] = values
+                    else:
+                        flat = _mine(placement, table, [prefix + key for key in keys], values, plan.slot, width)
+                    if flat:
+                        yield flat
+
+
+def _mine(
+    placement: Placement, table: Table, keys: list[bytes], values: list[bytes], slot: int, width: int
+) -> list[bytes]:
+    """The entries of a block that are a slot's own."""
+    flat: list[bytes] = []
+    prefix, groups = keys[0][:_TABLE], placement.max_parallelism
+    for key, value in zip(keys, values, strict=True):
+        group, rest = placement.place(table, key)
+        if group is None or slot_of_group(group, width, groups) == slot:
+            flat += (prefix + rest, value)
+    return flat
