@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine.rescale import SlotState, rescale
 from penstock.errors import UserFunctionError
 from penstock.spark.job import SparkJob
-from penstock.spark.state_reader import read_state
 from tests.spark.fails_once import CollectFailsOnce
 from tests.transcripts.case import FIRST, Case, cases
 
@@ -22,12 +20,13 @@ def run(
     folder: Path,
     resume: str = "",
     sink: Any = None,
-    start: Any = None,
+    start: str = "",
     until: int | None = None,
 ) -> tuple[list[list[str]], list[Any], SparkJob]:
     env = case.env(groups)
     settings = {"execution.checkpointing.dir": str(folder), "state.local.dir": str(folder / "local")}
-    for key, value in {**settings, **({"execution.resume": resume} if resume else {})}.items():
+    given = {"execution.resume": resume, "execution.state-recovery.path": start}
+    for key, value in {**settings, **{key: value for key, value in given.items() if value}}.items():
         env.configuration.set(key, value)
     if case.batch_mode:
         env.configuration.set("execution.runtime-mode", "BATCH")
@@ -38,8 +37,6 @@ def run(
     job.keep_open = True
     if until is not None:
         del job.program.sources[0].source.steps[until:]
-    if start is not None:
-        job.begin_with(*start)
     job.start()
     outputs: list[list[str]] = [[] for _ in case.steps()]
     for batch, letters in job.letters():
@@ -79,17 +76,7 @@ def test_a_job_restored_with_another_number_of_slots_remembers_time(spark: Spark
     ((until, after),) = case.restores.items()
     before = case.groups[0]
     first, _, job = run(case, before, tmp_path / "before", until=until)
-    found = read_state(spark, job.checkpoint.spark, before, 1)
-    slots = rescale(
-        [SlotState(*found[1, slot]) for slot in range(before)],
-        {o.uid: after for o in job.program.operators},
-        parallelism=after,
-        max_parallelism=128,
-        max_parallelism_before=128,
-    )
-    initial = {(1, slot): state for slot, state in enumerate(slots)}
-    offsets = {"0": {"step": until}, "control": {"n": until}}
-    second, reports, _ = run(case, after, tmp_path / "after", start=(initial, offsets))
+    second, reports, _ = run(case, after, tmp_path / "after", start=job.checkpoint.folder)
     outputs = [*first[:until], [], *[o for o in second if o]]
     assert case.comparable(outputs) == case.comparable(case.expected_outputs())
     assert [str(r["watermarks"][FIRST]) for r in reports] == case.expected_watermarks()[until + 1 :]

@@ -47,7 +47,9 @@ def run(
     from_savepoint: Annotated[
         str | None,
         typer.Option(
-            "--from-savepoint", metavar="PATH", help="Start with the state of this savepoint, or of another job's checkpoint."
+            "--from-savepoint",
+            metavar="PATH",
+            help="Start with the state of this savepoint, or of another job's checkpoint.",
         ),
     ] = None,
     allow_dropped_state: Annotated[
@@ -84,7 +86,9 @@ def run(
         use_log(log)
     command = Command(job, watcher, as_json, verbose)
     try:
-        options = given(settings or [], resume, master, name, verbose) | restored_from(from_savepoint, allow_dropped_state)
+        options = given(settings or [], resume, master, name, verbose) | restored_from(
+            from_savepoint, allow_dropped_state
+        )
         if detached:
             Configuration(options)
             run_detached(job, args or [], options, as_json, pyflink)

@@ -125,7 +125,15 @@ class Program:
     def describe(self) -> list[dict[str, Any]]:
         """What a checkpoint remembers of the job's operators."""
         return [
-            {"uid": o.uid, "name": o.name, "kind": o.spec.kind, "keyed": o.spec.keyed, "level": o.level}
+            {
+                "uid": o.uid,
+                "name": o.name,
+                "kind": o.spec.kind,
+                "keyed": o.spec.keyed,
+                "level": o.level,
+                "parallelism": o.parallelism,
+                "given_uid": o.named,
+            }
             for o in self.operators
         ]
 

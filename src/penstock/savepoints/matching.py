@@ -11,7 +11,7 @@ from penstock.engine.program import OperatorProgram, Program
 from penstock.errors import CheckpointError
 from penstock.runtime.state.backend import Table
 from penstock.savepoints.clocks import Clocks
-from penstock.savepoints.manifest import Manifest, SavedOperator, SavedSource
+from penstock.savepoints.manifest import Manifest, SavedOperator, SavedSource, SavedState
 
 
 class Dropped(msgspec.Struct, frozen=True):
@@ -73,14 +73,18 @@ def _match_operators(manifest: Manifest, program: Program, matched: Matched) -> 
             (o.uid, state) for o in program.operators_at(level) if o.uid in saved for state in saved[o.uid].states
         ]
         states.sort(key=lambda pair: (pair[0], pair[1].name))
-        matched.tables[level] = [
-            Table(number, uid, state.name, state.kind, state.schema) for number, (uid, state) in enumerate(states, 1)
-        ]
+        matched.tables[level] = [saved_table(number, uid, state) for number, (uid, state) in enumerate(states, 1)]
     for uid, before in saved.items():
         entries = sum(state.entries for state in before.states)
         if uid not in now and entries:  # one that kept nothing is not missed
             names = tuple(sorted(s.name for s in before.states if s.entries))
             matched.dropped.append(Dropped("operator", uid, before.name, names, entries))
+
+
+def saved_table(number: int, operator: str, state: SavedState) -> Table:
+    """The table of a state that is taken over as it is."""
+    told = "" if state.type is None else msgspec.json.encode(state.type).decode()
+    return Table(number, operator, state.name, state.kind, state.schema, type=told, ttl=state.ttl or 0)
 
 
 def _same_kind(before: SavedOperator, now: OperatorProgram) -> None:

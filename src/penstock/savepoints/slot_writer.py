@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import msgspec
 
 from penstock.connectors.file.system import FileSystem
-from penstock.engine.program import Program
 from penstock.engine.rescale import Placement
 from penstock.engine.slot_meta import SlotMeta
 from penstock.runtime.state.backend import Table
 from penstock.runtime.state.cell import SlotCell
-from penstock.savepoints.manifest import SavedOperator, SavedSink, SavedSource, SavedState, StateFile
-from penstock.savepoints.matching import source_kind
+from penstock.savepoints.evolution import saved_state
+from penstock.savepoints.manifest import SavedOperator, SavedState, StateFile
 from penstock.savepoints.state_file import StateFileWriter
 
 BLOCK = 1 << 20  # bytes of keys and values in a block
@@ -77,48 +75,22 @@ class SlotWriter:
         self._writer.abort()
 
 
-def saved_operators(
-    program: Program, parts: Iterable[SlotPart], describe: Callable[[SavedState], SavedState] = lambda state: state
-) -> list[SavedOperator]:
-    """The operators of a job with what the parts of its slots hold of each.
-
-    Broadcast state has a copy in every slot: it is counted once.
-    """
+def with_states(operators: Iterable[SavedOperator], parts: Iterable[SlotPart]) -> list[SavedOperator]:
+    """Operators with what the parts of slots hold of each. Broadcast state has a copy in every slot: it is counted once."""
     found: dict[str, dict[str, SavedState]] = {}
     for part in parts:
         for table in part.tables:
             states = found.setdefault(table.operator, {})
-            state = states.setdefault(table.name, SavedState(table.name, table.kind, table.schema))
+            state = states.setdefault(table.name, saved_state(table))
             entries, size = part.counts.get(table.operator, {}).get(table.name, (0, 0))
             if table.name.startswith("slot:"):
                 state.entries, state.size = max(state.entries, entries), max(state.size, size)
             else:
                 state.entries, state.size = state.entries + entries, state.size + size
     return [
-        SavedOperator(
-            o.uid,
-            o.name,
-            o.spec.kind,
-            o.spec.keyed,
-            o.parallelism,
-            [describe(found[o.uid][name]) for name in sorted(found.get(o.uid, {}))],
-            given_uid=o.named,
-        )
-        for o in program.operators
+        msgspec.structs.replace(o, states=[found[o.uid][name] for name in sorted(found.get(o.uid, {}))])
+        for o in operators
     ]
-
-
-def saved_sources(program: Program, positions: Mapping[int, Any]) -> list[SavedSource]:
-    """The sources of a job with how far they were read, by number."""
-    return [
-        SavedSource(s.uid, s.name, source_kind(s.source), s.number, positions.get(s.number)) for s in program.sources
-    ]
-
-
-def saved_sinks(program: Program, memory: Mapping[str, Any]) -> list[SavedSink]:
-    """The sinks of a job with what they remember, by uid."""
-    named = zip(program.sink_uids, program.sink_names, program.sinks, strict=True)
-    return [SavedSink(uid, name, type(sink).__name__, memory.get(uid)) for uid, name, sink in named]
 
 
 def write_slot(

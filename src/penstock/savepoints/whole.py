@@ -12,9 +12,10 @@ from penstock.connectors.file.system import absolute, file_system
 from penstock.engine.program import Program
 from penstock.engine.slot_meta import SlotMeta
 from penstock.savepoints.clocks import saved_level
-from penstock.savepoints.manifest import FORMAT, Manifest, SavedLevel
+from penstock.savepoints.manifest import FORMAT, Manifest, SavedLevel, SavedOperator, SavedSink, SavedSource
+from penstock.savepoints.matching import source_kind
 from penstock.savepoints.savepoint import Savepoint, publish
-from penstock.savepoints.slot_writer import SlotPart, saved_operators, saved_sinks, saved_sources, write_slot
+from penstock.savepoints.slot_writer import SlotPart, with_states, write_slot
 
 
 class SlotSnapshot(NamedTuple):
@@ -26,14 +27,23 @@ class SlotSnapshot(NamedTuple):
     entries: Iterable[tuple[bytes, bytes]]
 
 
+class SavedJob(NamedTuple):
+    """A job as a manifest tells of it; states are added from what is written."""
+
+    name: str
+    parallelism: int
+    max_parallelism: int
+    operators: list[SavedOperator]
+    sources: list[SavedSource]
+    sinks: list[SavedSink]
+
+
 class JobFacts(NamedTuple):
     """What a manifest says of a job beside its program and state."""
 
     job_id: str
     batch: int
     control: Any = None
-    positions: Mapping[int, Any] = {}
-    sinks: Mapping[str, Any] = {}
     ended: str = ""
     lineage: str = ""
     checkpoint: str = ""
@@ -41,7 +51,25 @@ class JobFacts(NamedTuple):
     spark: str = ""
 
 
-def write_savepoint(path: str, program: Program, slots: Iterable[SlotSnapshot], facts: JobFacts) -> Savepoint:
+def saved_job(program: Program, positions: Mapping[int, Any]) -> SavedJob:
+    """A job with how far its sources were read, by number."""
+    return SavedJob(
+        program.name,
+        program.parallelism,
+        program.max_parallelism,
+        [
+            SavedOperator(o.uid, o.name, o.spec.kind, o.spec.keyed, o.parallelism, given_uid=o.named)
+            for o in program.operators
+        ],
+        [SavedSource(s.uid, s.name, source_kind(s.source), s.number, positions.get(s.number)) for s in program.sources],
+        [
+            SavedSink(uid, name, type(sink).__name__)
+            for uid, name, sink in zip(program.sink_uids, program.sink_names, program.sinks, strict=True)
+        ],
+    )
+
+
+def write_savepoint(path: str, job: SavedJob, slots: Iterable[SlotSnapshot], facts: JobFacts) -> Savepoint:
     """Writes all slots one after the other, then publishes; what is there before the end is no savepoint."""
     path = absolute(path)
     system = file_system(path)
@@ -49,7 +77,7 @@ def write_savepoint(path: str, program: Program, slots: Iterable[SlotSnapshot], 
     levels: dict[int, SavedLevel] = {}
     for snapshot in slots:
         name = f"{snapshot.level}-{snapshot.slot}.state"
-        parts.append(write_slot(system, path, name, snapshot.meta, snapshot.entries, program.max_parallelism))
+        parts.append(write_slot(system, path, name, snapshot.meta, snapshot.entries, job.max_parallelism))
         level = levels.setdefault(snapshot.level, saved_level(snapshot.level, snapshot.meta))
         level.broadcast |= snapshot.meta.broadcast  # a slot beyond an operator's parallelism knows nothing of it
     manifest = Manifest(
@@ -59,13 +87,13 @@ def write_savepoint(path: str, program: Program, slots: Iterable[SlotSnapshot], 
         penstock=_version(),
         spark=facts.spark,
         job_id=facts.job_id,
-        job_name=program.name,
+        job_name=job.name,
         batch=facts.batch,
-        parallelism=program.parallelism,
-        max_parallelism=program.max_parallelism,
-        operators=saved_operators(program, parts),
-        sources=saved_sources(program, facts.positions),
-        sinks=saved_sinks(program, facts.sinks),
+        parallelism=job.parallelism,
+        max_parallelism=job.max_parallelism,
+        operators=with_states(job.operators, parts),
+        sources=job.sources,
+        sinks=job.sinks,
         levels=list(levels.values()),
         files=[part.file for part in parts if part.file.entries],
         control=facts.control,

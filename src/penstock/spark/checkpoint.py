@@ -112,14 +112,30 @@ def _memory(program: Program, job_id: str) -> dict[str, Any]:
         "max_parallelism": program.max_parallelism,
         "levels": program.depth,
         "operators": program.describe(),
-        "sources": [{"uid": s.uid, "kind": type(s.source).__name__} for s in program.sources],
+        "sources": [{"uid": s.uid, "name": s.name, "kind": type(s.source).__name__} for s in program.sources],
     }
 
 
 def _resumed(folder: str, program: Program) -> Checkpoint:
+    saved = job_memory(folder)
+    differences = _differences(saved, _memory(program, saved["job_id"]))
+    if differences:
+        raise CheckpointError(
+            "CHECKPOINT_OF_ANOTHER_JOB",
+            f"The program no longer fits the checkpoint {folder}: {'; '.join(differences)}. "
+            "Change the program back, or start a new job with this one's state: --from-savepoint instead of --resume.",
+        )
+    lineage, came_from = saved.get("lineage", ""), saved.get("from_savepoint", "")
+    return Checkpoint(folder, saved["job_id"], True, lineage=lineage, from_savepoint=came_from)
+
+
+def job_memory(folder: str) -> dict[str, Any]:
+    """What a checkpoint remembers of its job."""
     try:
-        saved = json.loads(_file(folder).read_text())
-        differences = _differences(saved, _memory(program, saved["job_id"]))
+        saved: dict[str, Any] = json.loads(_file(folder).read_text())
+        for field in ("format", "job_id", "name", "parallelism", "max_parallelism", "operators", "sources"):
+            saved[field]
+        return saved
     except (FileNotFoundError, NotADirectoryError) as error:
         raise CheckpointError(
             "NO_CHECKPOINT",
@@ -137,14 +153,6 @@ def _resumed(folder: str, program: Program) -> Checkpoint:
             "CHECKPOINT_DAMAGED",
             f"{_file(folder)} cannot be understood ({type(error).__name__}: {error}). Resume from another one.",
         ) from error
-    if differences:
-        raise CheckpointError(
-            "CHECKPOINT_OF_ANOTHER_JOB",
-            f"The program no longer fits the checkpoint {folder}: {'; '.join(differences)}. "
-            "Change the program back, or start a new job with this one's state: --from-savepoint instead of --resume.",
-        )
-    lineage, came_from = saved.get("lineage", ""), saved.get("from_savepoint", "")
-    return Checkpoint(folder, saved["job_id"], True, lineage=lineage, from_savepoint=came_from)
 
 
 def _differences(saved: dict[str, Any], now: dict[str, Any]) -> list[str]:

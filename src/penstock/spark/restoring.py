@@ -7,6 +7,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from penstock.config import ALLOW_DROPPED, FROM_SAVEPOINT, RESUME, Configuration
 from penstock.engine.program import Program
 from penstock.errors import CheckpointError
@@ -15,6 +17,7 @@ from penstock.savepoints.matching import Matched, match
 from penstock.savepoints.savepoint import Savepoint, open_savepoint
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.restore import write_initial
+from penstock.spark.retained import is_checkpoint, savepoint_of
 
 _log = logging.getLogger("penstock.job")
 
@@ -53,7 +56,7 @@ class Restoring:
             _log.warning("Job '%s' starts from %s and drops %s", self._program.name, self.savepoint.path, dropped)
 
 
-def restoring(program: Program, configuration: Configuration) -> Restoring | None:
+def restoring(session: SparkSession, program: Program, configuration: Configuration) -> Restoring | None:
     """What the job is to start from; None: it starts with empty state, or resumes its own checkpoint."""
     path = configuration.get(FROM_SAVEPOINT)
     if not path:
@@ -70,7 +73,7 @@ def restoring(program: Program, configuration: Configuration) -> Restoring | Non
             f"Job '{program.name}' runs in batch mode and was asked to start from {path}. A batch job reads everything again and "
             "keeps no state. Run it in STREAMING mode, or leave the savepoint out.",
         )
-    savepoint = open_savepoint(path)
+    savepoint = savepoint_of(session, path, program) if is_checkpoint(path) else open_savepoint(path)
     matched = match(savepoint.manifest, program, savepoint.path, configuration.get(ALLOW_DROPPED))
     return Restoring(savepoint, program, matched)
 

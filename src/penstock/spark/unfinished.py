@@ -11,13 +11,14 @@ def unfinished_batch(checkpoint: str) -> tuple[int, int] | None:
 
     Spark writes a batch into its offset log before it runs, and into its commit log when all sinks have committed.
     """
-    begun, finished = _last(os.path.join(checkpoint, "offsets")), _last(os.path.join(checkpoint, "commits"))
+    begun, finished = last_entry(os.path.join(checkpoint, "offsets")), last_entry(os.path.join(checkpoint, "commits"))
     if begun is None or (finished is not None and finished >= begun):
         return None
     return begun, _began(os.path.join(checkpoint, "offsets", str(begun)))
 
 
-def _last(log: str) -> int | None:
+def last_entry(log: str) -> int | None:
+    """The last batch in one of Spark's logs."""
     if not os.path.isdir(log):
         return None
     return max((int(name) for name in os.listdir(log) if name.isdecimal()), default=None)

@@ -41,7 +41,7 @@ from penstock.runtime.store import MemoryBase, Store
 from penstock.savepoints.loading import Layout, entries_of
 from penstock.savepoints.matching import Matched, match
 from penstock.savepoints.savepoint import Savepoint
-from penstock.savepoints.whole import JobFacts, SlotSnapshot, write_savepoint
+from penstock.savepoints.whole import JobFacts, SlotSnapshot, saved_job, write_savepoint
 
 Planned = tuple[int, Any, list[str]]  # source, task, splits with unread data
 At = tuple[int, int]  # level, slot
@@ -259,8 +259,8 @@ class LocalJob:
             SlotSnapshot(level, slot, state.meta, sorted(state.entries.items()))
             for (level, slot), state in self.states().items()
         )
-        facts = JobFacts("harness", self.batch - 1, {**control, "n": self.batch}, positions)
-        return write_savepoint(path, self.program, slots, facts)
+        facts = JobFacts("harness", self.batch - 1, {**control, "n": self.batch})
+        return write_savepoint(path, saved_job(self.program, positions), slots, facts)
 
     def restore_savepoint(self, savepoint: Savepoint, allow_dropped: bool = False) -> Matched:
         """Takes up a savepoint's state, at this job's parallelism, its operators matched by uid."""
