@@ -120,7 +120,7 @@ def test_a_key_that_asks_for_what_is_not_there_is_refused_with_the_reason(key: s
         ("state.backend", "state.backend.type", "hashmap"),
         ("state.checkpoints.dir", "execution.checkpointing.dir", "/data"),
         ("restart-strategy", "restart-strategy.type", "none"),
-        ("execution.savepoint.path", "execution.resume", "/data/one"),
+        ("execution.savepoint.path", "execution.state-recovery.path", "/data/one"),
         ("execution.buffer-timeout", "execution.buffer-timeout.interval", "5 ms"),
     ],
 )
