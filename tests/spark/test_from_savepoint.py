@@ -130,7 +130,8 @@ def test_a_restored_job_that_is_resumed_goes_on_where_it_was(spark: SparkSession
     env = environment(tmp_path, 3, **from_savepoint(path))
     counts(env, steps()[:3]).sink_to(CollectSink())
     first, job = run(env)
-    env = environment(tmp_path, 3, **{"execution.resume": job.checkpoint.folder})
+    resume: dict[str, Any] = {"execution.resume": job.checkpoint.folder}
+    env = environment(tmp_path, 3, **resume)
     counts(env, steps()).sink_to(CollectSink())
     second, resumed = run(env)
     assert sorted(first + second) == sorted(expected)
