@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 
 from penstock.engine.operators import make_operator
 from penstock.engine.place import Place
 from penstock.engine.program import OperatorProgram, Program
+from penstock.engine.steps import SendStep, all_steps
 from penstock.runtime.keys import KeyTable
 from penstock.runtime.operator import OperatorContext
 from penstock.runtime.state.backend import StateBackend, Tables
 from penstock.runtime.store import MemoryBase, Store
 from penstock.runtime.timers import TimerQueue
 from penstock.state import StateDescriptor, ValueStateDescriptor
+from penstock.types import TypeInformation
 
 
 @dataclass(slots=True)
@@ -24,23 +27,34 @@ class WantedStates:
 
 
 def wanted_states(program: Program) -> dict[str, WantedStates]:
-    """The states of each operator, by uid. Functions are opened and closed, so they must be a copy."""
+    """The states of each operator, by uid. Copies of the functions are opened and closed, as in a worker."""
     return {o.uid: _of_operator(program, o) for o in program.operators}
 
 
+def key_types(program: Program) -> dict[str, TypeInformation]:
+    """The declared type of each keyed operator's keys, by uid."""
+    by_number = {o.number: o for o in program.operators}
+    chains = [chain for s in program.sources for chain in (s.chain, s.dead)]
+    chains += [chain for o in program.operators for chain in (o.chain, *o.side.values())]
+    found: dict[str, TypeInformation] = {}
+    for step in (s for chain in chains for s in all_steps(chain)):
+        if isinstance(step, SendStep) and step.key_type is not None and by_number[step.operator].spec.keyed:
+            found.setdefault(by_number[step.operator].uid, step.key_type)
+    return found
+
+
 def _of_operator(program: Program, operator: OperatorProgram) -> WantedStates:
-    store, tables, keys = Store(MemoryBase()), Tables(), KeyTable(program.max_parallelism)
-    backend = StateBackend(store, tables, operator.uid, keys)
-    running = make_operator(operator, 0, program.batch)
+    store, keys = Store(MemoryBase()), KeyTable(program.max_parallelism)
+    backend = StateBackend(store, Tables(), operator.uid, keys)
     event, processing = (TimerQueue(store, bytes([0, number]), keys) for number in (0, 1))
-    runtime = Place(program, 0, operator.parallelism).runtime(
-        operator.uid, operator.name, backend if running.keyed else None
-    )
     found = WantedStates()
     try:
+        running = make_operator(copy.deepcopy(operator), 0, program.batch)
+        place = Place(program, 0, operator.parallelism)
+        runtime = place.runtime(operator.uid, operator.name, backend if running.keyed else None)
         running.open(OperatorContext(backend, event, processing, runtime))
         running.close()
-    except Exception as error:
+    except Exception as error:  # whatever a user's open() lacks here
         found.error = error
     found.states = dict(backend.descriptors())
     if operator.spec.kind == "generator":  # its host keeps it

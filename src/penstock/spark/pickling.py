@@ -22,6 +22,7 @@ from penstock import pyflink
 from penstock.connectors.secret import secrets_may_travel
 from penstock.engine.program import Program
 from penstock.engine.unpicklable import unpicklable
+from penstock.types.evolution import Evolution
 
 _ids: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 _made: dict[str, type] = {}
@@ -39,21 +40,31 @@ class ProgramPickler(cloudpickle.Pickler):  # type: ignore[misc]
 def _reduced_struct(struct: type[msgspec.Struct]) -> Any:
     fields: list[Any] = []
     for field in msgspec.structs.fields(struct):
+        stored: Any = {} if field.name == field.encode_name else {"name": field.encode_name}
         if field.default_factory is not msgspec.NODEFAULT:
-            fields.append((field.name, field.type, msgspec.field(default_factory=field.default_factory)))
+            stored["default_factory"] = field.default_factory
         elif field.default is not msgspec.NODEFAULT:
-            fields.append((field.name, field.type, field.default))
-        else:
-            fields.append((field.name, field.type))
+            stored["default"] = field.default
+        fields.append((field.name, field.type, stored))
     config = struct.__struct_config__
     options = {
         n: getattr(config, n)
-        for n in ("frozen", "eq", "order", "array_like", "gc", "tag", "tag_field", "omit_defaults")
+        for n in (
+            "frozen",
+            "eq",
+            "order",
+            "array_like",
+            "gc",
+            "tag",
+            "tag_field",
+            "omit_defaults",
+            "forbid_unknown_fields",
+        )
     }
     methods = {
         n: v
         for n, v in vars(struct).items()
-        if isinstance(v, (types.FunctionType, classmethod, staticmethod, property))
+        if isinstance(v, (types.FunctionType, classmethod, staticmethod, property, Evolution))
     }
     identity = _ids.setdefault(struct, uuid.uuid4().hex)
     bases = tuple(b for b in struct.__bases__)
@@ -70,7 +81,11 @@ def _make_struct(
 ) -> type:
     """The same class however often it is unpickled in a worker."""
     if identity not in _made:
-        own = [f for f in fields if not any(f[0] in getattr(b, "__struct_fields__", ()) for b in bases)]
+        own = [
+            (name, kind, msgspec.field(**stored)) if stored else (name, kind)
+            for name, kind, stored in fields
+            if not any(name in getattr(b, "__struct_fields__", ()) for b in bases)
+        ]
         _made[identity] = msgspec.defstruct(name, own, bases=bases, module="__main__", namespace=methods, **options)
     return _made[identity]
 

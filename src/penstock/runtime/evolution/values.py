@@ -47,8 +47,15 @@ def _with_pickles(saved: Shape, wanted: Shape, type_info: TypeInformation) -> tu
     return Comparison(obstacles=[told], in_place=False), None
 
 
-def readable_in_place(saved: StateShape, wanted: StateShape, type_info: TypeInformation) -> bool:
-    """Whether the program reads what is stored without rewriting it."""
+def differences_in_place(saved: StateShape, wanted: StateShape, type_info: TypeInformation) -> list[str]:
+    """What keeps a program from reading what is stored without rewriting it; nothing, where it can.
+
+    >>> from penstock.types import Types
+    >>> differences_in_place(StateShape(Shape("int", bits=32)), StateShape(Shape("str")), Types.STRING())
+    ['INT cannot become str by itself']
+    """
     values, _ = compare_values(saved.value, wanted.value, type_info)
     keys = compare_keys(saved.key, wanted.key) if saved.key is not None and wanted.key is not None else Comparison()
-    return values.in_place and not values.obstacles and not keys.obstacles
+    obstacles = [*values.obstacles, *keys.obstacles]
+    fits = values.in_place and (not values.checked or saved.value.kind == "pickle")  # a pickle says itself what it is
+    return obstacles if obstacles or fits else values.differences

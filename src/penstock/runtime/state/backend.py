@@ -10,6 +10,8 @@ import msgspec
 from penstock.errors import StateError
 from penstock.runtime.codec import Codec, StampedCodec, codec_of
 from penstock.runtime.evolution.describe import describe_state
+from penstock.runtime.evolution.shape import StateShape, state_shape_of
+from penstock.runtime.evolution.values import differences_in_place
 from penstock.runtime.keys import KeyTable, encoded_length, thaw_key
 from penstock.runtime.state.cell import NO_KEY, Cell, KeyCell, NamespaceCell, SlotCell
 from penstock.runtime.state.list import BOUNDS, ListHandle
@@ -41,17 +43,24 @@ class Tables:
     def __init__(self, known: list[Table] | None = None) -> None:
         self._by_name = {(t.operator, t.name): t for t in known or ()}
 
-    def of(self, operator: str, name: str, kind: str, schema: str) -> Table:
+    def of(self, operator: str, name: str, kind: str, schema: str, descriptor: StateDescriptor | None = None) -> Table:
+        """The table of a state; a descriptor tells its types, which are then compared with the saved ones."""
         table = self._by_name.get((operator, name))
         if table is None:
-            table = Table(len(self._by_name) + 1, operator, name, kind, schema)
-            self._by_name[(operator, name)] = table
+            table = self._by_name[(operator, name)] = Table(len(self._by_name) + 1, operator, name, kind, schema)
         elif table.kind != kind:
             raise _changed(table, f"is {kind} state", f"{table.kind} state")
-        elif table.schema != schema:
-            if not _readable(table.schema, schema):
+        elif not (descriptor is not None and table.type):
+            if table.schema != schema and not _readable(table.schema, schema):
                 raise _changed(table, f"has type {schema}", table.schema)
             table.schema = schema
+        if descriptor is not None:
+            shape = describe_state(descriptor)
+            told = shape.json()
+            if table.type and (table.type != told or table.schema != schema):
+                _compare_types(table, schema, shape, descriptor)
+            table.schema, table.type = schema, told
+            table.ttl = 0 if descriptor.ttl is None else descriptor.ttl.ttl
         return table
 
     def refresh(self, known: list[Table]) -> None:
@@ -71,11 +80,21 @@ def _readable(written: str, read: str) -> bool:
     return read.startswith("msgspec:") and (written == "pickle" or read.startswith(f"{written}["))
 
 
-def _changed(table: Table, now: str, before: str) -> StateError:
+def _compare_types(table: Table, schema: str, shape: StateShape, descriptor: StateDescriptor) -> None:
+    """Lets pass what the new type's decoder reads as it is stored; all else has to be rewritten first."""
+    differences = differences_in_place(state_shape_of(table.type), shape, descriptor.value_type)
+    if table.schema.startswith("ttl:") != schema.startswith("ttl:"):
+        differences = ["entries expire" if schema.startswith("ttl:") else "entries do not expire any more"]
+    if differences:
+        raise _changed(table, f"has type {schema}", table.schema, f" ({'; '.join(differences)})")
+
+
+def _changed(table: Table, now: str, before: str, differences: str = "") -> StateError:
     return StateError(
         "STATE_CHANGED",
-        f"State '{table.name}' of operator '{table.operator}' {now} in this program, and the checkpoint holds {before}. "
-        "Change the program back, give the state a new name, or start without --resume.",
+        f"State '{table.name}' of operator '{table.operator}' {now} in this program, and the checkpoint holds {before}"
+        f"{differences}. Change the program back, or give the state a new name; or start with --from-savepoint and the "
+        "checkpoint's path, which rewrites values where it can ('penstock savepoints check' says whether).",
     )
 
 
@@ -158,9 +177,7 @@ class StateBackend:
         if descriptor.ttl is not None:
             codec = StampedCodec(codec)
         name = table_name(descriptor.name, scope)
-        table = self._tables.of(self._operator, name, descriptor.kind, codec.schema)
-        table.type = describe_state(descriptor).json()
-        table.ttl = 0 if descriptor.ttl is None else descriptor.ttl.ttl
+        table = self._tables.of(self._operator, name, descriptor.kind, codec.schema, descriptor)
         prefix = table.number.to_bytes(2, "big")
         if descriptor.ttl is not None:
             self._expiring.append((table, descriptor.ttl))
