@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from penstock.engine.program import OperatorProgram, Program
 from penstock.engine.wanted import WantedStates, key_types, wanted_states
+from penstock.errors import CheckpointError
 from penstock.runtime.evolution.describe import describe, describe_state
 from penstock.runtime.evolution.keys import compare_keys
 from penstock.runtime.evolution.shape import shape_of_plain, state_shape_of
@@ -13,11 +14,13 @@ from penstock.savepoints.evolution import (
     AFTER_MIGRATION,
     AS_IS,
     INCOMPATIBLE,
+    Changes,
     Resolution,
     StateDescription,
     resolution,
 )
 from penstock.savepoints.manifest import Manifest, SavedOperator, SavedState
+from penstock.savepoints.matching import Matched
 from penstock.state import StateDescriptor
 
 NEW, DROPPED, UNKNOWN = "new", "dropped", "not known before the job runs"
@@ -46,8 +49,7 @@ class Check:
     """All states of a savepoint beside those of a job."""
 
     rows: list[StateCheck] = field(default_factory=list)
-    changes: dict[tuple[str, str], tuple[SavedState, StateDescription]] = field(default_factory=dict)
-    """States whose tables are described anew, by uid and name; some have values to be rewritten."""
+    changes: Changes = field(default_factory=dict)  # states that are taken over, as the job describes them
 
     @property
     def fits(self) -> bool:
@@ -56,6 +58,24 @@ class Check:
 
     def incompatible(self) -> list[StateCheck]:
         return [row for row in self.rows if row.verdict == INCOMPATIBLE]
+
+
+def fit(manifest: Manifest, program: Program, matched: Matched, where: str) -> Check:
+    """Compares all states, and lets a job take over those that fit as it describes them now; refuses others."""
+    checked = check(manifest, program)
+    if wrong := checked.incompatible():
+        told = "; ".join(f"{row.operator}: {row.state}: {', '.join(row.differences)}" for row in wrong)
+        raise CheckpointError(
+            "SAVEPOINT_STATE_INCOMPATIBLE",
+            f"The savepoint {where} has state that job '{program.name}' cannot take over: {told}. "
+            f"What can be done: {wrong[0].todo}. 'penstock savepoints check {where} JOB.PY' shows all states.",
+        )
+    for tables in matched.tables.values():
+        for at, table in enumerate(tables):
+            if (change := checked.changes.get((table.operator, table.name))) is not None:
+                tables[at] = change[1].table(table.number, table.operator)
+    matched.changes = {k: c for k, c in checked.changes.items() if resolution(*c).migrate is not None}
+    return checked
 
 
 def check(manifest: Manifest, program: Program) -> Check:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
+from penstock.engine.program import Program
+from penstock.engine.wanted import key_types
 from penstock.runtime.codec import StampedCodec, codec_of
-from penstock.runtime.evolution.describe import describe_state
+from penstock.runtime.evolution.describe import describe, describe_state
 from penstock.runtime.evolution.keys import compare_keys
 from penstock.runtime.evolution.resolve import Comparison
 from penstock.runtime.evolution.shape import Shape, StateShape, state_shape_of
@@ -51,6 +54,15 @@ class StateDescription:
         return Table(number, operator, self.name, self.kind, self.schema, type=self.type, ttl=self.ttl)
 
 
+Changes = dict[tuple[str, str], tuple[SavedState, StateDescription]]  # by the operator's uid and the state's name
+
+
+def migrations(changes: Changes) -> dict[tuple[str, str], Callable[[bytes], bytes]]:
+    """What rewrites the values of states that changed."""
+    found = {at: resolution(*change).migrate for at, change in changes.items()}
+    return {at: migrate for at, migrate in found.items() if migrate is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Resolution:
     """What becomes of a saved state."""
@@ -69,6 +81,11 @@ def saved_state(table: Table, entries: int = 0, size: int = 0) -> SavedState:
     """
     described = msgspec.json.decode(table.type) if table.type else None
     return SavedState(table.name, table.kind, table.schema, described, table.ttl or None, entries, size)
+
+
+def saved_key_types(program: Program) -> dict[str, Any]:
+    """The types of operators' keys, by uid, as a savepoint remembers them."""
+    return {uid: describe(type_info).plain() for uid, type_info in key_types(program).items()}
 
 
 def resolution(saved: SavedState, wanted: StateDescription, now: int | None = None) -> Resolution:

@@ -11,6 +11,7 @@ from penstock.engine.program import Program
 from penstock.engine.rescale import Placement
 from penstock.engine.routing import slot_of_group
 from penstock.engine.slot_meta import SlotMeta
+from penstock.errors import StateError
 from penstock.runtime.state.backend import Table
 from penstock.runtime.state.cell import SlotCell
 from penstock.savepoints.manifest import Manifest, StateFile
@@ -21,7 +22,7 @@ from penstock.savepoints.state_file import Block, StateFileReader
 _EVERYWHERE = int.from_bytes(SlotCell.GROUP, "big")  # stands in the place of a key group: broadcast state
 _TABLE = 2
 
-Migrate = Callable[[bytes, bytes], bytes]  # of an entry's key, without the number of its table, and its value
+Migrations = dict[tuple[str, str], Callable[[bytes], bytes]]  # what rewrites values, by operator and state
 
 
 class Load(msgspec.Struct, array_like=True):
@@ -115,7 +116,7 @@ class Layout:
         return Load(block, table.number, first == last)
 
 
-def entries_of(plan: SlotPlan, migrations: dict[tuple[str, str], Migrate] | None = None) -> Iterator[list[bytes]]:
+def entries_of(plan: SlotPlan, migrations: Migrations | None = None) -> Iterator[list[bytes]]:
     """A slot's entries, block by block: key, value, key, value, ...; keys begin with the number of their table.
 
     Tables come one after the other, each in the order of its files: entries by key group are then in the order of their keys.
@@ -135,7 +136,7 @@ def entries_of(plan: SlotPlan, migrations: dict[tuple[str, str], Migrate] | None
                     flat = reader.read(load.block)
                     keys, values = flat[::2], flat[1::2]
                     if migrate is not None:
-                        values = list(map(migrate, keys, values))
+                        values = _migrated(table, migrate, values)
                     if load.whole:
                         flat[::2] = [prefix + key for key in keys]
                         flat[1::2] = values
@@ -143,6 +144,13 @@ def entries_of(plan: SlotPlan, migrations: dict[tuple[str, str], Migrate] | None
                         flat = _mine(placement, table, [prefix + key for key in keys], values, plan.slot, width)
                     if flat:
                         yield flat
+
+
+def _migrated(table: Table, migrate: Callable[[bytes], bytes], values: list[bytes]) -> list[bytes]:
+    try:
+        return list(map(migrate, values))
+    except StateError as error:
+        raise StateError(error.code, f"State '{table.name}' of operator '{table.operator}': {error.text}") from error
 
 
 def _mine(

@@ -11,6 +11,7 @@ from penstock.engine.program import OperatorProgram, Program
 from penstock.errors import CheckpointError
 from penstock.runtime.state.backend import Table
 from penstock.savepoints.clocks import Clocks
+from penstock.savepoints.evolution import Changes
 from penstock.savepoints.manifest import Manifest, SavedOperator, SavedSource, SavedState
 
 
@@ -41,6 +42,7 @@ class Matched:
     taken: list[str] = field(default_factory=list)  # uids of operators that go on
     added: list[str] = field(default_factory=list)  # uids of those that start empty
     dropped: list[Dropped] = field(default_factory=list)
+    changes: Changes = field(default_factory=dict)  # states whose values are rewritten when slots load them
 
 
 def match(manifest: Manifest, program: Program, where: str, allow_dropped: bool = False) -> Matched:

@@ -12,6 +12,7 @@ from penstock.connectors.file.system import absolute, file_system
 from penstock.engine.program import Program
 from penstock.engine.slot_meta import SlotMeta
 from penstock.savepoints.clocks import saved_level
+from penstock.savepoints.evolution import saved_key_types
 from penstock.savepoints.manifest import FORMAT, Manifest, SavedLevel, SavedOperator, SavedSink, SavedSource
 from penstock.savepoints.matching import source_kind
 from penstock.savepoints.savepoint import Savepoint, publish
@@ -53,12 +54,21 @@ class JobFacts(NamedTuple):
 
 def saved_job(program: Program, positions: Mapping[int, Any]) -> SavedJob:
     """A job with how far its sources were read, by number."""
+    described_keys = saved_key_types(program)
     return SavedJob(
         program.name,
         program.parallelism,
         program.max_parallelism,
         [
-            SavedOperator(o.uid, o.name, o.spec.kind, o.spec.keyed, o.parallelism, given_uid=o.named)
+            SavedOperator(
+                o.uid,
+                o.name,
+                o.spec.kind,
+                o.spec.keyed,
+                o.parallelism,
+                key_type=described_keys.get(o.uid),
+                given_uid=o.named,
+            )
             for o in program.operators
         ],
         [SavedSource(s.uid, s.name, source_kind(s.source), s.number, positions.get(s.number)) for s in program.sources],

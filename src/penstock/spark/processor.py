@@ -80,7 +80,7 @@ class SlotProcessor(StatefulProcessor):
         log = StateLog(self._map, copy, self._settings.policy)
         clock.append(time.perf_counter())
         initial = None if log.has_header() else read_initial(self._settings.initial, self._level, slot)
-        view = log.begin(None if initial is None else initial.entries())
+        view = log.begin(None if initial is None else initial.entries(self._program))
         clock.append(time.perf_counter())
         try:
             header = log.header

@@ -13,6 +13,7 @@ from penstock.config import ALLOW_DROPPED, FROM_SAVEPOINT, RESUME, Configuration
 from penstock.engine.program import Program
 from penstock.errors import CheckpointError
 from penstock.jobs.whole_file import write_whole
+from penstock.savepoints.check import fit
 from penstock.savepoints.matching import Matched, match
 from penstock.savepoints.savepoint import Savepoint, open_savepoint
 from penstock.spark.checkpoint import Checkpoint
@@ -48,6 +49,7 @@ class Restoring:
         ]
         if manifest.parallelism != self._program.parallelism:
             told.append(f"its parallelism changes from {manifest.parallelism} to {self._program.parallelism}")
+        told += [f"rewrites state '{state}' of '{operator}'" for operator, state in matched.changes]
         return told + [f"drops {dropped}" for dropped in matched.dropped]
 
     def tell(self) -> None:
@@ -75,6 +77,7 @@ def restoring(session: SparkSession, program: Program, configuration: Configurat
         )
     savepoint = savepoint_of(session, path, program) if is_checkpoint(path) else open_savepoint(path)
     matched = match(savepoint.manifest, program, savepoint.path, configuration.get(ALLOW_DROPPED))
+    fit(savepoint.manifest, program, matched, savepoint.path)
     return Restoring(savepoint, program, matched)
 
 

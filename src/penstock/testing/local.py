@@ -38,6 +38,8 @@ from penstock.engine.unpicklable import unpicklable
 from penstock.metrics import JobMetrics
 from penstock.metrics.values import Told
 from penstock.runtime.store import MemoryBase, Store
+from penstock.savepoints.check import fit
+from penstock.savepoints.evolution import migrations
 from penstock.savepoints.loading import Layout, entries_of
 from penstock.savepoints.matching import Matched, match
 from penstock.savepoints.savepoint import Savepoint
@@ -265,10 +267,12 @@ class LocalJob:
     def restore_savepoint(self, savepoint: Savepoint, allow_dropped: bool = False) -> Matched:
         """Takes up a savepoint's state, at this job's parallelism, its operators matched by uid."""
         matched = match(savepoint.manifest, self.program, savepoint.path, allow_dropped)
+        fit(savepoint.manifest, self.program, matched, savepoint.path)
         self.batch = savepoint.manifest.batch + 1
         self._lineage = uuid.uuid4().hex
+        rewriting = migrations(matched.changes)
         for level, slot, plan in Layout(savepoint, self.program, matched).plans():
-            entries = {k: v for flat in entries_of(plan) for k, v in zip(flat[::2], flat[1::2], strict=True)}
+            entries = {k: v for flat in entries_of(plan, rewriting) for k, v in zip(flat[::2], flat[1::2], strict=True)}
             self._hosts[level, slot].close()
             self._open(level, slot, SlotState(plan.meta, entries))
         return matched
