@@ -24,7 +24,8 @@ from penstock.engine.wanted import key_types, wanted_states
 from penstock.errors import CheckpointError, StateError
 from penstock.functions import KeyedBroadcastProcessFunction
 from penstock.savepoints import open_savepoint
-from penstock.savepoints.check import AFTER_MIGRATION, AS_IS, DROPPED, NEW, UNKNOWN, StateCheck, check
+from penstock.savepoints.check import DROPPED, NEW, UNKNOWN, StateCheck, check
+from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS
 from penstock.state import StateDescriptor
 from penstock.testing import Harness, PushSource
 from penstock.time import Time, WatermarkStrategy
@@ -54,7 +55,7 @@ class Kept(KeyedProcessFunction[Any, Any, Any]):
         self._step = step
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self.kept = runtime_context.get_state(self._descriptor)  # type: ignore[arg-type]
+        self.kept: Any = runtime_context.get_state(self._descriptor)  # type: ignore[arg-type]
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         self.kept.update(self._step(self.kept.value(), value))
