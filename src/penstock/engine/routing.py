@@ -15,14 +15,13 @@ from penstock.engine.steps import SendStep
 from penstock.errors import KeyError_
 from penstock.runtime.call_site import CallSite
 from penstock.runtime.failure import shortened
-from penstock.runtime.keys import encode_key, key_hash
+from penstock.runtime.keys import CACHED_KEYS, CacheTrial, encode_key, encoded_at_once, key_hash
 from penstock.runtime.records import Column, column
 from penstock.types import TypeInformation
 from penstock.types.information import Misfit
 
 _SPREAD = 0x9E3779B97F4A7C15
 _FEW_SLOTS = 8
-_CACHED_KEYS = 200_000
 
 
 class Routed(NamedTuple):
@@ -93,9 +92,12 @@ class Router:
 
     def _by_key(self, flow: Flow) -> Routed:
         """By keys that the user's function takes from elements."""
-        return self._routed(flow, *self._keys(flow, self._chooser()))
+        at_once = self._slots.of_all if self._step.partition == "key" else None
+        return self._routed(flow, *self._keys(flow, self._chooser(), at_once))
 
-    def _keys(self, flow: Flow, choose: Callable[[Any], int]) -> tuple[list[Any], Column]:
+    def _keys(
+        self, flow: Flow, choose: Callable[[Any], int], at_once: Callable[[list[Any]], Column | None] | None = None
+    ) -> tuple[list[Any], Column]:
         key, values, n = self._key, flow.values, len(flow.values)
         rest: Iterator[Any] = iter(values)
         keys: list[Any] = []
@@ -105,7 +107,9 @@ class Router:
             if self._typed is not None:
                 keys = [self._typed(k) for k in rest]
                 rest = iter(keys)
-            chosen = np.fromiter(map(choose, rest), np.int64, n)
+            chosen = None if at_once is None else at_once(keys)
+            if chosen is None:
+                chosen = np.fromiter(map(choose, rest), np.int64, n)
         except Exception as error:
             at = n - operator.length_hint(rest) - 1
             known = {"key": keys[at]} if keys else {}
@@ -192,9 +196,19 @@ class _SlotTable(dict[Any, int]):
         super().__init__()
         self._max_parallelism = max_parallelism
         self._slot_of_group = [slot_of_group(g, parallelism, max_parallelism) for g in range(max_parallelism)]
+        self._column = np.array(self._slot_of_group, np.int64)
+        self._trial = CacheTrial()
+
+    def of_all(self, keys: list[Any]) -> Column | None:
+        """The slots of many keys, where the table would have few of them; None: it is better asked one by one."""
+        if self._trial.is_worth(len(keys)):
+            return None
+        found = encoded_at_once(keys)
+        return None if found is None else self._column[(found[1] % np.uint64(self._max_parallelism)).astype(np.int64)]
 
     def __missing__(self, key: Any) -> int:
-        if len(self) >= _CACHED_KEYS:
+        self._trial.lacked += 1
+        if len(self) >= CACHED_KEYS:
             self.clear()
         slot = self[key] = self._slot_of_group[key_hash(encode_key(key)[0]) % self._max_parallelism]
         return slot
@@ -207,8 +221,11 @@ class _AddressTable(_SlotTable):
         super().__init__(parallelism, max_parallelism)
         self._shares = shares
 
+    def of_all(self, keys: list[Any]) -> Column | None:
+        return None
+
     def __missing__(self, key: Any) -> int:
-        if len(self) >= _CACHED_KEYS:
+        if len(self) >= CACHED_KEYS:
             self.clear()
         hashed = key_hash(encode_key(key)[0])
         address = self[key] = self._shares.of_key(self._slot_of_group[hashed % self._max_parallelism], hashed)

@@ -11,10 +11,14 @@ import enum
 import math
 import pickle
 import uuid
+from collections.abc import Collection
 from dataclasses import fields, is_dataclass
+from functools import partial
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 import xxhash
 
 from penstock.errors import KeyError_
@@ -26,7 +30,9 @@ _hash = xxhash.xxh3_64_intdigest
 
 _BIG_INT, _OBJECT, _SET = 1, 2, 3  # msgpack extension codes
 _HASH_MASK = (1 << 63) - 1  # hashes are columns of signed 64-bit numbers
-_CACHED_KEYS = 200_000
+CACHED_KEYS = 200_000
+_TRIALS = 4  # batches in which a cache may fill before it is judged
+_WITHOUT = 40  # batches until it is tried again: there may be fewer new keys then
 
 
 class KeyIdentity(NamedTuple):
@@ -73,23 +79,83 @@ def key_group(hashed: int, max_parallelism: int) -> int:
     return hashed % max_parallelism
 
 
+def encoded_at_once(keys: Collection[Any]) -> tuple[list[bytes], Any] | None:
+    """The bytes of many keys and the column of their hashes; None when they are not all texts, or all whole numbers.
+
+    >>> encoded, hashes = encoded_at_once(["a", "b"])
+    >>> encoded[1] == encode_key("b")[0], int(hashes[1]) == key_hash(encoded[1])
+    (True, True)
+    """
+    kinds = set(map(type, keys))
+    if kinds == {int}:
+        if min(keys) < -(2**63) or max(keys) >= 2**63:
+            return None
+    elif kinds != {str}:
+        return None
+    encoded = list(map(_encode, keys))
+    return encoded, np.fromiter(map(_hash, encoded), np.uint64, len(encoded)) & np.uint64(_HASH_MASK)
+
+
+class CacheTrial:
+    """Whether a cache of keys is worth asking. One that lacks most keys of a batch is not, for a while."""
+
+    __slots__ = ("_met", "_tried", "_without", "lacked")
+
+    def __init__(self) -> None:
+        self.lacked = 0  # keys that it was asked for in vain, counted by the cache
+        self._met = self._tried = self._without = 0
+
+    def is_worth(self, keys: int) -> bool:
+        """Asked before each batch of so many keys."""
+        if self._without:
+            self._without -= 1
+            return False
+        self._tried += 1
+        if self._tried > _TRIALS and self.lacked * 2 > self._met:
+            self._tried, self._without = 0, _WITHOUT
+        self._met, self.lacked = keys, 0
+        return True
+
+
 class KeyTable(dict[Any, KeyIdentity]):
     """A bounded cache from keys to their identities."""
 
     def __init__(self, max_parallelism: int) -> None:
         super().__init__()
         self._max_parallelism = max_parallelism
+        self._groups = [group.to_bytes(2, "big") for group in range(max_parallelism)]
+        self._trial = CacheTrial()
         self.exotic: dict[bytes, Any] = {}  # keys that their bytes alone do not give back, met since last asked
 
+    def expect(self, keys: list[Any]) -> None:
+        """Told the keys of a batch before it runs.
+
+        While most keys are new in every batch, those of a batch are made known all at once: a third of the time that they take
+        one by one. What the table had before would only be in the way of the processor's caches.
+        """
+        if not self._trial.is_worth(len(keys)):
+            self._learn(dict.fromkeys(keys))
+
+    def _learn(self, keys: dict[Any, None]) -> None:
+        if len(keys) > CACHED_KEYS or (found := encoded_at_once(keys)) is None:
+            return
+        encoded, hashes = found
+        groups = (hashes % np.uint64(self._max_parallelism)).tolist()
+        prefixes = [self._groups[group] + data for group, data in zip(groups, encoded, strict=True)]
+        parts = zip(hashes.tolist(), groups, encoded, repeat(True, len(keys)), prefixes, strict=True)
+        self.clear()
+        self.update(zip(keys, map(partial(tuple.__new__, KeyIdentity), parts), strict=True))
+
     def __missing__(self, key: Any) -> KeyIdentity:
-        if len(self) >= _CACHED_KEYS:
+        self._trial.lacked += 1
+        if len(self) >= CACHED_KEYS:
             self.clear()
         encoded, plain = encode_key(key)
         if not plain:
             self.exotic[encoded] = key
         hashed = key_hash(encoded)
         group = key_group(hashed, self._max_parallelism)
-        identity = self[key] = KeyIdentity(hashed, group, encoded, plain, group.to_bytes(2, "big") + encoded)
+        identity = self[key] = KeyIdentity(hashed, group, encoded, plain, self._groups[group] + encoded)
         return identity
 
     def forget_exotic(self) -> None:

@@ -126,6 +126,8 @@ class SlotLoop:
         self._fire_processing_timers(advance, out)
         records.arrange(advance.before, advance.end)
         context.timestamps = records.timestamps.tolist()
+        if out.key_table is not None and records.keys is not None:
+            out.key_table.expect(records.keys)
         try:
             if self._prepare is not None:
                 self._prepare_for(records)
