@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.runtime.store import Changes, MemoryBase, Store, after_prefix
-from penstock.spark.working_copy import Committed, WorkingCopy
+from penstock.spark.recent import Committed
+from penstock.spark.working_copy import WorkingCopy
 
 
 class WritableBase(Protocol):
@@ -48,7 +49,7 @@ class LmdbBase:
     def apply(self, changes: Changes) -> None:
         before = b"%d" % self._number
         self._number += 1
-        self._copy.apply([Committed(changes, self._number, b"%d" % self._number, before)])
+        self._copy.apply(Committed(changes, self._number, b"%d" % self._number, before))
 
 
 BASES: dict[str, Callable[[Path], WritableBase]] = {"memory": lambda folder: MemoryBase(), "lmdb": LmdbBase}

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import CheckpointError, StateError
 from penstock.runtime.store import Changes
-from penstock.spark import statelog, working_copy
+from penstock.spark import recent, working_copy
+from penstock.spark.recent import Recent
 from penstock.spark.state_reader import DictStore
 from penstock.spark.statelog import FoldPolicy, StateLog, read_header
 from penstock.spark.working_copy import WorkingCopy, remove_unused
@@ -35,16 +36,18 @@ class Slot:
         self.committed: dict[str, bytes] = {}
         self.expected: dict[bytes, bytes] = {}
         self.copies: dict[str, WorkingCopy] = {}
+        self.recents: dict[tuple[str, int], Recent] = {}
         self.rebuilt = 0
         self.older: dict[str, bytes] = {}
         self.written: list[int] = []
 
     def batch(
-        self, changes: Changes, machine: str = "a", fails: bool = False, settles: bool = True
+        self, changes: Changes, machine: str = "a", fails: bool = False, settles: bool = True, worker: int = 0
     ) -> dict[bytes, bytes]:
-        """Runs a batch; gives what it saw before its own changes."""
+        """Runs a batch; gives what it saw before its own changes. Workers of a machine share its copy, not their memory."""
         store = dict(self.committed)
         copy = self.copies.setdefault(machine, WorkingCopy(str(self.folder / machine), LIMIT))
+        copy.recent = self.recents.setdefault((machine, worker), Recent())
         log = StateLog(DictStore(store), copy, self.policy)
         view = log.begin()
         seen = dict(view.scan(b"", b"\xff" * 1024))
@@ -65,31 +68,68 @@ class Slot:
 
     def lose_disk(self, machine: str) -> None:
         self.copies.pop(machine, None)
+        self.recents = {of: recent for of, recent in self.recents.items() if of[0] != machine}
         shutil.rmtree(self.folder / machine, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def every_batch_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Into the working copy, by the batch after it; unless a test says otherwise."""
+    monkeypatch.setattr(recent, "_BATCHES", 1)
 
 
 keys = st.sampled_from([bytes([65 + i]) * n for i in range(6) for n in (1, 3, 479, 480, 481, 700)])
 changes = st.dictionaries(keys, st.one_of(st.none(), st.binary(max_size=60)), max_size=12)
-batches = st.lists(
-    st.tuples(
-        changes, st.sampled_from("ab"), st.sampled_from(["ok", "ok", "ok", "never settles", "fails", "disk lost"])
-    ),
-    max_size=14,
-)
+fates = ["ok", "ok", "ok", "ok", "never settles", "fails", "disk lost", "set back", "written in part"]
+batches = st.lists(st.tuples(changes, st.sampled_from("ab"), st.integers(0, 1), st.sampled_from(fates)), max_size=20)
 
 
-@settings(max_examples=80, deadline=None)
-@given(story=batches)
+class DiesError(OSError):
+    """What a worker meets that is killed while it writes."""
+
+
+@settings(max_examples=150, deadline=None)
+@given(story=batches, at_once=st.integers(1, 4), together=st.integers(1, 5), most=st.integers(3, 40))
 def test_whatever_fails_or_is_lost_a_batch_sees_exactly_what_was_committed(
-    tmp_path_factory: pytest.TempPathFactory, story: list[tuple[Changes, str, str]]
+    tmp_path_factory: pytest.TempPathFactory,
+    story: list[tuple[Changes, str, int, str]],
+    at_once: int,
+    together: int,
+    most: int,
 ) -> None:
     slot = Slot(tmp_path_factory.mktemp("slot"))
-    for change, machine, fate in story:
-        if fate == "disk lost":
-            slot.lose_disk(machine)
-        expected = dict(slot.expected)
-        assert slot.batch(change, machine, fate == "fails", fate != "never settles") == expected
-    assert slot.batch({}) == slot.expected
+    history = [(slot.committed, slot.expected)]
+    write = WorkingCopy._write
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(working_copy, "_AT_ONCE", at_once)
+        patch.setattr(recent, "_BATCHES", together)
+        patch.setattr(recent, "_TOO_MANY", most)
+        for change, machine, worker, fate in story:
+            if fate == "disk lost":
+                slot.lose_disk(machine)
+            if fate == "set back":
+                slot.committed, slot.expected = history[len(history) // 2]
+                slot.expected = dict(slot.expected)
+                del history[len(history) // 2 + 1 :]
+            left = iter(range(2)) if fate == "written in part" else None
+
+            def some(self: WorkingCopy, txn: Any, part: Changes, left: Any = left) -> None:
+                if left is not None and next(left, None) is None:
+                    raise DiesError
+                write(self, txn, part)
+
+            patch.setattr(WorkingCopy, "_write", some)
+            expected = dict(slot.expected)
+            try:
+                seen = slot.batch(change, machine, fate == "fails", fate != "never settles", worker)
+            except StateError:  # the batch itself had to write, and died
+                assert fate == "written in part"
+                continue
+            assert seen == expected
+            slot.copies[machine].settled()
+            history.append((slot.committed, dict(slot.expected)))
+        patch.setattr(WorkingCopy, "_write", write)
+        assert slot.batch({}) == slot.expected
 
 
 def test_a_machine_that_ran_the_last_batch_never_reads_the_whole_state_again(tmp_path: Path) -> None:
@@ -194,6 +234,33 @@ def test_a_copy_that_took_a_part_of_what_is_not_there_any_more_is_built_anew(
     assert slot.rebuilt == 1
 
 
+def test_a_copy_that_took_a_part_of_several_batches_is_built_anew_when_the_last_of_them_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent, "_BATCHES", 2)
+    monkeypatch.setattr(working_copy, "_AT_ONCE", 1)
+    slot = Slot(tmp_path)
+    for number in range(2):
+        slot.older, older = dict(slot.committed), dict(slot.expected)
+        slot.batch({b"a": b"%d" % number, b"b": b"%d" % number})
+    write = WorkingCopy._write
+    left = iter(range(1))
+
+    def dies_at_the_second_part(self: WorkingCopy, txn: Any, part: Changes) -> None:
+        if next(left, None) is None:
+            raise OSError
+        write(self, txn, part)
+
+    monkeypatch.setattr(WorkingCopy, "_write", dies_at_the_second_part)
+    slot.batch({})
+    slot.copies["a"].settled()
+    assert slot.copies["a"].position().partial
+    monkeypatch.setattr(WorkingCopy, "_write", write)
+    slot.committed, slot.expected = slot.older, older
+    assert slot.batch({}, worker=1) == older
+    assert slot.rebuilt == 1
+
+
 def cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slot:
     """A copy that has taken batch 1, and a part of batch 2; batch 3 is committed too."""
     monkeypatch.setattr(working_copy, "_AT_ONCE", 3)
@@ -220,22 +287,38 @@ def cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slot:
     return slot
 
 
-def test_a_full_working_copy_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+def test_a_full_working_copy_is_an_error_that_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slot = Slot(tmp_path)
     slot.copies["a"] = WorkingCopy(str(tmp_path / "a"), 1 << 17)
+    monkeypatch.setattr(recent, "_TOO_MANY", 600)
     slot.batch({b"k%d" % i: b"v" * 1000 for i in range(500)})
-    for _ in range(statelog._MOST_AHEAD):
-        slot.batch({})  # the large delta lies over the copy, which cannot take it
-        slot.copies["a"].settled()
+    slot.batch({b"l%d" % i: b"v" for i in range(200)})  # the large delta lies over the copy, which cannot take it
+    slot.copies["a"].settled()
     with pytest.raises(StateError, match=r"state\.local\.size-limit"):
         slot.batch({})
 
 
-def test_a_copy_that_is_slow_does_not_hold_up_batches(tmp_path: Path) -> None:
+def test_batches_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until there are enough of them they are read from memory."""
+    monkeypatch.setattr(recent, "_BATCHES", 4)
     slot = Slot(tmp_path, FoldPolicy(least=1 << 20))
-    for number in range(6):
-        assert slot.batch({b"%d" % number: b"1"}, settles=False) == {b"%d" % n: b"1" for n in range(number)}
-        assert slot.copies["a"].position().seq == max(0, number - statelog._MOST_AHEAD)
+    positions = []
+    for number in range(10):
+        assert slot.batch({b"%d" % number: b"1"}) == {b"%d" % n: b"1" for n in range(number)}
+        slot.copies["a"].settled()
+        positions.append(slot.copies["a"].position().seq)
+    assert positions == [0, 0, 0, 0, 4, 4, 4, 4, 8, 8]
+
+
+def test_a_worker_that_is_new_to_a_slot_reads_what_the_copy_lacks_from_the_machine_s_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent, "_BATCHES", 100)
+    slot = Slot(tmp_path)
+    for number in range(12):
+        slot.batch({b"%d" % number: b"v" * 60}, worker=number % 2)
+    assert slot.batch({}, worker=2) == slot.expected
+    assert slot.rebuilt == 0
 
 
 def test_the_last_delta_is_read_from_memory_and_written_after_the_batch(tmp_path: Path) -> None:
@@ -266,7 +349,7 @@ def test_a_worker_that_writes_late_does_not_disturb_the_one_that_went_on(tmp_pat
 
 
 def test_a_large_delta_is_written_before_its_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statelog, "_MOST_OVERLAID", 3)
+    monkeypatch.setattr(recent, "_TOO_MANY", 3)
     slot = Slot(tmp_path)
     slot.batch({b"%d" % i: b"1" for i in range(4)})
     assert slot.batch({}, settles=False) == slot.expected

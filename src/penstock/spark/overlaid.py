@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from penstock.runtime.store import Base, Changes, merged
 
@@ -20,17 +20,18 @@ class OverlaidView:
 
     __slots__ = ("_base", "_changes", "_ordered")
 
-    def __init__(self, base: Base, changes: Changes) -> None:
+    def __init__(self, base: Base, changes: Changes, ordered: Callable[[], list[bytes]] | None = None) -> None:
         self._base = base
         self._changes = changes
-        self._ordered: list[bytes] | None = None
+        self._ordered = ordered or (
+            lambda: sorted(changes)
+        )  # the changes' keys, asked for when there is a range to read
 
     def get(self, key: bytes) -> bytes | None:
         changes = self._changes
         return changes[key] if key in changes else self._base.get(key)
 
     def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
-        if self._ordered is None:
-            self._ordered = sorted(self._changes)
-        changed = self._ordered[bisect_left(self._ordered, start) : bisect_left(self._ordered, stop)]
+        ordered = self._ordered()
+        changed = ordered[bisect_left(ordered, start) : bisect_left(ordered, stop)]
         return merged(self._base.scan(start, stop), changed, self._changes)

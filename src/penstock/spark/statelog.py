@@ -15,15 +15,12 @@ import msgspec
 from penstock.errors import CheckpointError
 from penstock.runtime.store import Base as Entries
 from penstock.runtime.store import Changes
-from penstock.spark.overlaid import OverlaidView
-from penstock.spark.working_copy import Committed, CopyView, Position, Raced, WorkingCopy, merged_changes
+from penstock.spark.recent import Committed, Position
+from penstock.spark.working_copy import CopyView, Raced, WorkingCopy
 
 FORMAT = 1
 _CHUNK = 1 << 20
 _HEADER = "h"
-# What the working copy lacks beyond this is written to it before the batch: memory and a job that is catching up are bounded.
-_MOST_OVERLAID = 100_000  # entries,
-_MOST_AHEAD = 3  # of so many batches
 _EMPTY = b"empty"
 
 
@@ -117,7 +114,7 @@ class StateLog:
         self.header: Header | None = None
         self.view: Entries | None = None
         self._opened: CopyView | None = None
-        self._ahead: list[Committed] = []  # what the working copy may lack, oldest first
+        self._position = Position(-1)  # of the working copy, when the batch began
         self.rebuilt = False
         self.written = 0
         self._loaded: Loaded | None = None  # what a restored slot starts with
@@ -156,29 +153,30 @@ class StateLog:
 
     def _open_view(self) -> Entries:
         opened = self._opened = self._copy.view()
-        ahead = self._ahead
-        if not ahead:
+        recent = self._copy.recent
+        if recent.is_empty:
             return opened
-        if not self._copy.shows(opened, ahead):  # somebody came between
+        if not recent.shows(self._copy.position_of(opened)):  # somebody came between
             self.end()
             raise Raced
-        return OverlaidView(opened, merged_changes(ahead))
+        return recent.over(opened)
 
     def _catch_up(self) -> None:
         header, copy = self.header, self._copy
-        self._ahead = []
-        position = copy.position()
+        position = self._position = copy.position()
+        copy.recent.forget(position)
         if header is None:
+            copy.recent.clear()
             if self._loaded is None and position != Position(0, _EMPTY):
                 copy.rebuild((), 0, _EMPTY)
             return
         if position.token == header.token and not position.partial:
+            copy.recent.clear()
             return
-        if 0 <= position.seq < header.seq:
-            missing = self._deltas_after(position, header)
-            if missing is not None:
-                self._take(missing)
-                return
+        if 0 <= position.seq < header.seq and copy.recent.follow(position, header.seq, header.token, self._delta):
+            if copy.recent.is_too_large():
+                self._write_now()
+            return
         self._rebuild()
 
     def _load(self, initial: Iterable[list[bytes]]) -> None:
@@ -196,47 +194,40 @@ class StateLog:
 
         self._copy.fill(passing(), 0, loaded.token)
 
-    def _take(self, missing: list[Committed]) -> None:
-        """The last deltas are written when the batch is done and Spark commits it; older ones now."""
-        entries = 0
-        while missing and len(self._ahead) < _MOST_AHEAD:
-            entries += len(missing[-1].changes)
-            if entries > _MOST_OVERLAID:
-                break
-            self._ahead.insert(0, missing.pop())
-        if missing:
-            self._copy.apply(missing)
+    def _write_now(self) -> None:
+        """The working copy is far behind: before memory is full, the batch waits for it."""
+        copy = self._copy
+        copy.settled()
+        copy.recent.forget(copy.position())
+        if copy.recent.is_too_large():
+            copy.apply(copy.recent.whole())
+            copy.recent.clear()
 
     def settle(self) -> None:
-        """Lets the working copy take the deltas that lay over it. They are known to be committed: the header said so."""
-        ahead, self._ahead = self._ahead, []
-        if ahead:
-            self._copy.apply_later(ahead)
+        """Lets the working copy take the last batches, once it is worth it. The header said that they are committed."""
+        copy = self._copy
+        if copy.recent.is_worth_writing() and not copy.is_settling():
+            copy.apply_later(copy.recent.whole())
 
     def _rebuild(self) -> None:
         assert self.header is not None
         self.rebuilt = True
-        self._ahead = []
+        self._copy.recent.clear()
         self._copy.rebuild(all_chunks(self._store, self.header), self.header.seq, self.header.token)
 
-    def _deltas_after(self, position: Position, header: Header) -> list[Committed] | None:
-        """The deltas that a copy lacks, oldest first; None when it stands on another history, or they are in the base."""
-        token = header.token
-        found: list[Committed] = []
-        for seq in range(header.seq, position.seq, -1):
-            blobs = self._copy.take_pending(seq, token)
-            if not blobs and seq < header.first_delta:
-                return None
-            chunks = [_delta_decoder.decode(b) for b in blobs] if blobs else _read_delta(self._store, seq)
-            if chunks[0].token != token:
-                return None
-            changes = _changes(chunks[0].entries)
-            for chunk in chunks[1:]:
-                changes.update(_changes(chunk.entries))
-            found.append(Committed(changes, seq, token, chunks[0].previous))
-            token = chunks[0].previous
-        known = token == position.token and position.partial in (b"", *(delta.token for delta in found))
-        return found[::-1] if known else None
+    def _delta(self, seq: int, token: bytes) -> Committed | None:
+        """A committed delta; None when it is of another history, or in the base by now."""
+        assert self.header is not None
+        blobs = self._copy.take_pending(seq, token)
+        if not blobs and seq < self.header.first_delta:
+            return None
+        chunks = [_delta_decoder.decode(b) for b in blobs] if blobs else _read_delta(self._store, seq)
+        if chunks[0].token != token:
+            return None
+        changes = _changes(chunks[0].entries)
+        for chunk in chunks[1:]:
+            changes.update(_changes(chunk.entries))
+        return Committed(changes, seq, token, chunks[0].previous)
 
     def commit(self, changes: Changes, meta: bytes) -> Header:
         """Writes a batch: its delta, some folding, and the header that makes both count."""
@@ -256,8 +247,9 @@ class StateLog:
         header.deltas = [*header.deltas, (size, len(blobs))]
         self._fold(header, seq, size)
         self._put(_HEADER, _encode(header))
-        self._copy.forget_pending(seq - 1 - _MOST_AHEAD)  # the copy may lack the younger ones
+        self._copy.forget_pending(self._position.seq)  # the copy lacks the younger ones
         self._copy.keep_pending(seq, header.token, blobs)
+        self._copy.recent.remember(Committed(changes, seq, header.token, previous))
         return header
 
     @staticmethod

@@ -11,18 +11,18 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import lmdb
-import msgspec
 import xxhash
 
 from penstock.errors import StateError
 from penstock.jobs import process
 from penstock.runtime.store import Changes
+from penstock.spark.recent import Committed, Position, Recent
 
 _HASHED = 480  # length of the stored form of a long key
 _PREFIX = _HASHED - 16  # plain keys are shorter than the prefix of long ones, or they would stand between them
@@ -40,6 +40,7 @@ class WorkingCopy:
         self._env: lmdb.Environment | None = None
         self._name = ""
         self._later: threading.Thread | None = None
+        self.recent = Recent()  # what it may lack
 
     def _open(self) -> lmdb.Environment:
         """The current file. A rebuild makes a new one and then points to it, so a half-built one is never used."""
@@ -80,54 +81,54 @@ class WorkingCopy:
     def position(self) -> Position:
         """Where the copy stands; number -1 when there is nothing to build on."""
         try:
-            env = self._open()
-            with env.begin(db=self._marks) as txn:
-                seq, boot = txn.get(_SEQ), txn.get(_BOOT)
-                token, partial = self._tokens(txn)
+            with self._open().begin() as txn:
+                return self._position(txn)
         except (lmdb.Error, OSError):
             return Position(-1)
+
+    def position_of(self, view: CopyView) -> Position:
+        """Where it stood when a view was opened."""
+        return self._position(view.transaction)
+
+    def _position(self, txn: Any) -> Position:
+        seq, boot = txn.get(_SEQ, db=self._marks), txn.get(_BOOT, db=self._marks)
         if seq is None or boot != boot_id():
             return Position(-1)
-        return Position(int.from_bytes(seq, "big"), token, partial)
+        return Position(int.from_bytes(seq, "big"), *self._tokens(txn))
 
     def _tokens(self, txn: Any) -> tuple[bytes, bytes]:
         """The tokens of the last delta applied, and of one that was begun."""
         return txn.get(_TOKEN, default=b"", db=self._marks), txn.get(_PARTIAL, default=b"", db=self._marks)
 
-    def apply(self, deltas: Sequence[Committed]) -> None:
-        """Applies deltas that follow each other; those that another worker has applied already are passed over."""
+    def apply(self, delta: Committed) -> None:
+        """Applies a delta, unless another worker has done it already."""
         try:
-            self._apply(self._open(), deltas)
+            self._apply(self._open(), delta)
         except (lmdb.Error, OSError) as error:
             raise self._unwritable(error) from error
 
-    def _apply(self, env: lmdb.Environment, deltas: Sequence[Committed]) -> None:
-        tokens = [delta.token for delta in deltas]
+    def _apply(self, env: lmdb.Environment, delta: Committed) -> None:
         with env.begin() as txn:
-            now, _ = self._tokens(txn)
-        if now in tokens:
-            deltas = deltas[tokens.index(now) + 1 :]
-        elif deltas[0].before != now:
-            raise Raced
-        for delta in deltas:
-            *parts, last = _parts(delta.changes)
-            for part in parts:
-                with env.begin(write=True) as txn:
-                    self._go_on(txn, delta)
-                    txn.put(_PARTIAL, delta.token, db=self._marks)
-                    self._write(txn, part)
+            if self._tokens(txn)[0] == delta.token:
+                return
+        *parts, last = _parts(delta.changes)
+        for part in parts:
             with env.begin(write=True) as txn:
                 self._go_on(txn, delta)
-                self._write(txn, last)
-                self._sign(txn, delta.seq, delta.token)
+                txn.put(_PARTIAL, delta.token, db=self._marks)
+                self._write(txn, part)
+        with env.begin(write=True) as txn:
+            self._go_on(txn, delta)
+            self._write(txn, last)
+            self._sign(txn, delta.seq, delta.token)
 
     def _go_on(self, txn: lmdb.Transaction, delta: Committed) -> None:
         """Between two transactions another worker may have done the same, and more."""
         if self._tokens(txn)[0] != delta.before:
             raise Raced
 
-    def apply_later(self, deltas: Sequence[Committed]) -> None:
-        """Applies deltas while nobody waits for it. What cannot be applied is found missing by a later batch, and told."""
+    def apply_later(self, delta: Committed) -> None:
+        """Applies a delta while nobody waits for it. What cannot be applied is found missing by a later batch, and told."""
         before = self._later
         env = self._open()  # here: only one thread may close a file and open another
 
@@ -136,25 +137,20 @@ class WorkingCopy:
             if before is not None:
                 before.join()
             with suppress(Raced, lmdb.Error, OSError):
-                self._apply(env, deltas)
+                self._apply(env, delta)
 
         self._later = threading.Thread(target=apply, name="penstock-working-copy", daemon=True)
         self._later.start()
+
+    def is_settling(self) -> bool:
+        """Whether something is still being applied."""
+        return self._later is not None and self._later.is_alive()
 
     def settled(self) -> None:
         """Waits for what was to be applied later."""
         later, self._later = self._later, None
         if later is not None:
             later.join()
-
-    def shows(self, view: CopyView, deltas: Sequence[Committed]) -> bool:
-        """Whether a view, with these deltas laid over it, is the state after the last of them.
-
-        It may have taken some of them, one of them in part: laid over themselves they change nothing.
-        """
-        token, partial = self._tokens(view.transaction)
-        tokens = [delta.token for delta in deltas]
-        return token in (deltas[0].before, *tokens) and partial in (b"", *tokens)
 
     def _write(self, txn: lmdb.Transaction, changes: Changes) -> None:
         db = self._entries
@@ -310,23 +306,6 @@ def _tables(env: lmdb.Environment) -> tuple[Any, Any]:
         return env.open_db(b"entries", txn), env.open_db(b"marks", txn)
 
 
-class Committed(msgspec.Struct):
-    """A batch's changes that are known to be committed; tokens chain the batches."""
-
-    changes: Changes
-    seq: int
-    token: bytes
-    before: bytes  # the token of the batch before it
-
-
-class Position(msgspec.Struct, frozen=True):
-    """Where a working copy stands."""
-
-    seq: int  # of the last delta applied
-    token: bytes = b""  # its token
-    partial: bytes = b""  # the token of a later delta of which a part was applied
-
-
 class Raced(Exception):  # noqa: N818 - StateLog looks again
     """Another worker changed the copy between our look and our write."""
 
@@ -371,16 +350,6 @@ class CopyView:
 
     def close(self) -> None:
         self.transaction.abort()
-
-
-def merged_changes(deltas: Sequence[Committed]) -> Changes:
-    """The changes of deltas that follow each other: later ones win."""
-    if len(deltas) == 1:
-        return deltas[0].changes
-    merged: Changes = {}
-    for delta in deltas:
-        merged.update(delta.changes)
-    return merged
 
 
 def _parts(changes: Changes) -> Iterator[Changes]:
