@@ -131,7 +131,7 @@ class Recent:
         """
         if not self._chain:
             return False
-        tokens = [link.token for link in self._chain]
+        tokens = self.tokens()
         return position.token in (self._chain[0].before, *tokens) and position.partial in (b"", *tokens)
 
     def forget(self, position: Position) -> None:
@@ -160,6 +160,10 @@ class Recent:
             generation.closed = True
         last = self._chain[-1]
         return Committed(self.changes(), last.seq, last.token, self._chain[0].before)
+
+    def tokens(self) -> list[bytes]:
+        """Of all batches in it, the oldest first."""
+        return [link.token for link in self._chain]
 
     def changes(self) -> Changes:
         """All of it, later batches on top of earlier ones."""

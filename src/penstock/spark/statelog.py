@@ -252,6 +252,16 @@ class StateLog:
         self._copy.recent.remember(Committed(changes, seq, header.token, previous))
         return header
 
+    def above_copy(self, changes: Changes, committed: Header) -> tuple[Changes, list[bytes]]:
+        """What is to be laid over the working copy to see the state after a batch, and the tokens that allow it.
+
+        With any of these tokens, as its own or as that of a part, the copy holds some of what is laid over it, and nothing later.
+        """
+        assert self._opened is not None
+        recent = self._copy.recent
+        tokens = [self._copy.position_of(self._opened).token, *recent.tokens(), committed.token]
+        return {**recent.changes(), **changes}, tokens
+
     @staticmethod
     def _following(old: Header, seq: int, meta: bytes) -> Header:
         return Header(
