@@ -33,7 +33,7 @@ demo: setup java ## run the demo job on a local Spark
 	$(BIN)/penstock demo
 
 test: setup java ## run all tests except the long ones
-	$(BIN)/pytest -m "not long" $(ARGS)
+	$(BIN)/python scripts/run_tests.py $(ARGS)
 
 test-long: setup java test-next pyflink-examples ## run the long tests, on the locked Spark and on the next one
 	$(BIN)/pytest -m long $(ARGS)
