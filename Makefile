@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos
+.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos diagnose-situations
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ bench-cep: setup java ## a pattern of three steps over 100,000 keys
 
 bench-async: setup java ## 200,000 lookups of 50 ms beside their ideal time
 	$(BIN)/python bench/async_io.py $(ARGS)
+
+diagnose-situations: setup java ## a dozen situations made for real, and what penstock diagnose says of them
+	$(BIN)/python -m tests.insight.run $(ARGS)
 
 chaos: setup java ## Kafka to Kafka and files, exactly once, while everything around it is killed
 	$(BIN)/python -m tests.chaos.run $(ARGS)

@@ -43,6 +43,7 @@ class FakeJob:
         self.heard = threading.Event()
         self.checkpoints: list[Checkpoint] = []
         self.spent: dict[int, Measured] = {}
+        self.whole: list[int] = []
 
     def new_reports(self) -> list[Report]:
         new, self.reports = self.reports, []
@@ -57,6 +58,9 @@ class FakeJob:
 
     def measured(self, known: int) -> Mapping[int, Measured]:
         return {number: spent for number, spent in self.spent.items() if number > known}
+
+    def completed(self, checkpoint: Checkpoint) -> None:
+        self.whole.append(checkpoint.id)
 
     def in_progress(self, number: int) -> Checkpoint | None:
         return None

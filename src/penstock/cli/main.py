@@ -10,6 +10,7 @@ import penstock
 from penstock.cli.checkpoints import checkpoints
 from penstock.cli.demo import demo
 from penstock.cli.dev import dev_app
+from penstock.cli.diagnose import diagnose
 from penstock.cli.doctor import doctor
 from penstock.cli.ending import cancel, stop
 from penstock.cli.explain import explain
@@ -34,6 +35,7 @@ app.command()(explain)
 app.command("list")(list_jobs)
 app.command()(info)
 app.command()(checkpoints)
+app.command()(diagnose)
 app.command()(logs)
 app.command()(stop)
 app.command()(cancel)

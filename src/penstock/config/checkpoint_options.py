@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.config.kinds import DURATION, FLAG, FOLDER, TEXT, choice, whole
+from penstock.config.kinds import DURATION, FLAG, FOLDER, FRACTION, TEXT, choice, whole
 from penstock.config.registry import define
 
 _KEPT = "Kept and given back; it changes nothing:"
@@ -67,7 +67,18 @@ CHECKPOINT_TIMEOUT = define(
     "execution.checkpointing.timeout", DURATION, 600_000, f"{_KEPT} a batch takes as long as it takes."
 )
 CHECKPOINT_PAUSE = define(
-    "execution.checkpointing.min-pause", DURATION, 0, f"{_KEPT} a checkpoint takes no time of its own."
+    "execution.checkpointing.min-pause",
+    DURATION,
+    0,
+    "Least time from the end of a checkpoint to the next one's beginning. Every batch is a checkpoint: elements wait meanwhile. "
+    "Streaming DataFrames of Spark's do not.",
+)
+CHECKPOINT_SHARE = define(
+    "execution.checkpointing.max-share",
+    FRACTION,
+    None,
+    "The most that checkpoints may take of the time, such as 0.2: a job whose batches cost more beside the work on their elements "
+    "rests between them, as long as it takes. Not set: as often as possible.",
 )
 CHECKPOINTS_AT_ONCE = define(
     "execution.checkpointing.max-concurrent-checkpoints", whole(1), 1, f"{_KEPT} there is one at a time."

@@ -244,8 +244,21 @@ def whole(least: int, most: int | None = None) -> Kind:
     )
 
 
+def read_fraction(value: Any) -> float:
+    """A share of a whole.
+
+    >>> read_fraction("0.2")
+    0.2
+    """
+    fraction = float(value)
+    if not 0 < fraction <= 1:
+        raise ValueError(f"{value} is not above 0 and at most 1")
+    return fraction
+
+
 TEXT = Kind("text", read_text, str, "some words")
 NUMBER = Kind("number", float, str, "1.5")
+FRACTION = Kind("number above 0, at most 1", read_fraction, str, "0.2")
 FLAG = Kind("true or false", read_flag, lambda v: str(v).lower(), "true")
 DURATION = Kind("duration", read_duration, write_duration, "10 s")
 MEMORY = Kind("memory size", read_memory, write_memory, "64 mb")

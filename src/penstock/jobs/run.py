@@ -52,6 +52,9 @@ class RunningJob(Protocol):
     def measured(self, known: int) -> Mapping[int, Measured]:
         """How long the checkpoints after the known one took, by number."""
 
+    def completed(self, checkpoint: Checkpoint) -> None:
+        """All is known of this checkpoint now."""
+
     def in_progress(self, number: int) -> Checkpoint | None:
         """The checkpoint with this number, when tasks of it run now."""
 
@@ -157,7 +160,9 @@ class Run:
             self._safely(lambda: self._ledger.show(current))
 
     def _keep(self, told: list[Checkpoint], measured: Mapping[int, Measured]) -> None:
-        self._ledger.take(told, measured, time.time())
+        assert self._job is not None
+        for checkpoint in self._ledger.take(told, measured, time.time()):
+            self._job.completed(checkpoint)
 
     def checkpoint_failed(self, reason: str) -> None:
         """The batch that ran was not committed."""

@@ -105,7 +105,8 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         bounded = all(s.bounded or s.stops for s in self._sources)
         end = (bounded and everything) or bool(asked and asked["drain"])
         new = start["run"] != self._facts["run"] or known != start["known"] or ended != start["ended"] or end
-        if new or self._due():
+        resting = bool(self._facts.get("paced")) and self._folder.resting()
+        if new or (self._due() and not resting):
             return self._moved(start, run=self._facts["run"], known=known, ended=ended, end=end)
         return start
 

@@ -32,6 +32,7 @@ from penstock.spark.bridge import put_tables_aside
 from penstock.spark.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.failure import in_our_words
 from penstock.spark.handover import Handover, needs_handover
+from penstock.spark.pacing import Pacing
 from penstock.spark.pickling import pickle_program
 from penstock.spark.private_folder import private_folder, remove_private_folder
 from penstock.spark.query import start_query, stop_query
@@ -71,6 +72,7 @@ class SparkJob:
         self.query: StreamingQuery | BatchQuery | None = None
         self.run: Run | None = None  # what the registry knows of it
         self.attempt = 0
+        self.pacing = Pacing(configuration)
         self.finished: Future[JobExecutionResult] = Future()  # of a job that runs in the background
         self._status = JobStatus.CREATED
         self._cancel = threading.Event()
@@ -139,7 +141,9 @@ class SparkJob:
             "offsets": self._offsets,
             "lineage": self.checkpoint.lineage,
             "unfinished": unfinished_batch(self.checkpoint.spark),
+            "paced": self.pacing.wanted,
         }
+        self.folder.tell_pause(self.pacing.pause)
         if needs_handover(self.program) and not self.real_time:
             self._handover = Handover(self.session, self.program, str(self.folder.path), run)
         if self.program.batch:

@@ -98,6 +98,13 @@ class WatchedJob:
         query = self._query
         return None if isinstance(query, BatchQuery) else in_progress(self._job.session, query, number)
 
+    def completed(self, checkpoint: CheckpointFigures) -> None:
+        """Rests as the last checkpoints ask for."""
+        pacing = self._job.pacing
+        before = pacing.pause
+        if pacing.wanted and pacing.took(checkpoint) != before:
+            self._job.folder.tell_pause(pacing.pause)
+
     def metrics(self) -> dict[str, Any]:
         called = labels({uid: name for _, uid, name in self._job.program.parts()})
         return self._job.folder.metrics().accumulators(called)

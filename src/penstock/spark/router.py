@@ -199,6 +199,7 @@ def _summary(
     dead = count_letters(told)
     return {
         "batch": batch,
+        "ended": round(time.time(), 3),
         "now": max((r.now for r in reports), default=0),
         "wake": min(wakes, default=None),
         "watermarks": {uid: w for r in reports for uid, w in r.watermarks.items()},

@@ -190,6 +190,14 @@ class RunFolder:
         told = self._read("limit")
         return None if told is None else int(told["records"])
 
+    def tell_pause(self, seconds: float) -> None:
+        self._write("pause", {"seconds": seconds})
+
+    def resting(self) -> bool:
+        """Whether the pause after the last batch is not over."""
+        told, report = self._read("pause"), self.report()
+        return told is not None and report is not None and time.time() < report["ended"] + float(told["seconds"])
+
     def stop_asked(self) -> dict[str, Any] | None:
         asked: dict[str, Any] | None = self._read("stop")
         return asked

@@ -84,6 +84,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._source: Source | None = program.sources[number].source
         self._uid = program.sources[number].uid
         self._told: Any = None
+        self._paced = bool(folder.facts().get("paced"))
         self._lag: int | None = None
         self._site = CallSite(program.sources[number].name, self._uid, None, "Source")
         self._attach()
@@ -122,6 +123,8 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._folder.tell_source(self._number, told)
             self._told = told
         if self._folder.stop_asked() is not None:
+            return start
+        if self._paced and self._folder.resting():
             return start
         if self._aligned:
             assert self._program is not None

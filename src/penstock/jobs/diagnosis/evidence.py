@@ -1,0 +1,90 @@
+"""The stretch of a job's history that a diagnosis looks at, and the sums over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from statistics import median
+from typing import TypeVar
+
+from penstock.jobs.checkpoints import Checkpoint, OperatorPart, SinkPart, SourcePart
+
+MOST = 20  # checkpoints that are looked at
+LEAST = 4  # with fewer, nothing is said of how long things take
+WARMING_UP = 3  # checkpoints at a run's beginning, while workers start
+CONSTANT = 0.8  # the share of checkpoints in which something must be so to be so constantly
+
+P = TypeVar("P", OperatorPart, SinkPart, SourcePart)
+
+
+class Evidence:
+    """The last completed checkpoints of the latest run, and the one in progress."""
+
+    def __init__(self, history: list[Checkpoint], now: float) -> None:
+        self.now = now
+        run = max((c.run for c in history), default=1)
+        mine = [c for c in history if c.run == run]
+        self.failed = [c for c in mine if c.status == "failed"]
+        self.current = next((c for c in mine if c.status == "in progress"), None)
+        completed = [c for c in mine if c.status == "completed"]
+        first = completed[0].id if completed else 0
+        begun = 0 if first else WARMING_UP  # the history may have forgotten a run's beginning
+        self.completed = [c for c in completed[begun:] if c.tasks][-MOST:]
+
+    @property
+    def enough(self) -> bool:
+        return len(self.completed) >= LEAST
+
+    @property
+    def seconds(self) -> float:
+        """Of all these checkpoints."""
+        return sum(c.seconds for c in self.completed) or 1.0
+
+    def share(self, part: Callable[[Checkpoint], float]) -> float:
+        """The share of a part in the time of the checkpoints."""
+        return min(1.0, sum(map(part, self.completed)) / self.seconds)
+
+    def median(self, part: Callable[[Checkpoint], float]) -> float:
+        return median(map(part, self.completed)) if self.completed else 0.0
+
+    def often(self, so: Callable[[Checkpoint], bool]) -> bool:
+        """Whether something is so in nearly all of them."""
+        return self.enough and sum(map(so, self.completed)) >= CONSTANT * len(self.completed)
+
+    def since(self, so: Callable[[Checkpoint], bool]) -> float:
+        """When the last stretch began in which something was so, with an exception now and then."""
+        began, missed = self.completed[-1].triggered if self.completed else self.now, 0
+        for checkpoint in reversed(self.completed):
+            missed = 0 if so(checkpoint) else missed + 1
+            if missed > 1:
+                break
+            if not missed:
+                began = checkpoint.triggered
+        return began
+
+    def operators(self) -> Iterator[tuple[OperatorPart, list[tuple[Checkpoint, OperatorPart]]]]:
+        """Each operator or step: as it was last, and in all checkpoints in which it had work."""
+        yield from _by_uid((c, o) for c in self.completed for o in c.operators)
+
+    def sinks(self) -> Iterator[tuple[SinkPart, list[tuple[Checkpoint, SinkPart]]]]:
+        yield from _by_uid((c, s) for c in self.completed for s in c.sinks)
+
+    def sources(self) -> Iterator[tuple[SourcePart, list[tuple[Checkpoint, SourcePart]]]]:
+        yield from _by_uid((c, s) for c in self.completed for s in c.sources)
+
+    def behind(self) -> SourcePart | None:
+        """A source that always has more than a batch takes; not one that ends some day, and is read as fast as it goes."""
+        for last, parts in self.sources():
+            lagging = sum(bool(s.lag) if s.lag is not None else s.full for _, s in parts)
+            if self.enough and not last.bounded and lagging >= CONSTANT * len(self.completed):
+                return last
+        return None
+
+
+def _by_uid(
+    parts: Iterable[tuple[Checkpoint, P]],
+) -> Iterator[tuple[P, list[tuple[Checkpoint, P]]]]:
+    found: dict[str, list[tuple[Checkpoint, P]]] = {}
+    for checkpoint, part in parts:
+        found.setdefault(part.uid, []).append((checkpoint, part))
+    for mine in found.values():
+        yield mine[-1][1], mine

@@ -1,0 +1,57 @@
+"""What is known of a real job's checkpoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import penstock as ps
+from penstock.connectors import CollectSink, DataGeneratorSource
+from penstock.jobs.history import History
+from penstock.jobs.registry import registry_of
+
+pytestmark = pytest.mark.spark
+
+
+class Seen(ps.KeyedProcessFunction):
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self.seen = runtime_context.get_state(ps.ValueStateDescriptor("seen", int))
+
+    def process_element(self, value: tuple[str, int], ctx: ps.KeyedProcessFunction.Context) -> list[tuple[str, int]]:
+        self.seen.update((self.seen.value() or 0) + 1)
+        return [value]
+
+
+def test_tasks_operators_sources_and_sinks_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    env = ps.StreamExecutionEnvironment.get_execution_environment(
+        ps.Configuration({"parallelism.default": 2, "execution.checkpointing.dir": str(tmp_path / "checkpoints")})
+    )
+    numbers = DataGeneratorSource(lambda i: ("hot" if i % 4 else f"key {i}", i), 6000, records_per_batch=2000)
+    orders = env.from_source(numbers, ps.WatermarkStrategy.no_watermarks(), "orders")
+    by_key = orders.map(lambda v: v).name("same").key_by(lambda v: v[0]).process(Seen()).name("by key").uid("by key")
+    last = by_key.key_by(lambda v: v[1] % 7).process(Seen()).name("by rest").uid("by rest")
+    last.sink_to(CollectSink()).name("out")
+    result = env.execute("figures")
+    kept = [c for c in History(registry_of().job_folder(result.job_id)).latest() if c.records]
+    assert [c.records for c in kept] == [2000, 2000, 2000]
+    second = kept[1]
+    assert second.status == "completed"
+    assert second.acknowledged_tasks == second.all_tasks == 2 + 2 * 2  # tasks of the source, slots of two levels
+    assert sorted((t.level, t.slot) for t in second.tasks) == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
+    assert second.triggered < second.tasks[0].began < second.tasks[-1].acknowledged < second.ended
+    assert 0 < second.work < second.seconds
+    assert len(second.measured.storing) == 2
+    assert second.measured.files >= 2 + 4
+    assert second.written_bytes > 0
+    parts = {o.name: o for o in second.operators}
+    assert set(parts) == {"same", "by key", "by rest"}
+    assert (parts["by key"].records, parts["by key"].out, parts["by key"].level) == (2000, 2000, 1)
+    assert (parts["by rest"].records, parts["by rest"].level, parts["by rest"].entries) == (2000, 2, 7)
+    key, share = parts["by key"].hot[0]
+    assert key == "'hot'"
+    assert 0.6 < share < 0.9
+    assert parts["by key"].skew > 1.4
+    assert (second.sources[0].name, second.sources[0].lag, second.sources[0].full) == ("orders", 2000, True)
+    assert (second.sinks[0].name, second.sinks[0].records) == ("out", 2000)
