@@ -1,0 +1,206 @@
+"""How a savepoint is fitted to a job: uids, what is new, what is gone, sources, clocks. In the harness, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.connectors import CollectionSource, DataGeneratorSource, FileSource, NumberSequenceSource
+from penstock.connectors.source import Source
+from penstock.datastream import DataStream
+from penstock.errors import CheckpointError
+from penstock.savepoints import open_savepoint
+from penstock.state import ValueStateDescriptor
+from penstock.testing import Harness, PushSource
+from penstock.time import MIN_WATERMARK
+
+
+class Sum(ps.KeyedProcessFunction):
+    """Adds up the numbers of a key, and tells the sum again at event time 100."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.total = runtime_context.get_state(ValueStateDescriptor("total", int))
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+        self.total.update((self.total.value() or 0) + value)
+        ctx.timer_service().register_event_time_timer(100)
+        yield ctx.get_current_key(), self.total.value()
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield ctx.get_current_key(), "at", timestamp, self.total.value()
+
+
+def key_of(n: int) -> int:
+    return n % 10
+
+
+def pushed(uid: str = "sums", source: str = "numbers") -> tuple[ps.StreamExecutionEnvironment, DataStream[Any]]:
+    env = ps.StreamExecutionEnvironment().set_parallelism(2)
+    numbers = env.from_source(PushSource(["s"]), source_name=source).uid(source)
+    return env, numbers.key_by(key_of).process(Sum()).uid(uid)
+
+
+def saved(folder: Path) -> str:
+    env, _ = pushed()
+    harness = Harness(env)
+    with harness.batch():
+        for n in range(30):
+            harness.push(n, n)
+    harness.push_watermark(50)
+    return harness.savepoint(folder / "savepoint")
+
+
+def test_state_timers_and_watermarks_go_on(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    env, sums = pushed()
+    harness = Harness(env, parallelism=3, max_parallelism=77)
+    out = harness.collect(sums)
+    harness.restore_savepoint(path)
+    assert harness.watermark() == 50
+    harness.push(3, 60)
+    assert out == [(3, 3 + 13 + 23 + 3)]
+    harness.push_watermark(100)
+    assert len(out) == 11
+    assert (3, "at", 100, 42) in out
+
+
+def test_an_operator_on_another_level_finds_its_clocks(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    env = ps.StreamExecutionEnvironment().set_parallelism(2)
+    numbers = env.from_source(PushSource(["s"]), source_name="numbers").uid("numbers")
+    first = numbers.key_by(lambda n: n % 3).reduce(lambda a, b: b).uid("first")
+    sums = first.key_by(key_of).process(Sum()).uid("sums")
+    harness = Harness(env)
+    out = harness.collect(sums)
+    harness.restore_savepoint(path)
+    assert harness.watermark("sums") == 50
+    assert harness.watermarks().get("first", MIN_WATERMARK) == MIN_WATERMARK
+    harness.push(3, 60)
+    assert harness.watermark("sums") == 50  # a watermark never goes back
+    harness.push_watermark(100)
+    assert (3, "at", 100, 42) in out
+
+
+def test_what_nobody_takes_is_refused_or_dropped(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    env, sums = pushed(uid="other")
+    harness = Harness(env)
+    out = harness.collect(sums)
+    with pytest.raises(CheckpointError) as refused:
+        harness.restore_savepoint(path)
+    assert refused.value.code == "SAVEPOINT_STATE_UNCLAIMED"
+    assert "operator 'sums' (process): __event_timers__, total with 20 entries" in refused.value.text
+    assert "New in the job: 'other'" in refused.value.text
+    harness.restore_savepoint(path, allow_dropped_state=True).push(3, 60)
+    assert out == [(3, 3)]
+
+
+def test_an_operator_that_kept_nothing_is_not_missed(tmp_path: Path) -> None:
+    env, _ = pushed()
+    path = Harness(env).savepoint(tmp_path / "empty")
+    env, sums = pushed(uid="other")
+    harness = Harness(env)
+    out = harness.collect(sums)
+    harness.restore_savepoint(path).push(3, 60)
+    assert out == [(3, 3)]
+
+
+def test_another_kind_of_source_does_not_get_the_position(tmp_path: Path) -> None:
+    env = ps.StreamExecutionEnvironment()
+    env.from_source(CollectionSource([1, 2, 3]), source_name="given").uid("given").key_by(key_of).process(Sum()).uid(
+        "s"
+    )
+    path = Harness(env).run(max_batches=1).savepoint(tmp_path / "savepoint")
+    env = ps.StreamExecutionEnvironment()
+    env.from_source(NumberSequenceSource(1, 3), source_name="given").uid("given").key_by(key_of).process(Sum()).uid("s")
+    with pytest.raises(CheckpointError) as refused:
+        Harness(env).restore_savepoint(path)
+    assert refused.value.code == "SAVEPOINT_SOURCE_CHANGED"
+    assert "a CollectionSource when the savepoint was taken and is a NumberSequenceSource now" in refused.value.text
+
+
+def test_a_source_that_is_gone_is_told(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    env, _ = pushed(source="others")
+    with pytest.raises(CheckpointError, match=r"source 'numbers': its position"):
+        Harness(env).restore_savepoint(path)
+
+
+def test_a_drained_savepoint_begins_time_anew(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    savepoint = open_savepoint(path)
+    savepoint.manifest.ended = "drain"
+    env, sums = pushed()
+    harness = Harness(env)
+    out = harness.collect(sums)
+    harness.job.restore_savepoint(savepoint)
+    assert harness.watermarks() == {}
+    harness.push(4, 1)
+    assert out == [(4, 4 + 14 + 24 + 4)]
+
+
+def sources(folder: Path) -> dict[str, Source]:
+    """Bounded sources of 0 to 99 that give some elements at a time."""
+    for number in range(4):
+        lines = [str(n) for n in range(number * 25, number * 25 + 25)]
+        (folder / f"{number}.txt").write_text("\n".join(lines) + "\n")
+    found: dict[str, Source] = {
+        "collection": CollectionSource(list(range(100))),
+        "sequence": NumberSequenceSource(0, 99),
+        "generator": DataGeneratorSource(lambda n: n, count=100),
+        "files": FileSource(str(folder)),
+    }
+    for source in found.values():
+        if source.records_per_batch is not None:
+            source.records_per_batch = 30
+    return found
+
+
+@pytest.mark.parametrize("kind", ["collection", "sequence", "generator", "files"])
+def test_sources_go_on_at_their_positions(tmp_path: Path, kind: str) -> None:
+    def job() -> tuple[ps.StreamExecutionEnvironment, DataStream[Any]]:
+        env = ps.StreamExecutionEnvironment().set_parallelism(2)
+        numbers = env.from_source(sources(tmp_path)[kind], source_name="numbers").uid("numbers").map(int).uid("int")
+        return env, numbers.key_by(key_of).process(Sum()).uid("sums")
+
+    env, sums = job()
+    harness = Harness(env)
+    out = harness.collect(sums)
+    harness.run()
+    expected = list(out)
+    env, sums = job()
+    harness = Harness(env)
+    first = harness.collect(sums)
+    harness.run(max_batches=1)
+    assert 0 < len(first) <= 100
+    path = harness.savepoint(tmp_path / "savepoint")
+    env, sums = job()
+    harness = Harness(env, parallelism=3)
+    second = harness.collect(sums)
+    harness.restore_savepoint(path).run()
+    assert sorted(map(repr, [*first, *second])) == sorted(map(repr, expected))
+
+
+def test_operators_with_state_and_without_a_uid_are_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    env = ps.StreamExecutionEnvironment()
+    numbers = env.from_collection([1, 2, 3])
+    named = numbers.key_by(key_of).process(Sum()).uid("named")
+    numbers.rebalance().map(lambda n: n).key_by(key_of).process(Sum()).name("adding up")
+    named.print()
+    env._take_graph("job")
+    named.print()
+    env._take_graph("another job of the same streams")
+    (told,) = [record.getMessage() for record in caplog.records if "no uid of their own" in record.getMessage()]
+    assert "'adding up' (test_restoring.py:" in told
+    assert "named" not in told.split("uid of their own:")[1]
+
+
+def test_the_uid_of_a_source_with_watermarks_is_the_source_s() -> None:
+    env = ps.StreamExecutionEnvironment()
+    strategy = ps.WatermarkStrategy.for_monotonous_timestamps()
+    env.from_source(PushSource(), strategy, "numbers").uid("mine").print()
+    assert [node.uid for node in env.graph().nodes][:2] == ["mine", "mine-watermarks"]
