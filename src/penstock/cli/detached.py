@@ -15,6 +15,7 @@ import typer
 from penstock.config import Configuration
 from penstock.errors import JobError
 from penstock.jobs.entry import JobEntry
+from penstock.jobs.launch import Launch
 from penstock.jobs.registry import Registry, registry_of
 
 _POLL = 0.1
@@ -24,9 +25,10 @@ _LAST_LINES = 15
 def run_detached(job: Path, args: list[str], options: dict[str, Any], as_json: bool, pyflink: bool = False) -> None:
     """Starts the program, waits until its first job runs, and prints the job's id; or says why it does not run."""
     registry = registry_of(Configuration(options))
-    log = _new_log(registry)
-    process = _start(job, args, options, log, ["--pyflink"] if pyflink else [])
-    entry = _first_job(registry, process)
+    log = new_log(registry)
+    launch = Launch(str(job), args, "", options, pyflink)
+    process = start(launch.command({}, ["--log", str(log)]), log)
+    entry = first_job(registry, process)
     if entry is None:
         _tell_why(process, job, log)
         return
@@ -42,22 +44,22 @@ def run_detached(job: Path, args: list[str], options: dict[str, Any], as_json: b
         raise JobError(entry.error.code, entry.error.text)
 
 
-def _new_log(registry: Registry) -> Path:
+def new_log(registry: Registry) -> Path:
+    """The log of a process that is about to start."""
     registry.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     registry.logs.mkdir(exist_ok=True)
     return registry.logs / f"{time.strftime('%Y%m%d-%H%M%S')}-detached-{os.getpid()}.log"
 
 
-def _start(job: Path, args: list[str], options: dict[str, Any], log: Path, flags: list[str]) -> subprocess.Popen[bytes]:
-    settings = [part for key, value in options.items() for part in ("-D", f"{key}={value}")]
-    command = [sys.executable, "-m", "penstock", "run", "--log", str(log), *flags, *settings, str(job), "--", *args]
+def start(command: list[str], log: Path, folder: str | None = None) -> subprocess.Popen[bytes]:
+    """Starts a process that lives on when this one ends."""
     with open(log, "ab") as file:
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True, cwd=folder
         )
 
 
-def _first_job(registry: Registry, process: subprocess.Popen[bytes]) -> JobEntry | None:
+def first_job(registry: Registry, process: subprocess.Popen[bytes]) -> JobEntry | None:
     """The first job of a process, once it runs or is over; None when the process ends without one."""
     began = time.time() - 1
     while True:

@@ -75,6 +75,16 @@ from penstock.config.options import (
     WATERMARK_INTERVAL,
 )
 from penstock.config.registry import Option, options
+from penstock.config.rescale_options import (
+    RESCALE_BATCH_TIME,
+    RESCALE_BATCHES,
+    RESCALE_COOL_DOWN,
+    RESCALE_LAG,
+    RESCALE_LEAST,
+    RESCALE_MOST,
+    RESCALE_POLICY,
+    RESCALED,
+)
 from penstock.config.restart_options import (
     BACKOFF_ATTEMPTS,
     BACKOFF_INITIAL,
@@ -160,6 +170,14 @@ __all__ = [
     "REGISTRY_DIR",
     "REGISTRY_KEEP",
     "REGISTRY_KEEP_DAYS",
+    "RESCALED",
+    "RESCALE_BATCHES",
+    "RESCALE_BATCH_TIME",
+    "RESCALE_COOL_DOWN",
+    "RESCALE_LAG",
+    "RESCALE_LEAST",
+    "RESCALE_MOST",
+    "RESCALE_POLICY",
     "RESTARTS",
     "RESUME",
     "RETAIN_BATCHES",

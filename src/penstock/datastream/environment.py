@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from penstock.config import AUTO_UIDS, JOB_NAME, RUNTIME_MODE, Configuration
+from penstock.config import AUTO_UIDS, JOB_NAME, RESCALED, RUNTIME_MODE, Configuration
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
 from penstock.connectors.file.source import FileSource
 from penstock.connectors.source import Source
@@ -204,11 +204,21 @@ class StreamExecutionEnvironment(JobSettings):
         """The job as it stands: what was added since the last one was run, and what that reads."""
         nodes = self._to_run()
         name = job_name or self.configuration.get(JOB_NAME) or "job"
+        nodes = self._rescaled(nodes)
         graph = JobGraph(name, tuple(nodes), self.get_parallelism(), self.get_max_parallelism(), self.job_parameters())
         graph = replace(graph, batch=in_batch_mode(graph, self.configuration.get(RUNTIME_MODE)))
         graph.validate()
         self._check_uids(nodes)
         return graph
+
+    def _rescaled(self, nodes: list[Node]) -> list[Node]:
+        """Operators of a job that was given another parallelism than its program set: none may have more."""
+        most = self.configuration.get(RESCALED)
+        if most is None:
+            return nodes
+        return [
+            replace(n, parallelism=most) if n.parallelism is not None and n.parallelism > most else n for n in nodes
+        ]
 
     def _to_run(self) -> list[Node]:
         wanted = {n.id for n in self._nodes[self._run_before :]}

@@ -21,6 +21,7 @@ from penstock.config import (
     PYTHON_EXECUTABLE,
     PYTHON_FILES,
     PYTHON_REQUIREMENTS,
+    RESCALED,
     RUNTIME_MODE,
     SAVEPOINT_DIR,
     Configuration,
@@ -78,7 +79,7 @@ class JobSettings:
 
     def chosen_parallelism(self) -> int | None:
         """What somebody set; None: the engine chooses."""
-        chosen: int | None = self.configuration.get(PARALLELISM)
+        chosen: int | None = self.configuration.get(RESCALED) or self.configuration.get(PARALLELISM)
         return chosen or self._local_parallelism
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from penstock.jobs.launch import Launch
 from penstock.jobs.process import ProcessName
 
 Status = Literal["created", "running", "finished", "failed", "cancelled", "lost"]
@@ -43,6 +44,7 @@ class JobEntry(msgspec.Struct, kw_only=True):
     version: str = ""
     batch: bool = False  # runs in batch mode: there is no checkpoint
     from_savepoint: str = ""  # what the job started from
+    launch: Launch | None = None  # how its program was started; None: nobody can start it again
 
     @property
     def introduction(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import sys
 import threading
 import time
@@ -21,6 +22,8 @@ from penstock.jobs.log import append, process_log
 from penstock.jobs.progress import OperatorFigures, StageFigures
 from penstock.jobs.registry import Registry
 from penstock.jobs.requests import Action
+from penstock.jobs.rescaler import Rescaler
+from penstock.jobs.rescaling import policy_of
 from penstock.jobs.tally import Report, Tally
 
 _POLL = 0.2
@@ -94,6 +97,8 @@ class Run:
         self._complained = False
         history = History(registry.job_folder(entry.id))
         self._ledger = Ledger(history, configuration.get(TRIGGER_INTERVAL) / 1000)
+        policy = policy_of(configuration, max(entry.parallelism, os.cpu_count() or 1))
+        self._rescaler = Rescaler(policy, entry, history, self.note)
         self._measured = -1  # the last checkpoint that Spark told of
         self._checkpoint_at = self._looked_at = time.monotonic()
         self._safely(lambda: self._register(configuration))
@@ -129,6 +134,7 @@ class Run:
                 self._take_reports()
                 self._hear()
                 self._take_checkpoints()
+                self._rescaler.look()
             except Exception as error:  # Spark may be gone, or a report unreadable: the job itself will tell
                 self.note(f"job {self.entry.id}: cannot look at it: {error!r}")
 

@@ -21,6 +21,7 @@ from penstock.errors import PenstockError
 from penstock.jobs.checkpoints import Checkpoint as CheckpointFigures
 from penstock.jobs.checkpoints import Measured
 from penstock.jobs.entry import Failure, JobEntry
+from penstock.jobs.launch import this_launch
 from penstock.jobs.process import this_process
 from penstock.jobs.progress import OperatorFigures, StageFigures
 from penstock.jobs.registry import registry_of
@@ -54,6 +55,7 @@ def register(session: SparkSession, program: Program, checkpoint: Checkpoint, co
         version=_version(),
         batch=program.batch,
         from_savepoint=checkpoint.from_savepoint,
+        launch=this_launch(),
     )
     operators = [OperatorFigures(uid, name, kind) for kind, uid, name in program.parts()]
     return Run(registry_of(configuration), entry, operators, configuration)
