@@ -62,7 +62,7 @@ class Producer:
 
     def _report(self, error: Any, message: Any) -> None:
         """Called for records that could not be delivered."""
-        if error is not None and not error.name().startswith("_PURGE") and len(self._failed) < 10:
+        if error is not None and len(self._failed) < 10:
             self._failed.append((error, message.topic()))
 
     def telling(self, doing: str) -> _Telling:
@@ -166,11 +166,10 @@ class Producer:
             self.check()
         self.check()
 
-    def forget_unsent(self) -> None:
-        """Drops what was not delivered yet."""
+    def discard(self) -> None:
+        """Ends the client without what it has not delivered yet. It is of no more use: it may drop what comes later, too."""
         self.client.purge()
-        self.client.flush(_PATIENCE)
-        self._failed = []
+        self.client = None
 
     def close(self) -> None:
         """Delivers what is left, and ends the client."""

@@ -288,8 +288,7 @@ class _Writer(_EncodingWriter):
 
     def abort(self) -> None:
         if self._producer is not None:
-            self._producer.forget_unsent()
-            _keep(self._sink, self._producer)
+            self._producer.discard()
             self._producer = None
 
 
