@@ -245,7 +245,7 @@ class StateLog:
             self._put(f"d/{seq}/{number}", blob)
         size = sum(map(len, blobs))
         header.deltas = [*header.deltas, (size, len(blobs))]
-        self._fold(header, seq, size)
+        self._fold(header, size)
         self._put(_HEADER, _encode(header))
         self._copy.forget_pending(self._position.seq)  # the copy lacks the younger ones
         self._copy.keep_pending(seq, header.token, blobs)
@@ -280,7 +280,7 @@ class StateLog:
         self._store.put(key, value)
         self.written += len(value)
 
-    def _fold(self, header: Header, seq: int, delta_size: int) -> None:
+    def _fold(self, header: Header, delta_size: int) -> None:
         policy = self._policy
         self._collect_garbage(header)
         if header.folding is None:
@@ -288,18 +288,24 @@ class StateLog:
             if not long and len(header.deltas) <= policy.most_deltas:
                 return
             generation = 1 if header.base is None else header.base.generation + 1
-            # The view shows the state before this batch, so this batch's delta is the first to come on top.
-            header.folding = Folding(generation, 0, seq, 0, b"")
+            # Deltas that the working copy may lack come on top of what is read from it; that they repeat some of it is no harm.
+            header.folding = Folding(generation, 0, max(self._reached() + 1, header.first_delta), 0, b"")
         budget = max(int(policy.ratio * delta_size), _CHUNK)
         self._fold_some(header, header.folding, budget)
 
+    def _reached(self) -> int:
+        """The last batch that the working copy has all of."""
+        return self._copy.position_of(self._opened).seq if self._opened is not None else 0
+
     def _fold_some(self, header: Header, folding: Folding, budget: int) -> None:
-        assert self.view is not None
+        # Alone it is read faster; unless it is another machine's, and lacks what is not to come on top.
+        entries = self._opened if self._reached() + 1 >= folding.next_delta else self.view
+        assert entries is not None
         flat: list[bytes] = []
         size = total = 0
         folding = Folding(folding.generation, folding.chunks, folding.next_delta, folding.size, folding.cursor)
         header.folding = folding
-        for key, value in self.view.scan(folding.cursor, b"\xff" * 1024):
+        for key, value in entries.scan(folding.cursor, b"\xff" * 1024):
             if total >= budget:
                 folding.cursor = key
                 break
