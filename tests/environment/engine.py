@@ -40,6 +40,9 @@ class FakeJob:
     def accumulators(self) -> dict[str, Any]:
         return {"map-1.numRecordsIn": 3}
 
+    def savepoint(self, directory: str = "", end: str = "") -> str:
+        return f"{' '.join(filter(None, (directory, end)))}/{self.job_id}"
+
 
 def result_of(graph: JobGraph) -> JobExecutionResult:
     return JobExecutionResult(f"{graph.name}-id", "/checkpoint", 1.5, [], {"map-1.numRecordsIn": 3})

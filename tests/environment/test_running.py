@@ -186,12 +186,11 @@ def test_giving_up_on_a_result_leaves_the_job_alone() -> None:
     assert client.get_job_execution_result().result().get_job_id() == "one-id"
 
 
-def test_savepoints_are_refused() -> None:
+def test_savepoints_are_taken_by_the_job() -> None:
     client = started(environment(), "one")
-    with pytest.raises(UnsupportedOperation, match=r"SAVEPOINTS.*trigger_savepoint"):
-        client.trigger_savepoint("/save")
-    with pytest.raises(UnsupportedOperation, match=r"SAVEPOINTS.*stop_with_savepoint"):
-        client.stop_with_savepoint(True)
+    assert client.trigger_savepoint("/save").result() == "/save/one-id"
+    assert client.stop_with_savepoint(True).result() == "drain/one-id"
+    assert client.stop_with_savepoint(False, "/save").result() == "/save stop/one-id"
 
 
 def test_futures() -> None:

@@ -58,9 +58,9 @@ CHECKPOINT_RETENTION = define(
 )
 SAVEPOINT_DIR = define(
     "execution.checkpointing.savepoint-dir",
-    FOLDER,
+    TEXT,
     "",
-    "Kept and given back; savepoints come with a later version.",
+    "Folder for savepoints; each is a new folder in it. Not set: the folder `savepoints` beside the checkpoints.",
     "state.savepoints.dir",
 )
 CHECKPOINT_TIMEOUT = define(

@@ -90,3 +90,13 @@ class Sink:
 
     def abort(self, batch: int, prepared: list[Any]) -> None:
         """Removes what was prepared."""
+
+    def memory(self) -> Any:
+        """What another run has to know of the batches up to the one that was just committed, for JSON; None: nothing.
+
+        Asked on the driver right after `commit`, when the batch is a savepoint's.
+        """
+        return None
+
+    def restore(self, memory: Any) -> None:
+        """Called on the driver before a job runs that begins with a savepoint, after `attach`: what `memory` gave."""

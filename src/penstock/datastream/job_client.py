@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from penstock.datastream.future import CompletableFuture
 from penstock.datastream.job_result import JobExecutionResult, JobID
 from penstock.datastream.job_status import JobStatus
-from penstock.errors import UnsupportedOperation
 
 
 class Job(Protocol):
@@ -26,6 +25,10 @@ class Job(Protocol):
         ...
 
     def accumulators(self) -> dict[str, Any]: ...
+
+    def savepoint(self, directory: str = "", end: Literal["", "stop", "drain"] = "") -> str:
+        """Takes a savepoint and waits until it is there; gives its path."""
+        ...
 
 
 class JobClient:
@@ -55,19 +58,16 @@ class JobClient:
         return CompletableFuture.following(self._job.finished)
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
-        """Not supported: every committed batch is a checkpoint that a job can be resumed from."""
-        raise _no_savepoints("trigger_savepoint")
+        """Takes a savepoint while the job runs on; the future gives its path, a new folder in the directory."""
+        return CompletableFuture.running(
+            lambda: self._job.savepoint(savepoint_directory or ""), "penstock-trigger-savepoint"
+        )
 
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture[str]:
-        """Not supported: stop the job, and resume it from its checkpoint."""
-        raise _no_savepoints("stop_with_savepoint")
-
-
-def _no_savepoints(method: str) -> UnsupportedOperation:
-    return UnsupportedOperation(
-        "SAVEPOINTS",
-        f"{method} was called, and this version has no savepoints: a copy of a running job's checkpoint would not be whole. Cancel "
-        "the job and start it again with execution.resume: its checkpoint holds all that is committed.",
-    )
+        """Ends the job with a savepoint; with `advance_to_end_of_event_time` all timers and windows fire before (drain)."""
+        end: Literal["stop", "drain"] = "drain" if advance_to_end_of_event_time else "stop"
+        return CompletableFuture.running(
+            lambda: self._job.savepoint(savepoint_directory or "", end), "penstock-stop-with-savepoint"
+        )

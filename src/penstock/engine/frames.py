@@ -15,7 +15,7 @@ from penstock.engine.logs import LogLine
 from penstock.metrics.values import Told
 from penstock.runtime.records import TAG_NAMES, Column, Records, Tags
 
-SINKS = 0  # the level of bundles for the sink router
+SINKS = 0  # the level of bundles for the sink router; -n: for what stands around the host of level n (savepoints)
 _BUNDLE = 4 << 20
 _OPEN = 64 << 20  # bytes that wait for their bundle to become full, all destinations together
 
@@ -82,6 +82,17 @@ class Output(msgspec.Struct, tag=4, array_like=True):
     body: bytes
 
 
+class SavedPart(msgspec.Struct, array_like=True):
+    """A slot's part of a savepoint, which a process beside the worker writes."""
+
+    savepoint: str
+    name: str  # of the file
+    host: str = ""
+    pid: int = 0
+    started: str = ""  # of the process, as the system words it
+    error: str = ""  # why there is none
+
+
 class Report(msgspec.Struct, tag=5, array_like=True):
     """A slot's word to the driver, at the end of its batch."""
 
@@ -111,6 +122,7 @@ class Report(msgspec.Struct, tag=5, array_like=True):
     ] = {}  # by operator: entries of state, and their bytes where several share a level
     hot: dict[str, list[tuple[str, float]]] = {}  # by operator: keys that many of its elements have, and their share
     behind: dict[str, tuple[str, int, int]] = {}  # by stream: the split furthest behind, its mark, the highest mark
+    part: SavedPart | None = None  # of the savepoint that this batch was asked for
 
 
 class Counted(msgspec.Struct, tag=6, array_like=True):
@@ -141,7 +153,14 @@ class Columns(msgspec.Struct, tag=7, array_like=True):
     body: bytes
 
 
-Frame = Rows | Marks | Control | Relay | Output | Report | Counted | Columns
+class Save(msgspec.Struct, tag=8, array_like=True):
+    """The control source's word that the state after this batch is to be kept as a savepoint."""
+
+    id: str
+    folder: str
+
+
+Frame = Rows | Marks | Control | Relay | Output | Report | Counted | Columns | Save
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[Frame])

@@ -29,14 +29,14 @@ class Request(msgspec.Struct, frozen=True):
 
 def ask(registry: Registry, entry: JobEntry, action: Action) -> None:
     """Leaves a request; refuses at once when nobody would read it."""
-    _must_run(entry, _verb(action))
+    must_run(entry, _verb(action))
     file = registry.job_folder(entry.id) / "request.json"
     write_whole(file, msgspec.json.encode(Request(action, time.time())))
 
 
 def ask_limit(registry: Registry, entry: JobEntry, records: int) -> None:
     """Leaves a request: batches from now on take at most so many records of each source."""
-    _must_run(entry, "limit")
+    must_run(entry, "limit")
     if entry.batch:
         raise JobError("JOB_IN_BATCH_MODE", f"Job {entry.id} runs in batch mode: all of its input is one batch.")
     write_whole(registry.job_folder(entry.id) / "limit.json", msgspec.json.encode(records))
@@ -50,7 +50,8 @@ def limit_asked(registry: Registry, job_id: str) -> int | None:
         return None
 
 
-def _must_run(entry: JobEntry, verb: str) -> None:
+def must_run(entry: JobEntry, verb: str) -> None:
+    """Refuses a job that nobody can ask anything any more."""
     status = entry.status_now()
     if status == "lost":
         raise JobError(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from penstock.config import TRIGGER_INTERVAL, Configuration
-from penstock.jobs import requests
+from penstock.jobs import requests, savepoints
 from penstock.jobs.checkpoints import Checkpoint, Measured
 from penstock.jobs.entry import Failure, JobEntry, Status
 from penstock.jobs.history import History
@@ -24,6 +24,7 @@ from penstock.jobs.registry import Registry
 from penstock.jobs.requests import Action
 from penstock.jobs.rescaler import Rescaler
 from penstock.jobs.rescaling import policy_of
+from penstock.jobs.savepoints import SavepointAnswer, SavepointRequest
 from penstock.jobs.tally import Report, Tally
 
 _POLL = 0.2
@@ -76,6 +77,9 @@ class RunningJob(Protocol):
     def end_by(self, action: Action) -> None:
         """Begins to stop, drain or cancel; gives at once."""
 
+    def save(self, request: SavepointRequest, tell: Callable[[SavepointAnswer], None]) -> None:
+        """Begins to take a savepoint; gives at once, and tells how far it is."""
+
 
 class Run:
     """One run. `begin` when the query has started, `end` when it is over; between them a thread of its own looks on."""
@@ -115,6 +119,7 @@ class Run:
         self._ledger.begin(entry.runs)
         entry.log = str(process_log(registry.logs))
         requests.forget(registry, entry.id)
+        savepoints.forget_requests(registry, entry.id)
         registry.write(entry)
         registry.write_progress(entry.id, self.tally.progress)
         self.note(f"{entry.introduction}, '{entry.name}', run {entry.runs}")
@@ -213,9 +218,29 @@ class Run:
             self._limit = limit
             self.note(f"job {self.entry.id}: asked to take at most {limit} records of a source into a batch")
             self._job.limit(limit)
+        for savepoint in savepoints.take_requests(self._registry, self.entry.id):
+            self.save(savepoint)
         request = requests.asked(self._registry, self.entry.id)
         if request is not None and request.action != self._heard:
             self.end_by(request.action)
+
+    def save(self, request: SavepointRequest, also: Callable[[SavepointAnswer], None] = lambda answer: None) -> None:
+        """Asks the job for a savepoint; gives at once. The registry is told how far it is, and who else wants to know."""
+
+        def tell(answer: SavepointAnswer) -> None:
+            self._safely(lambda: savepoints.tell_answer(self._registry, self.entry.id, answer))
+            if answer.status == "failed" and request.end:
+                self.entry.stopped = ""  # it goes on
+            if answer.is_over:
+                told = answer.path if answer.status == "done" else f"[{answer.code}] {answer.error}"
+                self.note(f"job {self.entry.id}: savepoint {request.id} {answer.status}: {told}")
+            also(answer)
+
+        assert self._job is not None
+        self.note(f"job {self.entry.id}: asked for savepoint {request.id}")
+        if request.end:
+            self.entry.stopped = request.end
+        self._job.save(request, tell)
 
     def end_by(self, action: Action) -> None:
         """Asks the job to end; gives at once."""

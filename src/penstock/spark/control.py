@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from penstock.connectors.scripted import ScriptedSource, Step
-from penstock.engine.frames import Bundle, Bundles, Control
+from penstock.engine.frames import SINKS, Bundle, Bundles, Control, Save
 from penstock.spark.failure import carrying
 from penstock.spark.pickling import unpickle_program
 from penstock.spark.processor import ROW_SCHEMA
@@ -34,6 +34,7 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         program = unpickle_program(data)
         self._facts = folder.facts()
         self._parallelism = program.parallelism
+        self._depth = program.depth
         self._levels = program.control_levels() or ([0] if program.depth == 0 else [])
         self._sources = [s.source for s in program.sources]
         self._script = next((s.steps for s in self._sources if isinstance(s, ScriptedSource) and s.lockstep), None)
@@ -63,14 +64,22 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The last word was planned before and is committed by now: the job may stop."""
         if not self._finished:
             assert self._folder is not None
+            saving = self._folder.savepoint_asked()
+            if saving is not None and saving.id == start.get("saved"):
+                return  # its files are being written
             self._folder.tell_finished(start["n"])
             self._finished = True
 
     def _scripted(self, start: Offset) -> Offset:
         """One step per batch, as the scripted source takes them."""
         assert self._script is not None
+        assert self._folder is not None
         number = start["n"]
+        saving = self._folder.savepoint_asked()
+        saved = {"saved": saving.id} if saving is not None and start.get("saved") != saving.id else {}
         if number >= len(self._script):
+            if saved:
+                return self._moved(start, **saved)
             if self._facts.get("keep_open"):
                 self._finish(start)
                 return start
@@ -87,6 +96,7 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             known=known,
             ended=ended,
             end=step.end,
+            **saved,
         )
 
     def _decided(self, start: Offset) -> Offset:
@@ -94,6 +104,10 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         asked = self._folder.stop_asked()
         if asked is not None and not asked["drain"]:
             return start
+        saving = self._folder.savepoint_asked()
+        if saving is not None and saving.end and start.get("saved") == saving.id:
+            return start  # the savepoint's batch was the last
+        save = saving is not None and start.get("saved") != saving.id
         known, ended = dict(start["known"]), dict(start["ended"])
         for number, source in enumerate(self._sources):
             told = self._folder.source(number)
@@ -104,10 +118,12 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         everything = all(set(known.get(str(i), ())) <= set(ended.get(str(i), ())) for i in range(len(self._sources)))
         bounded = all(s.bounded or s.stops for s in self._sources)
         end = (bounded and everything) or bool(asked and asked["drain"])
+        end = end or (saving is not None and saving.end == "drain")
         new = start["run"] != self._facts["run"] or known != start["known"] or ended != start["ended"] or end
         resting = bool(self._facts.get("paced")) and self._folder.resting()
-        if new or (self._due() and not resting):
-            return self._moved(start, run=self._facts["run"], known=known, ended=ended, end=end)
+        if new or save or (self._due() and not resting):
+            saved = {"saved": saving.id} if save and saving is not None else {}
+            return self._moved(start, run=self._facts["run"], known=known, ended=ended, end=end, **saved)
         return start
 
     def _due(self) -> bool:
@@ -125,12 +141,20 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**start, "n": start["n"] + 1, **changes}
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        return [InputPartition(end)]
+        return [InputPartition((end, self._save(start, end)))]
+
+    def _save(self, start: Offset, end: Offset) -> Save | None:
+        """The savepoint of a batch. When a batch of an earlier process runs again, nobody waits for its savepoint."""
+        assert self._folder is not None
+        asked = self._folder.savepoint_asked()
+        if asked is None or end.get("saved") != asked.id or start.get("saved") == asked.id:
+            return None
+        return Save(asked.id, asked.folder)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        yield from to_arrow(self._bundles(partition.value), self._parallelism)
+        yield from to_arrow(self._bundles(*partition.value), self._parallelism)
 
-    def _bundles(self, offset: Offset) -> Iterator[Bundle]:
+    def _bundles(self, offset: Offset, save: Save | None = None) -> Iterator[Bundle]:
         control = Control(
             offset["run"], offset["clock"], _by_source(offset["known"]), _by_source(offset["ended"]), offset["end"]
         )
@@ -138,6 +162,11 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for level in self._levels:
             for slot in range(self._parallelism if level else 1):
                 out.add(level, slot, control)
+        if save is not None:
+            for level in range(1, self._depth + 1):
+                for slot in range(self._parallelism):
+                    out.add(-level, slot, save)
+            out.add(SINKS, 0, save)
         return out.take_all()
 
     def commit(self, end: Offset) -> None:

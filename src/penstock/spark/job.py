@@ -25,6 +25,7 @@ from penstock.engine.reports import warn_of_unread
 from penstock.engine.sink_calls import calling_sink
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.run import Run
+from penstock.jobs.savepoints import End, SavepointAnswer, new_request
 from penstock.metrics.labels import labels
 from penstock.plan.graph import JobGraph
 from penstock.spark.batch_query import BatchPlan, BatchQuery, lean
@@ -41,6 +42,7 @@ from penstock.spark.registration import WatchedJob, ends, ends_if_it_fails, regi
 from penstock.spark.restarts import can_pass, restarts_of
 from penstock.spark.restoring import initial_offsets, restoring
 from penstock.spark.run_folder import RunFolder
+from penstock.spark.savepoint_taker import SavepointTaker
 from penstock.spark.session import get_session
 from penstock.spark.shipping import ship
 from penstock.spark.unfinished import unfinished_batch
@@ -68,6 +70,7 @@ class SparkJob:
         self._restoring = restoring(self.session, self.program, configuration)
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration, self._restoring)
         self.folder = RunFolder(private_folder("penstock-run-"))
+        self.savepoints = SavepointTaker(self, configuration)
         self.keep_open = False  # end a scripted job after its script, without the final watermark
         self.query: StreamingQuery | BatchQuery | None = None
         self.run: Run | None = None  # what the registry knows of it
@@ -311,6 +314,20 @@ class SparkJob:
         self._cancel.set()
         self._stop_query()
         self._over.wait(self._configuration.get(CANCEL_TIMEOUT) / 1000 or None)
+
+    def savepoint(self, directory: str = "", end: End = "") -> str:
+        """Takes a savepoint and waits until it is there; gives its path. With `end` the job ends with it."""
+        over: Future[str] = Future()
+
+        def heard(answer: SavepointAnswer) -> None:
+            if answer.status == "done":
+                over.set_result(answer.path)
+            elif answer.status == "failed":
+                over.set_exception(CheckpointError(answer.code, answer.error))
+
+        assert self.run is not None
+        self.run.save(new_request(directory, end), heard)
+        return over.result()
 
     def _end(self, status: JobStatus) -> None:
         self._accumulators = self._counted()

@@ -10,11 +10,14 @@ import msgspec
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import Row
 
-from penstock.engine.frames import SINKS, Bundles
+from penstock.engine.frames import SINKS, Bundles, Save, decode_bundle
+from penstock.engine.host import LevelHost
 from penstock.engine.slot_meta import SlotMeta
+from penstock.savepoints.part import SlotPlace
 from penstock.spark import worker
 from penstock.spark.failure import carrying
 from penstock.spark.restore import read_initial
+from penstock.spark.slot_snapshot import SlotSnapshot
 from penstock.spark.slots import labels, slots
 from penstock.spark.statelog import FoldPolicy, StateLog
 
@@ -72,8 +75,12 @@ class SlotProcessor(StatefulProcessor):
         clock, began = [time.perf_counter()], time.time()
         slot = slots(self._parallelism)[key[0]]
         bundles, timestamp = [], 0
+        save: Save | None = None
         for row in rows:
-            bundles.append((row.level, bytes(row.blob)))
+            if row.level == -self._level:
+                save = next((f for f in decode_bundle(bytes(row.blob)) if isinstance(f, Save)), None)
+            else:
+                bundles.append((row.level, bytes(row.blob)))
             timestamp = row.t
         folder = f"{self._settings.local_folder}/{self._level}-{slot}"
         copy = worker.copy_of(self._key, folder, self._settings.size_limit)
@@ -81,6 +88,7 @@ class SlotProcessor(StatefulProcessor):
         clock.append(time.perf_counter())
         initial = None if log.has_header() else read_initial(self._settings.initial, self._level, slot)
         view = log.begin(None if initial is None else initial.entries(self._program))
+        snapshot = None if save is None else SlotSnapshot(save, copy.file, self._settings.size_limit)
         clock.append(time.perf_counter())
         try:
             header = log.header
@@ -96,9 +104,15 @@ class SlotProcessor(StatefulProcessor):
                 with worker.no_garbage_collection():
                     out = host.run(bundles, timestamp)
             clock.append(time.perf_counter())
-            committed = log.commit(host.store.take_changes(), _meta_encode(host.meta))
+            changes = host.store.take_changes()
+            committed = log.commit(changes, _meta_encode(host.meta))
+            if snapshot is not None and host.report is not None:
+                above, tokens = log.above_copy(changes, committed)
+                host.report.part = snapshot.hand_over(_place(host), host.meta, above, tokens, self._settings.run_folder)
         finally:
             log.end()
+            if snapshot is not None:
+                snapshot.close()
         worker.keep_host(self._key, host, committed.token)
         copy.touch()
         label = labels(self._parallelism)
@@ -120,3 +134,9 @@ class SlotProcessor(StatefulProcessor):
 
     def close(self) -> None:
         """Workers keep what they opened."""
+
+
+def _place(host: LevelHost) -> SlotPlace:
+    program = host.program
+    widths = {o.uid: o.parallelism for o in program.operators_at(host.level)}
+    return SlotPlace(host.level, host.slot, widths, program.max_parallelism)

@@ -7,7 +7,7 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from penstock.jobs.progress import OperatorFigures, StageFigures
 from penstock.jobs.registry import registry_of
 from penstock.jobs.requests import Action
 from penstock.jobs.run import Run
+from penstock.jobs.savepoints import SavepointAnswer, SavepointRequest
 from penstock.metrics.labels import labels
 from penstock.redaction import redacted, redacted_command
 from penstock.spark.batch_query import BatchQuery
@@ -137,6 +138,10 @@ class WatchedJob:
         else:
             end = self._job.cancel if action == "cancel" else self._stop_after_batch
             threading.Thread(target=end, name=f"penstock-{action}", daemon=True).start()
+
+    def save(self, request: SavepointRequest, tell: Callable[[SavepointAnswer], None]) -> None:
+        """Begins to take a savepoint; gives at once."""
+        self._job.savepoints.begin(request, tell)
 
     def _stop_after_batch(self) -> None:
         """Sources give nothing more from now on; so when no trigger is active, none will start a batch."""

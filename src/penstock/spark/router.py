@@ -21,7 +21,7 @@ from pyspark.sql.datasource import (
 
 from penstock.connectors.sink import SinkWriter, WriteTask
 from penstock.engine.body import unpack_body
-from penstock.engine.frames import Counted, Output, Report, decode_bundle, unpack_column, unpack_tags
+from penstock.engine.frames import Counted, Output, Report, Save, decode_bundle, unpack_column, unpack_tags
 from penstock.engine.program import Program
 from penstock.engine.reports import add_flows, compare_broadcast, count_letters
 from penstock.engine.sink_calls import calling_sink
@@ -30,7 +30,7 @@ from penstock.spark.acknowledged import SinkWork, acknowledged
 from penstock.spark.failure import carrying
 from penstock.spark.handover import hand_over
 from penstock.spark.processor import ROW_SCHEMA
-from penstock.spark.run_folder import RunFolder
+from penstock.spark.run_folder import RunFolder, SavedBatch
 
 
 @dataclass
@@ -46,6 +46,7 @@ class Written(WriterCommitMessage):
     flows: dict[str, tuple[int, int]] = field(default_factory=dict)
     skipped: dict[int, int] = field(default_factory=dict)  # by source
     mapping: float = 0.0
+    save: str = ""  # the savepoint that the batch was asked for
     writing: dict[int, float] = field(default_factory=dict)  # seconds by sink
 
     def spent(self, sink: int, began: float) -> None:
@@ -82,6 +83,8 @@ class RouterWriter(DataSourceStreamArrowWriter):
                             self._output(frame, program, writers, task, message)
                         elif isinstance(frame, Report):
                             message.reports.append(msgspec.json.encode(frame))
+                        elif isinstance(frame, Save):
+                            message.save = frame.id
                         elif isinstance(frame, Counted):
                             message.counted[frame.source] = message.counted.get(frame.source, 0) + frame.count
                             if frame.skipped:
@@ -163,6 +166,8 @@ class RouterWriter(DataSourceStreamArrowWriter):
                     due.append(at)
             work.committing[number] = time.perf_counter() - began
         folder.post(batchId, letters)
+        if saving := next((m.save for m in written if m.save), ""):
+            folder.tell_saved(_saved(saving, batchId, reports, program))
         behind_sources = [msgspec.json.decode(t, type=Counted) for m in written for t in m.told]
         folder.add_metrics(
             batchId, [(c.subtask, c.metrics) for c in behind_sources] + [(r.slot, r.metrics) for r in reports]
@@ -181,6 +186,17 @@ class RouterWriter(DataSourceStreamArrowWriter):
         written = [m for m in messages if isinstance(m, Written)]
         for number, sink in enumerate(worker.program_of(self._key, self._data).sinks):
             sink.abort(batchId, [m.prepared[number] for m in written if number in m.prepared])
+
+
+def _saved(savepoint: str, batch: int, reports: list[Report], program: Program) -> SavedBatch:
+    memories = {}
+    for number, sink in enumerate(program.sinks):
+        with calling_sink(program, number, batch):
+            memories[number] = sink.memory()
+    parts = [report.part for report in reports if report.part is not None]
+    return SavedBatch(
+        savepoint, batch, parts, {number: memory for number, memory in memories.items() if memory is not None}
+    )
 
 
 def _summary(

@@ -6,6 +6,7 @@ a small file that is replaced as a whole.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
@@ -16,6 +17,7 @@ from typing import Any
 import cloudpickle
 import msgspec
 
+from penstock.engine.frames import SavedPart
 from penstock.engine.logs import LogLine
 from penstock.jobs.checkpoints import Checkpoint
 from penstock.jobs.whole_file import write_whole
@@ -30,6 +32,23 @@ class _Measured(msgspec.Struct):
     batch: int
     before: JobMetrics
     after: JobMetrics
+
+
+class AskedSavepoint(msgspec.Struct, frozen=True):
+    """A savepoint that a running job is asked for."""
+
+    id: str
+    folder: str
+    end: str = ""  # "stop" or "drain": its batch is the job's last
+
+
+class SavedBatch(msgspec.Struct):
+    """The batch of a savepoint, as the router saw it: the slots' parts, and what sinks remember after it."""
+
+    id: str
+    batch: int
+    parts: list[SavedPart]
+    sinks: dict[int, Any] = {}
 
 
 class RunFolder:
@@ -201,3 +220,49 @@ class RunFolder:
     def stop_asked(self) -> dict[str, Any] | None:
         asked: dict[str, Any] | None = self._read("stop")
         return asked
+
+    # -- savepoints: asked for by the program, told to the slots by the control source, answered by the router
+
+    def ask_savepoint(self, asked: AskedSavepoint) -> None:
+        write_whole(self.path / "savepoint", msgspec.json.encode(asked))
+
+    def savepoint_asked(self) -> AskedSavepoint | None:
+        """The savepoint that is being taken."""
+        try:
+            return msgspec.json.decode((self.path / "savepoint").read_bytes(), type=AskedSavepoint)
+        except OSError:
+            return None
+
+    def forget_savepoint(self) -> None:
+        """The savepoint was taken, or cannot be."""
+        for file in (self.path / "savepoint", *self.path.glob("saved-*"), *self.path.glob("position-*")):
+            file.unlink(missing_ok=True)
+
+    def tell_position(self, number: int, offset: Any, position: Any) -> None:
+        """Where another run can go on with a source that stands at this offset."""
+        self._write(f"position-{number}-{_named(offset)}", position)
+
+    def position(self, number: int, offset: Any) -> Any:
+        """What a source told of an offset; none if it was not asked."""
+        return self._read(f"position-{number}-{_named(offset)}")
+
+    def tell_saved(self, saved: SavedBatch) -> None:
+        write_whole(self.path / f"saved-{saved.id}", msgspec.json.encode(saved))
+
+    def saved(self, savepoint: str) -> SavedBatch | None:
+        """What the router told of a savepoint's batch; the batch may still run again."""
+        try:
+            return msgspec.json.decode((self.path / f"saved-{savepoint}").read_bytes(), type=SavedBatch)
+        except OSError:
+            return None
+
+    def failure_of_part(self, name: str) -> str:
+        """Why a part was not written, if its process could tell."""
+        try:
+            return (self.path / f"failed-{name}").read_text()
+        except OSError:
+            return ""
+
+
+def _named(offset: Any) -> str:
+    return hashlib.sha256(json.dumps(offset, sort_keys=True).encode()).hexdigest()[:16]

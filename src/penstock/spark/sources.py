@@ -86,6 +86,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._told: Any = None
         self._paced = bool(folder.facts().get("paced"))
         self._lag: int | None = None
+        self._positioned: Any = None  # the savepoint and the offset that were told last
         self._site = CallSite(program.sources[number].name, self._uid, None, "Source")
         self._attach()
 
@@ -97,7 +98,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __getstate__(self) -> dict[str, Any]:
         """What executors get: the program, nothing of the driver's."""
-        return {**self.__dict__, "_folder": None, "_source": None, "_told": None, "_program": None}
+        return {**self.__dict__, "_folder": None, "_source": None, "_told": None, "_positioned": None, "_program": None}
 
     @of_source
     def initialOffset(self) -> dict[str, Any]:
@@ -122,6 +123,16 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if told != self._told:
             self._folder.tell_source(self._number, told)
             self._told = told
+        saving = self._folder.savepoint_asked()
+        latest = start if saving is not None and saving.end else self._latest(start)
+        if saving is not None and (saving.id, latest) != self._positioned:
+            self._folder.tell_position(self._number, latest, self._source.position(latest))
+            self._positioned = saving.id, latest
+        return latest
+
+    def _latest(self, start: dict[str, Any]) -> dict[str, Any]:
+        assert self._source is not None
+        assert self._folder is not None
         if self._folder.stop_asked() is not None:
             return start
         if self._paced and self._folder.resting():

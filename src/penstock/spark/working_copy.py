@@ -25,6 +25,7 @@ from penstock.runtime.store import Changes
 from penstock.spark.recent import Committed, Position, Recent
 
 _HASHED = 480  # length of the stored form of a long key
+LONG_KEY = _HASHED
 _PREFIX = _HASHED - 16  # plain keys are shorter than the prefix of long ones, or they would stand between them
 _SEQ, _TOKEN, _BOOT, _PARTIAL = b"seq", b"token", b"boot", b"partial"
 # LMDB keeps the pages that a transaction changes in memory: a random key is a page, so this bounds it to some 100 MB.
@@ -51,6 +52,12 @@ class WorkingCopy:
             self._env = self._open_file(name)
             self._name = name
         return self._env
+
+    @property
+    def file(self) -> str:
+        """Where the LMDB file in use is: another process may open it to read."""
+        self._open()
+        return str(self.folder / self._name)
 
     def _current(self) -> str:
         try:
@@ -304,6 +311,23 @@ def _tables(env: lmdb.Environment) -> tuple[Any, Any]:
     """
     with env.begin(write=True) as txn:
         return env.open_db(b"entries", txn), env.open_db(b"marks", txn)
+
+
+class CopyReader:
+    """A working copy that another process writes: one view of it, and the tokens that the view was taken at."""
+
+    def __init__(self, file: str, size_limit: int) -> None:
+        env = lmdb.open(file, map_size=size_limit, max_dbs=2, readonly=True, readahead=True)
+        entries, marks = env.open_db(b"entries", create=False), env.open_db(b"marks", create=False)
+        self._env = env
+        self.view = CopyView(env.begin(db=entries))
+        txn = self.view.transaction
+        self.token = txn.get(_TOKEN, default=b"", db=marks)
+        self.partial = txn.get(_PARTIAL, default=b"", db=marks)
+
+    def close(self) -> None:
+        self.view.close()
+        self._env.close()
 
 
 class Raced(Exception):  # noqa: N818 - StateLog looks again

@@ -1,0 +1,174 @@
+"""Savepoints of running jobs: what is in them is the state after their batch, whatever the job does meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock as ps
+from penstock.connectors import DataGeneratorSource, JsonLinesSink
+from penstock.engine.slot_meta import SlotMeta
+from penstock.errors import CheckpointError
+from penstock.savepoints import Savepoint, open_savepoint
+from penstock.spark.state_reader import read_state
+from tests.spark.processes import lines_of
+from tests.spark.test_jobs import environment
+
+pytestmark = pytest.mark.spark
+
+Keyed = dict[tuple[str, str], dict[bytes, bytes]]
+
+
+def until(condition: Callable[[], Any], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+class Counted(ps.KeyedProcessFunction):
+    """State of several kinds, some with a time to live, and timers that are not due yet."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", int))
+        seen = ps.MapStateDescriptor("seen", int, str)
+        seen.enable_time_to_live(ps.StateTtlConfig.new_builder(ps.Time.hours(1)).build())
+        self.seen = runtime_context.get_map_state(seen)
+        self.last = runtime_context.get_list_state(ps.ListStateDescriptor("last", int))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        self.seen.put(count % 5, str(value))
+        self.last.update([value, value + 1])
+        ctx.timer_service().register_event_time_timer(10**15)
+        yield value, count
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield -1, 0
+
+
+class Ruled(ps.KeyedBroadcastProcessFunction):
+    RULES = ps.MapStateDescriptor("rules", str, int)
+
+    def open(self, runtime_context: Any) -> None:
+        self.sum = runtime_context.get_state(ps.ValueStateDescriptor("sum", int))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        self.sum.update((self.sum.value() or 0) + value[1])
+        yield list(value)
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> None:
+        ctx.get_broadcast_state(self.RULES).put(f"rule {value % 7}", value)
+
+
+def wide(env: ps.StreamExecutionEnvironment, out: Path, name: str) -> ps.JobClient:
+    """Two levels; keys of the first are objects that cannot be read from their bytes."""
+    numbers = env.from_source(DataGeneratorSource(lambda n: n, rate=2000), None, "numbers")
+    rules = env.from_source(DataGeneratorSource(lambda n: n, rate=50), None, "rules")
+    in_order = ps.WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+    counted = (
+        numbers.assign_timestamps_and_watermarks(in_order)
+        .key_by(lambda n: frozenset({n % 501, "x" * (n % 3 * 300)}))
+        .process(Counted())
+        .uid("counted")
+    )
+    ruled = counted.key_by(lambda v: str(v[0] % 50)).connect(rules.broadcast(Ruled.RULES)).process(Ruled()).uid("ruled")
+    ruled.sink_to(JsonLinesSink(out)).uid("out")
+    return env.execute_async(name)
+
+
+def entries_of(savepoint: Savepoint) -> Keyed:
+    found: Keyed = {}
+    for block, flat in savepoint.blocks():
+        entries = dict(zip(flat[::2], flat[1::2], strict=True))
+        known = found.setdefault((block.operator, block.state), {})
+        assert not known.keys() & entries.keys(), "an entry is there twice"
+        known.update(entries)
+    return found
+
+
+def entries_at(spark: SparkSession, savepoint: Savepoint) -> tuple[Keyed, dict[int, SlotMeta]]:
+    """The same from Spark's state store, and the clocks by level."""
+    manifest = savepoint.manifest
+    levels = max(level.level for level in manifest.levels)
+    slots = read_state(spark, f"{manifest.checkpoint}/spark", manifest.parallelism, levels, manifest.batch)
+    found: Keyed = {}
+    metas = {}
+    for (level, _), (meta, entries) in slots.items():
+        metas[level] = meta
+        names = {t.number.to_bytes(2, "big"): (t.operator, t.name) for t in meta.tables}
+        for key, value in entries.items():
+            found.setdefault(names[key[:2]], {})[key[2:]] = value
+    return found, metas
+
+
+def test_savepoints_of_a_running_job_hold_its_state_at_their_batches(spark: SparkSession, tmp_path: Path) -> None:
+    client = wide(environment(tmp_path), tmp_path / "out", "wide")
+    until(lambda: len(lines_of(tmp_path / "out")) > 3000)
+    paths = [client.trigger_savepoint(str(tmp_path / "saved")).result() for _ in range(3)]
+    before = len(lines_of(tmp_path / "out"))
+    until(lambda: len(lines_of(tmp_path / "out")) > before + 1000)
+    for path in paths:
+        savepoint = open_savepoint(path)
+        assert savepoint.verify() == []
+        expected, metas = entries_at(spark, savepoint)
+        assert entries_of(savepoint) == expected
+        manifest = savepoint.manifest
+        states = {(o.uid, s.name): s for o in manifest.operators for s in o.states}
+        assert {name: s.entries for name, s in states.items() if s.entries} == {n: len(e) for n, e in expected.items()}
+        assert states["counted", "count"].entries == states["counted", "__keys__"].entries > 400
+        assert states["ruled", "slot:rules"].entries == 7
+        assert any(s.kind == "timers" and s.entries for s in states.values())
+        assert [s.uid for s in manifest.sinks] == ["out"]
+        assert sum(s.position["n"] for s in manifest.sources) > 3000
+        for level in manifest.levels:
+            meta = metas[level.level]
+            meta.tables, broadcast, meta.broadcast = [], meta.broadcast, {}
+            assert msgspec.json.decode(level.clocks, type=SlotMeta) == meta
+            assert level.broadcast == broadcast
+        assert sorted(p.name for p in Path(path).iterdir()) == sorted(
+            ["manifest.json", *(f.name for f in manifest.files)]
+        )
+    batches = [open_savepoint(path).manifest.batch for path in paths]
+    assert batches == sorted(set(batches))
+    client.cancel().result()
+
+
+@pytest.mark.parametrize("drain", [False, True])
+def test_a_job_ends_with_its_savepoint(spark: SparkSession, tmp_path: Path, drain: bool) -> None:
+    client = wide(environment(tmp_path), tmp_path / "out", "ends")
+    until(lambda: len(lines_of(tmp_path / "out")) > 1000)
+    path = client.stop_with_savepoint(drain, str(tmp_path / "saved")).result()
+    client.get_job_execution_result().result()
+    savepoint = open_savepoint(path)
+    manifest = savepoint.manifest
+    assert manifest.ended == ("drain" if drain else "stop")
+    assert entries_of(savepoint) == entries_at(spark, savepoint)[0]
+    last = max(int(p.name) for p in Path(manifest.checkpoint, "spark", "commits").iterdir() if p.name.isdigit())
+    assert manifest.batch == last, "no batch came behind the savepoint's"
+    timers = sum(s.entries for o in manifest.operators for s in o.states if s.kind == "timers")
+    fired = [line for line in lines_of(tmp_path / "out") if "-1" in str(line)]
+    assert bool(timers) != drain
+    assert bool(fired) == drain
+    numbers = next(s for s in manifest.sources if s.name == "numbers")
+    assert len(lines_of(tmp_path / "out")) - len(fired) == numbers.position["n"]
+
+
+def test_a_savepoint_that_cannot_be_written_fails_and_the_job_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    client = wide(environment(tmp_path), tmp_path / "out", "goes on")
+    (tmp_path / "file").write_text("no folder")
+    until(lambda: lines_of(tmp_path / "out"))
+    with pytest.raises(CheckpointError, match="SAVEPOINT_UNWRITABLE"):
+        client.stop_with_savepoint(False, str(tmp_path / "file")).result()
+    before = len(lines_of(tmp_path / "out"))
+    until(lambda: len(lines_of(tmp_path / "out")) > before + 1000)
+    both = [client.trigger_savepoint(str(tmp_path / "saved")) for _ in range(2)]
+    assert len({future.result() for future in both}) == 2
+    client.cancel().result()
