@@ -51,3 +51,6 @@ class _Finished:
 
     def accumulators(self) -> dict[str, Any]:
         return {}
+
+    def savepoint(self, directory: str = "", end: str = "") -> str:
+        return f"{directory}/{end}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.config.kinds import DURATION, FLAG, FOLDER, FRACTION, TEXT, choice, whole
+from penstock.config.kinds import DURATION, FLAG, FOLDER, FRACTION, PLACE, TEXT, choice, whole
 from penstock.config.registry import define
 
 _KEPT = "Kept and given back; it changes nothing:"
@@ -58,7 +58,7 @@ CHECKPOINT_RETENTION = define(
 )
 SAVEPOINT_DIR = define(
     "execution.checkpointing.savepoint-dir",
-    TEXT,
+    PLACE,
     "",
     "Folder for savepoints; each is a new folder in it. Not set: the folder `savepoints` beside the checkpoints.",
     "state.savepoints.dir",

@@ -211,6 +211,16 @@ def read_folder(value: Any) -> str:
     return text
 
 
+def read_place(value: Any) -> str:
+    """A folder of any file system.
+
+    >>> read_place("file:///data/saved"), read_place("s3://bucket/saved")
+    ('/data/saved', 's3://bucket/saved')
+    """
+    text = read_text(value)
+    return text if "://" in text and not text.startswith("file:") else read_folder(text)
+
+
 def choice(*values: str, **synonyms: str) -> Kind:
     """One of some words, whatever their case; synonyms mean one of them.
 
@@ -266,3 +276,4 @@ LIST = list_of(";")
 COMMAS = list_of(",")
 MAP = Kind("map", read_map, write_map, "a:1,b:2")
 FOLDER = Kind("folder", read_folder, str, "/data/checkpoints")
+PLACE = Kind("folder or address", read_place, str, "s3://bucket/savepoints")

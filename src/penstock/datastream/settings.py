@@ -193,7 +193,7 @@ class JobSettings:
         return enabled
 
     def set_default_savepoint_directory(self, directory: str) -> Self:
-        """Kept: savepoints come with a later version."""
+        """Where savepoints go, each into a new folder, unless a path is given with the request."""
         self.configuration.set(SAVEPOINT_DIR.key, directory)
         return self
 
