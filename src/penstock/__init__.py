@@ -74,6 +74,7 @@ from penstock.state import (
 from penstock.time import Duration, Instant, Time, TimestampAssigner, WatermarkGenerator, WatermarkStrategy
 from penstock.ttl import StateTtlConfig
 from penstock.types import TypeInformation, Types
+from penstock.types.evolution import state_type
 
 __version__ = "0.1.0"
 
@@ -153,4 +154,5 @@ __all__ = [
     "WindowFunction",
     "WindowedStream",
     "cached_enrichment",
+    "state_type",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any
 
@@ -16,7 +16,10 @@ from penstock.plan.graph import JobGraph
 ENGINE_NAME = f"{__name__}:CapturingEngine"
 _NO_ID = "0" * 32
 
+Look = Callable[[JobGraph, Configuration], None]
+
 captured: list[ExplainedJob] = []
+looks: list[Look] = []  # called with each job, while the program's classes can be found
 
 
 class CapturingEngine:
@@ -36,6 +39,8 @@ class CapturingEngine:
     def execute(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> JobExecutionResult:
         # At once: later the source of the program's classes is not found any more.
         captured.append(explained(graph, configuration.get(RUNTIME_MODE)))
+        for look in looks:
+            look(graph, configuration)
         return JobExecutionResult(_NO_ID, "", 0.0, [])
 
     def execute_async(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> JobClient:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from penstock.cli.captured import ENGINE_NAME, captured
+from penstock.cli.captured import ENGINE_NAME, Look, captured, looks
 from penstock.cli.defaults import defaults
 from penstock.cli.failure import failure_of
 from penstock.cli.job_tree import job_tree
@@ -74,9 +74,17 @@ def explain(
             console.print(job_tree(found))
 
 
-def jobs_of(job: Path, args: list[str], settings: list[str], master: str | None, pyflink: bool) -> list[ExplainedJob]:
+def jobs_of(
+    job: Path,
+    args: list[str],
+    settings: list[str],
+    master: str | None,
+    pyflink: bool,
+    look: Look | None = None,
+) -> list[ExplainedJob]:
     """The jobs that a program would run; what goes wrong after the first of them is told and does not matter."""
     captured.clear()
+    looks[:] = [] if look is None else [look]
     options = given([*settings, f"{ENGINE.key}={ENGINE_NAME}"], None, master)
     with as_pyflink(options) if pyflink else nullcontext(), defaults(options), as_main_program(job, args):
         try:

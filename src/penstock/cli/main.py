@@ -21,6 +21,7 @@ from penstock.cli.listing import list_jobs
 from penstock.cli.logs import logs
 from penstock.cli.options import options
 from penstock.cli.run import run
+from penstock.cli.savepoints import savepoints_app
 
 app = typer.Typer(
     name="penstock",
@@ -36,6 +37,7 @@ app.command("list")(list_jobs)
 app.command()(info)
 app.command()(checkpoints)
 app.command()(diagnose)
+app.add_typer(savepoints_app)
 app.command()(logs)
 app.command()(stop)
 app.command()(cancel)

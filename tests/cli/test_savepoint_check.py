@@ -1,0 +1,144 @@
+"""`penstock savepoints check`: the table, the words, JSON and exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import penstock as ps
+from penstock.cli.main import app
+from penstock.testing import Harness, PushSource
+
+PROGRAM = """
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import msgspec
+import penstock as ps
+
+
+class Tag(msgspec.Struct):
+    text: str
+
+
+CLASS
+
+
+class Spending(ps.KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.spent = runtime_context.get_state(ps.ValueStateDescriptor("spent", Spent))
+        self.any = runtime_context.get_state(ps.ValueStateDescriptor("any"))
+
+    def process_element(self, value, ctx):
+        yield value
+
+
+env = ps.StreamExecutionEnvironment.get_execution_environment()
+env.from_sequence(1, 8).uid("numbers").key_by(lambda n: n).process(Spending()).uid("spending").print()
+env.execute("spending")
+"""
+
+FITS = """
+@ps.state_type(aliases={"total": "sum"})
+@dataclass
+class Spent:
+    total: float
+    tags: list[Tag] = field(default_factory=list)
+"""
+NO_DEFAULT = """
+@dataclass
+class Spent:
+    sum: int
+    tags: list[Tag]
+"""
+NEVER = """
+@ps.state_type(version=2, migrate=lambda version, old: Spent(1 // (old["sum"] - 2)))
+@dataclass
+class Spent:
+    total: float
+"""
+
+
+@dataclass
+class Spent:
+    sum: int
+
+
+class Spending(ps.KeyedProcessFunction[Any, Any, Any]):
+    def open(self, runtime_context: Any) -> None:
+        self.spent = runtime_context.get_state(ps.ValueStateDescriptor("spent", Spent))
+        self.any = runtime_context.get_state(ps.ValueStateDescriptor("any"))
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+        self.spent.update(Spent(value))
+        self.any.update({value})
+        yield value
+
+
+@pytest.fixture(scope="module")
+def savepoint(tmp_path_factory: pytest.TempPathFactory) -> str:
+    env = ps.StreamExecutionEnvironment()
+    stream = env.from_source(PushSource()).uid("numbers").key_by(lambda n: n).process(Spending()).uid("spending")
+    harness = Harness(env)
+    harness.collect(stream)
+    harness.push_all([1, 2, 3])
+    return harness.savepoint(tmp_path_factory.mktemp("savepoint") / "one")
+
+
+def checked(savepoint: str, folder: Path, text: str, *options: str) -> Result:
+    program = folder / "job.py"
+    program.write_text(PROGRAM.replace("CLASS", text))
+    return CliRunner().invoke(app, ["savepoints", "check", *options, savepoint, str(program)])
+
+
+def test_the_table(savepoint: str, tmp_path: Path) -> None:
+    result = checked(savepoint, tmp_path, FITS)
+    assert result.exit_code == 0, result.output
+    lines = {line.split()[1]: line for line in result.output.splitlines() if line.startswith("spending ")}
+    assert "value: Spent(sum: int)" in lines["spent"]
+    assert "value: Spent(total: float, tags: list[Tag])" in lines["spent"]
+    assert "after migration" in lines["spent"]
+    assert "as is" in lines["any"]
+    assert "spending: spent: total: was called 'sum'" in result.output
+    assert "spending: spent: tags: was added with a default" in result.output
+    assert "spending: any: no declared type: pickled objects" in result.output
+    assert result.output.splitlines()[-1] == "Job 'spending' can start from it."
+
+
+def test_an_incompatible_state(savepoint: str, tmp_path: Path) -> None:
+    result = checked(savepoint, tmp_path, NO_DEFAULT)
+    assert result.exit_code == 1
+    assert "incompatible" in result.output
+    assert "tags: was added without a default" in result.output
+    assert result.output.splitlines()[-1] == "Job 'spending' cannot start from it."
+
+
+def test_json(savepoint: str, tmp_path: Path) -> None:
+    result = checked(savepoint, tmp_path, FITS, "--json")
+    told = json.loads(result.stdout)
+    assert (told["job"], told["fits"]) == ("spending", True)
+    assert {s["state"]: s["verdict"] for s in told["states"]} == {"spent": "after migration", "any": "as is"}
+
+
+def test_every_value_is_tried_if_asked_for(savepoint: str, tmp_path: Path) -> None:
+    assert checked(savepoint, tmp_path, NEVER).exit_code == 0  # what a function does with values is not known before
+    result = checked(savepoint, tmp_path, NEVER, "--values")
+    assert result.exit_code == 1
+    assert "3 values tried, 1 do not fit" in result.output
+    assert "ZeroDivisionError" in result.output
+    result = checked(savepoint, tmp_path, FITS, "--values")
+    assert result.exit_code == 0
+    assert "3 values tried, 0 do not fit" in result.output
+
+
+def test_no_savepoint(tmp_path: Path) -> None:
+    result = checked(str(tmp_path / "nothing"), tmp_path, FITS)
+    assert result.exit_code == 1
+    assert "NO_SAVEPOINT" in result.output
