@@ -1,0 +1,228 @@
+"""Each change that a state survives, on Spark: one savepoint, one job with an operator for each line, one test for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock as ps
+from penstock.connectors import CollectSink, ScriptedSource, Step
+from penstock.datastream import DataStream
+from penstock.errors import CheckpointError
+from penstock.spark.job import SparkJob
+from penstock.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor, ValueStateDescriptor
+from penstock.testing import Harness
+from penstock.types import Types
+from penstock.types.evolution import state_type
+
+pytestmark = pytest.mark.spark
+
+KEYS = 8
+
+
+@dataclass
+class Old:
+    total: int
+    name: str
+
+
+@dataclass
+class Added:
+    total: int
+    name: str
+    currency: str = "EUR"
+    tags: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Removed:
+    name: str
+
+
+@dataclass
+class Reordered:
+    name: str
+    total: int
+
+
+@state_type(aliases={"amount": "total"})
+@dataclass
+class Renamed:
+    amount: int
+    name: str
+
+
+@dataclass
+class Widened:
+    total: float | None
+    name: str
+
+
+class OldStruct(msgspec.Struct):
+    total: int
+    parts: dict[str, list[int]]
+
+
+@state_type(aliases={"sum": "total"})
+class NewStruct(msgspec.Struct):
+    parts: dict[str, list[float]]
+    sum: float
+    note: str = "-"
+
+
+class OldPair(NamedTuple):
+    x: int
+    y: int
+
+
+class NewPair(NamedTuple):
+    y: float = 0.0
+    x: int = 0
+    z: int = 7
+
+
+def cents(version: int, old: Any) -> Cents:
+    return Cents(round(old["total"] * 100), f"v{version}")
+
+
+@state_type(version=2, migrate=cents)
+@dataclass
+class Cents:
+    n: int
+    made: str = "now"
+
+
+OLD_ROW = Types.ROW_NAMED(["name", "total"], [Types.STRING(), Types.INT()])
+NEW_ROW = Types.ROW_NAMED(["total", "label", "extra"], [Types.DOUBLE(), Types.STRING(), Types.LONG()]).evolved(
+    aliases={"label": "name"}, defaults={"extra": 9}
+)
+
+Line = tuple[StateDescriptor, StateDescriptor, Callable[[int], Any], Callable[[int], Any]]
+
+
+def value(before: Any, after: Any) -> tuple[StateDescriptor, StateDescriptor]:
+    return ValueStateDescriptor("s", before), ValueStateDescriptor("s", after)
+
+
+# What was stored for a key, and what the new job finds.
+LINES: dict[str, Line] = {
+    "added": (*value(Old, Added), lambda k: Old(k, "n"), lambda k: Added(k, "n", "EUR", [])),
+    "removed": (*value(Old, Removed), lambda k: Old(k, f"n{k}"), lambda k: Removed(f"n{k}")),
+    "reordered": (*value(Old, Reordered), lambda k: Old(k, "n"), lambda k: Reordered("n", k)),
+    "renamed": (*value(Old, Renamed), lambda k: Old(k, "n"), lambda k: Renamed(k, "n")),
+    "widened": (*value(Old, Widened), lambda k: Old(k, "n"), lambda k: Widened(float(k), "n")),
+    "struct": (
+        *value(OldStruct, NewStruct),
+        lambda k: OldStruct(k, {"a": [k]}),
+        lambda k: NewStruct({"a": [float(k)]}, float(k), "-"),
+    ),
+    "tuple": (*value(OldPair, NewPair), lambda k: OldPair(k, 2), lambda k: NewPair(2.0, k, 7)),
+    "row": (
+        *value(OLD_ROW, NEW_ROW),
+        lambda k: ps.Row(name=f"n{k}", total=k),
+        lambda k: ps.Row(total=float(k), label=f"n{k}", extra=9),
+    ),
+    "replaced": (*value(Old, Cents), lambda k: Old(k, "n"), lambda k: Cents(k * 100, "v1")),
+    "pickled": (*value(None, tuple[int, str]), lambda k: (k, "n"), lambda k: (k, "n")),
+    "list": (
+        ListStateDescriptor("s", Old),
+        ListStateDescriptor("s", Renamed),
+        lambda k: [Old(k, "a"), Old(k, "b")],
+        lambda k: [Renamed(k, "a"), Renamed(k, "b")],
+    ),
+    "map": (
+        MapStateDescriptor("s", int, Old),
+        MapStateDescriptor("s", float, Added),
+        lambda k: {k: Old(k, "a")},
+        lambda k: {k: Added(k, "a")},
+    ),
+}
+
+
+class Keeper(ps.KeyedProcessFunction[Any, Any, Any]):
+    """Stores what it is told to for a key, or emits what it finds."""
+
+    def __init__(self, line: str, descriptor: StateDescriptor, make: Callable[[int], Any] | None) -> None:
+        self._line = line
+        self._descriptor: Any = descriptor
+        self._make = make
+
+    def open(self, runtime_context: Any) -> None:
+        get = {"list": "get_list_state", "map": "get_map_state"}.get(self._descriptor.kind, "get_state")
+        self._state = getattr(runtime_context, get)(self._descriptor)
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+        key = ctx.get_current_key()
+        if self._make is not None:
+            fill = self._state.put_all if self._descriptor.kind == "map" else self._state.update
+            fill(self._make(key))
+            return
+        if self._descriptor.kind == "list":
+            yield self._line, key, list(self._state.get())
+        elif self._descriptor.kind == "map":
+            yield self._line, key, dict(self._state.items())
+        else:
+            yield self._line, key, self._state.value()
+
+
+def pipeline(env: ps.StreamExecutionEnvironment, after: bool, lines: dict[str, Line] = LINES) -> DataStream[Any]:
+    """An operator for each line; keys are whole numbers, declared wider in the new job."""
+    steps = [Step({"s": list(range(KEYS))}) for _ in range(2)]
+    source = env.from_source(ScriptedSource(steps, known=("s",)), source_name="numbers").uid("numbers")
+    by_key = source.key_by(lambda n: n, key_type=Types.LONG() if after else Types.INT())
+    streams = [
+        by_key.process(Keeper(name, line[1] if after else line[0], None if after else line[2])).uid(name)
+        for name, line in lines.items()
+    ]
+    return streams[0] if len(streams) == 1 else streams[0].union(*streams[1:])
+
+
+def saved(folder: Path, lines: dict[str, Line] = LINES) -> str:
+    env = ps.StreamExecutionEnvironment().set_parallelism(2).set_max_parallelism(16)
+    stream = pipeline(env, after=False, lines=lines)
+    harness = Harness(env)
+    harness.collect(stream)
+    harness.run(max_batches=1)
+    return harness.savepoint(folder / "savepoint")
+
+
+def started(folder: Path, path: str, lines: dict[str, Line] = LINES) -> list[Any]:
+    options = {
+        "execution.checkpointing.dir": str(folder / "checkpoints"),
+        "state.local.dir": str(folder / "local"),
+        "execution.state-recovery.path": path,
+    }
+    env = ps.StreamExecutionEnvironment(ps.Configuration(options)).set_parallelism(3).set_max_parallelism(16)
+    pipeline(env, after=True, lines=lines).sink_to(CollectSink())
+    job = SparkJob(env.graph("evolved"), env.configuration, env.files)
+    job.start()
+    job.wait()
+    return job.collected(0)
+
+
+@pytest.fixture(scope="module")
+def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, Any]]:
+    folder = tmp_path_factory.mktemp("evolved")
+    by_line: dict[str, dict[int, Any]] = {name: {} for name in LINES}
+    for line, key, state in started(folder, saved(folder)):
+        by_line[line][key] = state
+    return by_line
+
+
+@pytest.mark.parametrize("line", list(LINES))
+def test_state_goes_on_with_its_new_type(found: dict[str, dict[int, Any]], line: str) -> None:
+    assert found[line] == {key: LINES[line][3](key) for key in range(KEYS)}
+
+
+def test_an_incompatible_type_is_refused_before_the_job_starts(spark: SparkSession, tmp_path: Path) -> None:
+    line: Line = (*value(str, int), str, int)
+    path = saved(tmp_path, {"texts": line})
+    with pytest.raises(CheckpointError, match=r"texts: s: str cannot become int"):
+        started(tmp_path, path, {"texts": line})
+    assert not list((tmp_path / "checkpoints").glob("*"))  # nothing was begun
