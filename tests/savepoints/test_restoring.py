@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.connectors import CollectionSource, DataGeneratorSource, FileSource, NumberSequenceSource
+from penstock.connectors import CollectionSource, DataGeneratorSource, FileSource, NumberSequenceSource, SimpleSource
+from penstock.connectors.datagen import DataGenSource, RandomField
 from penstock.connectors.source import Source
 from penstock.datastream import DataStream
 from penstock.errors import CheckpointError
@@ -17,6 +18,7 @@ from penstock.savepoints import open_savepoint
 from penstock.state import ValueStateDescriptor
 from penstock.testing import Harness, PushSource
 from penstock.time import MIN_WATERMARK
+from penstock.types import BasicType
 
 
 class Sum(ps.KeyedProcessFunction):
@@ -147,12 +149,15 @@ def sources(folder: Path) -> dict[str, Source]:
     """Bounded sources of 0 to 99 that give some elements at a time."""
     for number in range(4):
         lines = [str(n) for n in range(number * 25, number * 25 + 25)]
-        (folder / f"{number}.txt").write_text("\n".join(lines) + "\n")
+        (folder / "lines").mkdir(exist_ok=True)
+        (folder / "lines" / f"{number}.txt").write_text("\n".join(lines) + "\n")
     found: dict[str, Source] = {
         "collection": CollectionSource(list(range(100))),
         "sequence": NumberSequenceSource(0, 99),
         "generator": DataGeneratorSource(lambda n: n, count=100),
-        "files": FileSource(str(folder)),
+        "files": FileSource(str(folder / "lines")),
+        "rows": DataGenSource({"n": RandomField(BasicType.INT)}, number_of_rows=100, rows_per_second=1_000_000),
+        "simple": Numbers(folder / "count"),
     }
     for source in found.values():
         if source.records_per_batch is not None:
@@ -160,29 +165,49 @@ def sources(folder: Path) -> dict[str, Source]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["collection", "sequence", "generator", "files"])
+class Numbers(SimpleSource):
+    """So many numbers as a file says; it says more later, which a job that goes on is not to see."""
+
+    records_per_batch = 30
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def end(self, split: str) -> int:
+        return int(self._file.read_text())
+
+    def read_range(self, split: str, start: int, end: int) -> Iterator[tuple[int, Any]]:
+        return ((n, n) for n in range(start, end))
+
+
+def number_of(element: Any) -> int:
+    return int(element.n if isinstance(element, ps.Row) else element)
+
+
+@pytest.mark.parametrize("kind", ["collection", "sequence", "generator", "files", "rows", "simple"])
 def test_sources_go_on_at_their_positions(tmp_path: Path, kind: str) -> None:
     def job() -> tuple[ps.StreamExecutionEnvironment, DataStream[Any]]:
         env = ps.StreamExecutionEnvironment().set_parallelism(2)
-        numbers = env.from_source(sources(tmp_path)[kind], source_name="numbers").uid("numbers").map(int).uid("int")
+        numbers = (
+            env.from_source(sources(tmp_path)[kind], source_name="numbers").uid("numbers").map(number_of).uid("int")
+        )
         return env, numbers.key_by(key_of).process(Sum()).uid("sums")
 
+    (tmp_path / "count").write_text("100")
     env, sums = job()
-    harness = Harness(env)
-    out = harness.collect(sums)
-    harness.run()
-    expected = list(out)
-    env, sums = job()
-    harness = Harness(env)
-    first = harness.collect(sums)
-    harness.run(max_batches=1)
-    assert 0 < len(first) <= 100
-    path = harness.savepoint(tmp_path / "savepoint")
+    whole = Harness(env)
+    out = whole.collect(sums)
+    whole.run(max_batches=1)
+    path = whole.savepoint(tmp_path / "savepoint")
+    before = len(out)
+    assert 0 < before <= 100
+    whole.run()
+    (tmp_path / "count").write_text("200")
     env, sums = job()
     harness = Harness(env, parallelism=3)
-    second = harness.collect(sums)
+    found = harness.collect(sums)
     harness.restore_savepoint(path).run()
-    assert sorted(map(repr, [*first, *second])) == sorted(map(repr, expected))
+    assert sorted(map(repr, found)) == sorted(map(repr, out[before:]))
 
 
 def test_operators_with_state_and_without_a_uid_are_named_once(caplog: pytest.LogCaptureFixture) -> None:

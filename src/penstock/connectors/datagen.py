@@ -103,6 +103,7 @@ class DataGenSource(DataGeneratorSource):
         super().__init__(int, min(counts) if counts else None, rows_per_second)
         self._fields = dict(fields)
         self._seed = random.getrandbits(63) if seed is None else seed
+        self._kept = ""
         for name, field in fields.items():
             _check(name, field)
 
@@ -111,14 +112,26 @@ class DataGenSource(DataGeneratorSource):
         return Types.ROW_NAMED(list(self._fields), [_type(f.kind) for f in self._fields.values()])
 
     def attach(self, folder: str) -> None:
-        kept = os.path.join(folder, "seed.json")
-        if not os.path.exists(kept):
-            with open(kept, "w", encoding="utf-8") as file:
-                json.dump(self._seed, file)
-                file.flush()
-                os.fsync(file.fileno())
-        with open(kept, encoding="utf-8") as file:
+        self._kept = os.path.join(folder, "seed.json")
+        if not os.path.exists(self._kept):
+            self._keep_seed()
+        with open(self._kept, encoding="utf-8") as file:
             self._seed = json.load(file)
+
+    def _keep_seed(self) -> None:
+        with open(self._kept, "w", encoding="utf-8") as file:
+            json.dump(self._seed, file)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def position(self, offset: Offset) -> Offset:
+        return {**offset, "seed": self._seed}
+
+    def restored(self, position: Offset) -> Offset:
+        """The rows behind it are those that the first job would have made."""
+        self._seed = position.get("seed", self._seed)
+        self._keep_seed()
+        return {name: value for name, value in position.items() if name != "seed"}
 
     def latest(self, start: Offset) -> Offset:
         if self._began is None:

@@ -64,11 +64,26 @@ class SimpleSource(Source):
                 self._ends = json.load(file)
             return
         self._ends = self._look()
+        self._keep_ends()
+
+    def _keep_ends(self) -> None:
         with open(f"{self._kept}.new", "w", encoding="utf-8") as file:
             json.dump(self._ends, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(f"{self._kept}.new", self._kept)
+
+    def position(self, offset: Offset) -> Offset:
+        return {"offset": offset, "ends": self._ends} if self.bounded else offset
+
+    def restored(self, position: Offset) -> Offset:
+        """A bounded source ends where it would have ended without the restore."""
+        if not self.bounded:
+            return position
+        self._ends = position["ends"]
+        self._keep_ends()
+        offset: Offset = position["offset"]
+        return offset
 
     def initial(self) -> Offset:
         return {}

@@ -107,7 +107,7 @@ def _match_sources(manifest: Manifest, program: Program, matched: Matched) -> No
         if before is None:
             continue
         kind = source_kind(source.source)
-        if before.position is not None:
+        if before.position is not None or source.source.native:
             _same_source(before, kind, source.source)
             matched.offsets[str(source.number)] = before.position
         numbers[before.number] = source.number

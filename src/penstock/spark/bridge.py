@@ -17,7 +17,7 @@ from penstock.connectors.dataframe import DataFrameStream, DataFrameTable
 from penstock.connectors.dataframe.stream import DataFrameTask
 from penstock.connectors.dataframe.table import ROW_GROUP, rows_folder
 from penstock.engine.program import Program, SourceProgram
-from penstock.errors import ConfigError
+from penstock.errors import CheckpointError, ConfigError
 from penstock.runtime.call_site import CallSite
 from penstock.spark import worker
 from penstock.spark.checkpoint import Checkpoint
@@ -74,6 +74,33 @@ def put_tables_aside(session: SparkSession, program: Program, checkpoint: Checkp
                 check_session(session, source.source.frame, source.name)
                 _put_aside(source, folder)
             source.source.attach(folder)  # from now on it knows its splits, wherever it is asked
+
+
+def take_tables_over(program: Program, checkpoint: Checkpoint, positions: dict[str, Any]) -> None:
+    """Batch DataFrames of a job that starts from a savepoint: it reads the rows that the first job put aside."""
+    for source in program.sources:
+        position = positions.get(str(source.number))
+        if not isinstance(source.source, DataFrameTable) or position is None or not position.get("aside"):
+            continue
+        aside, own = position["aside"], rows_folder(os.path.join(checkpoint.lasting, source.uid))
+        try:
+            shutil.copytree(aside, own, copy_function=_linked)
+        except OSError as error:
+            raise CheckpointError(
+                "SAVEPOINT_ROWS_GONE",
+                f"Source '{source.name}' is a DataFrame whose rows were put aside in {aside} when its job first ran, and they "
+                f"cannot be read any more: {error}. A DataFrame that is evaluated again may give other rows in another order. "
+                "Keep the checkpoint of the first job; or give the source another uid and restore with --allow-dropped-state: it is then "
+                "read from its beginning.",
+            ) from error
+
+
+def _linked(source: str, target: str) -> str:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copyfile(source, target)
+    return target
 
 
 def _put_aside(source: SourceProgram, folder: str) -> None:

@@ -48,9 +48,9 @@ class Checkpoint:
 
     def memory_of_sink(self, uid: str) -> str:
         """A folder of a sink's own."""
-        folder = Path(self.folder, "penstock", "sinks", quote(uid, safe=""))
-        folder.mkdir(parents=True, exist_ok=True)
-        return str(folder)
+        folder = sink_folder(self.folder, uid)
+        os.makedirs(folder, exist_ok=True)
+        return folder
 
     @property
     def initial(self) -> str:
@@ -59,6 +59,11 @@ class Checkpoint:
     @property
     def materialized(self) -> str:
         return os.path.join(self.folder, "penstock", "materialized")
+
+
+def sink_folder(checkpoint: str, uid: str) -> str:
+    """Where a sink keeps things."""
+    return os.path.join(checkpoint, "penstock", "sinks", quote(uid, safe=""))
 
 
 class Beginning(Protocol):

@@ -124,6 +124,8 @@ class SparkJob:
     def _attach_sinks(self) -> None:
         for uid, sink in zip(self.program.sink_uids, self.program.sinks, strict=True):
             sink.attach(self.checkpoint.memory_of_sink(uid))
+            if self._restoring is not None and uid in self._restoring.matched.sinks:
+                sink.restore(self._restoring.matched.sinks[uid])
 
     def _tell_restoring(self) -> None:
         if self._restoring is not None:

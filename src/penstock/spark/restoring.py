@@ -16,6 +16,7 @@ from penstock.jobs.whole_file import write_whole
 from penstock.savepoints.check import fit
 from penstock.savepoints.matching import Matched, match
 from penstock.savepoints.savepoint import Savepoint, open_savepoint
+from penstock.spark.bridge import take_tables_over
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.restore import write_initial
 from penstock.spark.retained import is_checkpoint, savepoint_of
@@ -38,6 +39,7 @@ class Restoring:
     def begin(self, checkpoint: Checkpoint) -> None:
         """Writes into the fresh checkpoint what the job starts with."""
         write_initial(checkpoint.initial, self.savepoint, self._program, self.matched)
+        take_tables_over(self._program, checkpoint, self.matched.offsets)
         write_whole(_offsets_file(checkpoint), json.dumps(self.matched.offsets).encode())
 
     def words(self) -> list[str]:

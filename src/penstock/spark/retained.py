@@ -13,13 +13,14 @@ import cloudpickle
 from pyspark.sql import SparkSession
 
 from penstock.connectors.secret import secrets_may_travel
+from penstock.connectors.sink import Sink
 from penstock.connectors.source import Source
 from penstock.engine.program import Program
 from penstock.errors import CheckpointError
-from penstock.savepoints.manifest import NAME, SavedOperator, SavedSource
+from penstock.savepoints.manifest import NAME, SavedOperator, SavedSink, SavedSource
 from penstock.savepoints.savepoint import Savepoint, open_savepoint
 from penstock.savepoints.whole import JobFacts, SavedJob, SlotSnapshot, write_savepoint
-from penstock.spark.checkpoint import job_memory
+from penstock.spark.checkpoint import job_memory, sink_folder
 from penstock.spark.lock import CheckpointLock
 from penstock.spark.state_reader import read_state
 from penstock.spark.unfinished import last_entry, unfinished_batch
@@ -81,7 +82,9 @@ def _savepoint_of(session: SparkSession, folder: str, program: Program) -> Savep
         SavedOperator(o["uid"], o["name"], o["kind"], o["keyed"], o.get("parallelism", memory["parallelism"]))
         for o in memory["operators"]
     ]
-    job = SavedJob(memory["name"], memory["parallelism"], memory["max_parallelism"], operators, sources, [])
+    job = SavedJob(
+        memory["name"], memory["parallelism"], memory["max_parallelism"], operators, sources, _sinks(folder, program)
+    )
     facts = JobFacts(
         memory["job_id"],
         batch,
@@ -105,6 +108,20 @@ def _offsets(spark: str, batch: int) -> tuple[Any, list[Any]]:
     lines = Path(spark, "offsets", str(batch)).read_text(encoding="utf-8").splitlines()[2:]
     told = [None if line in ("-", "") else json.loads(line) for line in lines]
     return told[0], told[1:]
+
+
+def _sinks(folder: str, program: Program) -> list[SavedSink]:
+    """What sinks keep in a checkpoint, told by the sinks that are to go on."""
+    found = []
+    for uid, name, sink in zip(program.sink_uids, program.sink_names, program.sinks, strict=True):
+        own = sink_folder(folder, uid)
+        if not os.path.isdir(own):
+            continue
+        with secrets_may_travel():
+            copy: Sink = cloudpickle.loads(cloudpickle.dumps(sink))
+        copy.attach(own)
+        found.append(SavedSink(uid, name, type(sink).__name__, copy.memory()))
+    return found
 
 
 def _position(folder: str, program: Program, uid: str, offset: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import shutil
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -12,11 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from penstock.connectors.encoder import Encoder
 from penstock.connectors.file import sink_builder
 from penstock.connectors.file.bucket_assigner import BucketAssigner
 from penstock.connectors.file.compaction import CompactedParts, FileCompactor, FileCompactStrategy
-from penstock.connectors.file.journal import Journal, Part, load, save
+from penstock.connectors.file.journal import Journal, Part, Piece, load, save
 from penstock.connectors.file.output_file_config import OutputFileConfig
 from penstock.connectors.file.packing import Packing, RolledParts, due, pack
 from penstock.connectors.file.part_writer import ElementWriter, PartWriter, RowWriter
@@ -167,6 +170,44 @@ class FileSink(Sink):
             for piece in written:
                 if piece.file not in needed:
                     self.system().remove(self.hidden(piece.file))
+
+    def memory(self) -> Any:
+        """Files that are being written: another job that goes on from here takes copies of them."""
+        journal = self._load()  # what is full became visible with the batch, unless the job died before
+        return {"name": self.name_in_files, "files": msgspec.to_builtins([*journal.full, *journal.open])}
+
+    def restore(self, memory: Any) -> None:
+        """Copies what was hidden when the savepoint was taken. What the old job has made visible since then stays as it is."""
+        system, old = self.system(), memory["name"]
+        taken = []
+        for part in msgspec.convert(memory["files"], list[Part]):
+            if system.find(self._final(part)) is None:
+                pieces = [self._copied(system, piece, old) for piece in part.pieces]
+                taken.append(msgspec.structs.replace(part, pieces=pieces))
+        self._save(Journal(-1, taken))
+        self._due = due(self._load(), self._packing())
+
+    def _copied(self, system: FileSystem, piece: Piece, old: str) -> Piece:
+        batch, dash, rest = piece.file.partition("-")
+        new = Piece(
+            piece.bucket,
+            f"{batch}-{old}{dash}{rest}",
+            piece.name.replace(old, f"{self.name_in_files}-{old}", 1),
+            piece.size,
+        )
+        before = f"{self.path}/.{self.files.part_prefix}-{old}/{piece.file}"
+        try:
+            with system.open(before) as source:
+                target = system.create(self.hidden(new.file))
+                shutil.copyfileobj(source, target)
+                system.close(target)
+        except FileNotFoundError as error:
+            raise JobError(
+                "PART_VANISHED",
+                f"The savepoint's file sink had begun {piece.name}, and what was written for it is gone: {error}. Hidden files "
+                f"below {self.path} belong to savepoints too: leave them there while a job may be started from one.",
+            ) from error
+        return new
 
     def _packing(self) -> Packing:
         if self.compaction is not None:

@@ -1,0 +1,75 @@
+"""A file sink of a job that starts from a savepoint: what was hidden then becomes visible, once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.connectors import Encoder, FileSink, RollingPolicy
+from penstock.connectors.file.bucket_assigner import BucketAssigner
+from penstock.connectors.sink import WriteTask
+from penstock.errors import JobError
+
+
+def sink_in(folder: Path, name: str) -> FileSink:
+    """A sink whose files become visible when the job ends."""
+    sink = FileSink(
+        folder / "out",
+        Encoder.simple_string_encoder(),
+        rolling=RollingPolicy.default_rolling_policy(),
+        buckets=BucketAssigner.base_path_bucket_assigner(),
+    )
+    (folder / name).mkdir()
+    sink.attach(str(folder / name))
+    return sink
+
+
+def write(sink: FileSink, batch: int, *words: str) -> None:
+    writer = sink.writer(WriteTask(batch, 0, "0"))
+    writer.write(list(words), [0] * len(words), None)
+    sink.commit(batch, [writer.prepare()])
+
+
+def visible(folder: Path) -> list[str]:
+    return sorted(line for file in (folder / "out").glob("part-*") for line in file.read_text().split())
+
+
+def test_hidden_files_are_taken_over_and_the_old_job_keeps_its_own(tmp_path: Path) -> None:
+    old = sink_in(tmp_path, "old")
+    write(old, 0, "a", "b")
+    write(old, 1, "c")
+    memory = old.memory()
+    new = sink_in(tmp_path, "new")
+    new.restore(memory)
+    write(new, 0, "d")
+    assert visible(tmp_path) == []
+    new.finish()
+    assert visible(tmp_path) == ["a", "b", "c", "d"]
+    again = sink_in(tmp_path, "again")  # a savepoint can be started from more than once
+    again.restore(memory)
+    again.finish()
+    assert visible(tmp_path) == ["a", "a", "b", "b", "c", "c", "d"]
+
+
+def test_what_the_old_job_made_visible_meanwhile_is_not_written_again(tmp_path: Path) -> None:
+    old = sink_in(tmp_path, "old")
+    write(old, 0, "a", "b")
+    memory = old.memory()
+    old.finish()
+    new = sink_in(tmp_path, "new")
+    new.restore(memory)
+    write(new, 0, "c")
+    new.finish()
+    assert visible(tmp_path) == ["a", "b", "c"]
+
+
+def test_hidden_files_that_are_gone_are_told(tmp_path: Path) -> None:
+    old = sink_in(tmp_path, "old")
+    write(old, 0, "a")
+    memory = old.memory()
+    for file in (tmp_path / "out").glob(".part-*/*"):
+        file.unlink()
+    with pytest.raises(JobError) as told:
+        sink_in(tmp_path, "new").restore(memory)
+    assert told.value.code == "PART_VANISHED"
