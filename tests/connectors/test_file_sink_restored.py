@@ -17,7 +17,7 @@ def sink_in(folder: Path, name: str) -> FileSink:
     sink = FileSink(
         folder / "out",
         Encoder.simple_string_encoder(),
-        rolling=RollingPolicy.default_rolling_policy(),
+        rolling=RollingPolicy.default_rolling_policy(1 << 30, 10**9, 10**9),
         buckets=BucketAssigner.base_path_bucket_assigner(),
     )
     (folder / name).mkdir()
