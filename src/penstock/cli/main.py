@@ -14,14 +14,17 @@ from penstock.cli.diagnose import diagnose
 from penstock.cli.doctor import doctor
 from penstock.cli.ending import cancel, stop
 from penstock.cli.explain import explain
+from penstock.cli.fork import fork
 from penstock.cli.info import info
 from penstock.cli.jars import jars
 from penstock.cli.limiting import limit
 from penstock.cli.listing import list_jobs
 from penstock.cli.logs import logs
 from penstock.cli.options import options
+from penstock.cli.replay import replay
 from penstock.cli.run import run
 from penstock.cli.savepoints import savepoints_app
+from penstock.cli.state import state_app
 
 app = typer.Typer(
     name="penstock",
@@ -42,6 +45,9 @@ app.command()(logs)
 app.command()(stop)
 app.command()(cancel)
 app.command()(limit)
+app.add_typer(state_app)
+app.command()(fork)
+app.command()(replay)
 app.command()(doctor)
 app.add_typer(dev_app)
 app.command()(jars)

@@ -24,6 +24,7 @@ from penstock.config.checkpoint_options import (
 )
 from penstock.config.config_options import ConfigOptions
 from penstock.config.configuration import OPTIONS_VARIABLE, Configuration, given_options
+from penstock.config.fork_options import FORK_PLAN, FORK_RUN
 from penstock.config.options import (
     AUTO_UIDS,
     BACKEND,
@@ -138,6 +139,8 @@ __all__ = [
     "FOLD_RATIO",
     "FORCE_AVRO",
     "FORCE_KRYO",
+    "FORK_PLAN",
+    "FORK_RUN",
     "FROM_SAVEPOINT",
     "GENERIC_TYPES",
     "HEARTBEAT",

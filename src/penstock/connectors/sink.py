@@ -56,6 +56,9 @@ class Sink:
     commits_in_program = (
         False  # what tasks prepared is handed to the program, whose answer the batch's commit waits for
     )
+    upserts = (
+        False  # an element that is written again leaves what it left the first time, as a value under its key does
+    )
     native = False  # Spark can write to it without any Python
     called_in_chain: Any = None  # a function that takes the elements where they are, so that it can refuse some
 

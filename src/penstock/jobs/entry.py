@@ -42,6 +42,7 @@ class JobEntry(msgspec.Struct, kw_only=True):
     web: str = ""  # the address of Spark's pages
     runs: int = 1
     version: str = ""
+    local: str = ""  # where executors keep its working copies
     batch: bool = False  # runs in batch mode: there is no checkpoint
     from_savepoint: str = ""  # what the job started from
     launch: Launch | None = None  # how its program was started; None: nobody can start it again

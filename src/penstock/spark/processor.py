@@ -115,6 +115,7 @@ class SlotProcessor(StatefulProcessor):
                 snapshot.close()
         worker.keep_host(self._key, host, committed.token)
         copy.touch()
+        copy.keep_tables(host.meta.tables)
         label = labels(self._parallelism)
         for to, level, blob in out:
             yield Row(slot=label[to], level=level, blob=blob)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 import time
 from functools import reduce
@@ -14,7 +13,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.config import (
     FOLD_RATIO,
-    LOCAL_DIR,
     LOCAL_KEEP,
     LOCAL_LIMIT,
     LOG_FRACTION,
@@ -34,7 +32,7 @@ from penstock.spark.run_folder import RunFolder
 from penstock.spark.session import make_active, prepare
 from penstock.spark.sources import PenstockSource
 from penstock.spark.statelog import FoldPolicy
-from penstock.spark.working_copy import remove_unused
+from penstock.spark.working_copy import copies_of, remove_unused
 
 _POLL = 0.02
 _starting = threading.Lock()
@@ -86,10 +84,9 @@ def _processed(rows: DataFrame, processor: SlotProcessor) -> DataFrame:
 
 
 def _host_settings(checkpoint: Checkpoint, run: RunFolder, configuration: Configuration) -> HostSettings:
-    root = configuration.get(LOCAL_DIR) or str(Path(tempfile.gettempdir(), "penstock-state"))
-    remove_unused(root, configuration.get(LOCAL_KEEP))
+    folder, limit = copies_of(configuration, checkpoint.job_id), configuration.get(LOCAL_LIMIT)
+    remove_unused(str(Path(folder).parent), configuration.get(LOCAL_KEEP))
     policy = FoldPolicy(configuration.get(LOG_FRACTION), configuration.get(LOG_LEAST), configuration.get(FOLD_RATIO))
-    folder, limit = f"{root}/{checkpoint.job_id}", configuration.get(LOCAL_LIMIT)
     return HostSettings(folder, limit, policy, checkpoint.materialized, checkpoint.initial, str(run.path))
 
 

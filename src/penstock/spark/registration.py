@@ -34,6 +34,7 @@ from penstock.spark.batch_query import BatchQuery
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.measures import in_progress, measured
 from penstock.spark.reports import Report, ReportReader
+from penstock.spark.working_copy import copies_of
 
 if TYPE_CHECKING:
     from penstock.spark.job import SparkJob
@@ -54,6 +55,7 @@ def register(session: SparkSession, program: Program, checkpoint: Checkpoint, co
         parallelism=program.parallelism,
         web=session.sparkContext.uiWebUrl or "",
         version=_version(),
+        local=copies_of(configuration, checkpoint.job_id),
         batch=program.batch,
         from_savepoint=checkpoint.from_savepoint,
         launch=this_launch(),

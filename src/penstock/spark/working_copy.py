@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,10 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import lmdb
+import msgspec
 import xxhash
 
+from penstock.config import LOCAL_DIR, Configuration
 from penstock.errors import StateError
 from penstock.jobs import process
+from penstock.jobs.whole_file import write_whole
+from penstock.runtime.state.backend import Table
 from penstock.runtime.store import Changes
 from penstock.spark.recent import Committed, Position, Recent
 
@@ -42,6 +47,7 @@ class WorkingCopy:
         self._name = ""
         self._later: threading.Thread | None = None
         self.recent = Recent()  # what it may lack
+        self._tables_told = -1
 
     def _open(self) -> lmdb.Environment:
         """The current file. A rebuild makes a new one and then points to it, so a half-built one is never used."""
@@ -263,6 +269,14 @@ class WorkingCopy:
         with suppress(OSError):  # a batch is not to fail for it
             (self.folder / "used").write_text(str(int(time.time())))
 
+    def keep_tables(self, tables: list[Table]) -> None:
+        """Says what the tables' numbers mean, for who looks at the copy from outside; written when there is a new one."""
+        if len(tables) == self._tables_told:
+            return
+        with suppress(OSError):  # a batch is not to fail for it
+            write_whole(self.folder / "tables", msgspec.msgpack.encode(tables))
+            self._tables_told = len(tables)
+
     # -- deltas on their way: written here too, so that the next batch need not read them from Spark
 
     def keep_pending(self, seq: int, token: bytes, blobs: list[bytes]) -> None:
@@ -420,6 +434,12 @@ def _yield_to_others() -> None:
 def boot_id() -> bytes:
     """Changes when the machine starts anew."""
     return (process.boot_id() or str(int(time.time() - time.monotonic()) // 60)).encode()
+
+
+def copies_of(configuration: Configuration, job_id: str) -> str:
+    """Where executors keep the working copies of a job."""
+    root = configuration.get(LOCAL_DIR) or os.path.join(tempfile.gettempdir(), "penstock-state")
+    return f"{root}/{job_id}"
 
 
 def remove_unused(folder: str, keep_hours: int) -> list[str]:

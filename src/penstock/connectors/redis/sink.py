@@ -18,6 +18,12 @@ from penstock.time import Duration
 
 _MOST_KEPT = 20_000  # values that wait to be written
 _PLAIN = {str, bytes, int, float}
+_UPSERTS = {
+    RedisCommand.HSET,
+    RedisCommand.SET,
+    RedisCommand.SETEX,
+    RedisCommand.ZADD,
+}  # a place has one value: the last
 
 
 class RedisSink(Sink):
@@ -34,6 +40,7 @@ class RedisSink(Sink):
         self._server = server
         self._mapper = mapper
         self._description = check(mapper)
+        self.upserts = self._description.command in _UPSERTS
 
     @staticmethod
     def builder() -> RedisSink.Builder:

@@ -1,0 +1,134 @@
+"""Versions of a job from one savepoint over one range of input, and the repair of what a sink holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock as ps
+from penstock.connectors import FileSource, JsonLinesSink, SimpleSink, StreamFormat
+from penstock.engine.program import build
+from penstock.errors import PlanError
+from penstock.spark.offset_log import last_commit
+from penstock.spark.retained import savepoint_of
+from penstock.whatif.comparison import compared, lines_of
+from penstock.whatif.plan import ForkPlan, RunFacts, read_plan
+from tests.spark.test_job_client import until
+from tests.spark.test_jobs import environment
+
+pytestmark = pytest.mark.spark
+ENGINE = "penstock.whatif.engine:ForkEngine"
+
+
+class Totals(ps.KeyedProcessFunction):
+    """Adds up; `wrong` is what a version with a mistake adds instead."""
+
+    def __init__(self, wrong: Callable[[int], int] = lambda n: n) -> None:
+        self.wrong = wrong
+
+    def open(self, runtime_context: Any) -> None:
+        self.total = runtime_context.get_state(ps.ValueStateDescriptor("total", int))
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+        self.total.update((self.total.value() or 0) + self.wrong(value))
+        yield {"key": ctx.get_current_key(), "total": self.total.value()}
+
+
+class LatestValues(SimpleSink):
+    """A file of the last total of each key."""
+
+    upserts = True
+
+    def __init__(self, file: Path) -> None:
+        self.file = str(file)
+
+    def publish(self, batch: str, written: list[Any]) -> None:
+        file = Path(self.file)
+        values = json.loads(file.read_text()) if file.exists() else {}
+        values.update({row["key"]: row["total"] for part in written for row in part})
+        file.write_text(json.dumps(values))
+
+
+def job(env: ps.StreamExecutionEnvironment, folder: Path, sink: Any, function: Totals) -> ps.StreamExecutionEnvironment:
+    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(folder / "in"))
+    source = lines.monitor_continuously(ps.Duration.of_millis(50)).build()
+    numbers = env.from_source(source, ps.WatermarkStrategy.no_watermarks(), "numbers").uid("numbers").map(int)
+    numbers.key_by(lambda n: f"k{n % 3}").process(function).uid("totals").sink_to(sink).uid("out")
+    return env
+
+
+def given(folder: Path, name: str, numbers: range) -> None:
+    (folder / "in").mkdir(exist_ok=True)
+    (folder / name).write_text("".join(f"{n}\n" for n in numbers))
+    (folder / name).rename(folder / "in" / name)
+
+
+def reference(numbers: range) -> list[dict[str, Any]]:
+    """What the right version writes, element by element."""
+    totals: dict[str, int] = {}
+    rows = []
+    for n in numbers:
+        key = f"k{n % 3}"
+        totals[key] = totals.get(key, 0) + n
+        rows.append({"key": key, "total": totals[key]})
+    return rows
+
+
+@pytest.fixture
+def savepoint(spark: SparkSession, tmp_path: Path) -> str:
+    """Taken after the first thirty numbers; thirty more came since."""
+    given(tmp_path, "first", range(30))
+    env = job(environment(tmp_path), tmp_path, JsonLinesSink(tmp_path / "real"), Totals())
+    client = env.execute_async("before")
+    until(lambda: len(list(lines_of(tmp_path / "real"))) == 30)
+    client.cancel().result()
+    (checkpoint,) = [c for c in (tmp_path / "checkpoints").iterdir() if last_commit(str(c)) >= 0]
+    program = build(job(environment(tmp_path), tmp_path, JsonLinesSink(tmp_path / "x"), Totals()).graph("same"))
+    path = savepoint_of(spark, str(checkpoint), program).path
+    given(tmp_path, "second", range(30, 60))
+    return path
+
+
+def ran(tmp_path: Path, plan: ForkPlan, name: str, sink: Any, function: Totals) -> RunFacts:
+    file = tmp_path / "fork" / "plan.json"
+    if not file.exists():
+        file.parent.mkdir(exist_ok=True)
+        plan.write(file)
+    options = {"execution.engine": ENGINE, "execution.fork.plan": str(file), "execution.fork.run": name}
+    job(environment(tmp_path, **options), tmp_path, sink, function).execute(name)
+    return msgspec.json.decode((file.parent / name / "run.json").read_bytes(), type=RunFacts)
+
+
+def test_versions_read_the_same_and_write_nothing_outside(savepoint: str, tmp_path: Path) -> None:
+    plan = ForkPlan(savepoint, str(tmp_path / "fork"))
+    same = ran(tmp_path, plan, "same", JsonLinesSink(tmp_path / "real"), Totals())
+    given(tmp_path, "third", range(60, 90))  # comes too late for both
+    changed = Totals(lambda n: n + 1 if n == 40 else n)
+    other = ran(tmp_path, plan, "other", JsonLinesSink(tmp_path / "real"), changed)
+    assert len(list(lines_of(tmp_path / "real"))) == 30, "nothing may be written to the real sink"
+    (first,), (second,) = same.redirected, other.redirected
+    assert (first.uid, first.kind) == ("out", "JsonLinesSink")
+    rows = [json.loads(line) for line in lines_of(first.folder)]
+    assert sorted(rows, key=str) == sorted(reference(range(60))[30:], key=str)
+    found = compared("out", "other", Path(first.folder), Path(second.folder), "total")
+    # Element 40 is of key k1, and all totals of k1 from it on are one higher.
+    later = len([n for n in range(40, 60) if n % 3 == 1])
+    assert (found.rows, found.only_here, found.only_in_first, found.same) == (30, later, later, 30 - later)
+    assert read_plan(str(tmp_path / "fork" / "plan.json")).ranges is not None
+
+
+def test_an_upsert_sink_is_repaired(savepoint: str, tmp_path: Path) -> None:
+    latest = tmp_path / "latest.json"
+    before = {row["key"]: row["total"] for row in reference(range(30))}
+    latest.write_text(json.dumps({**before, "k1": -5}))  # what a version with a mistake has left there since
+    plan = ForkPlan(savepoint, str(tmp_path / "fork"), redirect=False)
+    ran(tmp_path, plan, "replay", LatestValues(latest), Totals())
+    assert json.loads(latest.read_text()) == {row["key"]: row["total"] for row in reference(range(60))}
+    with pytest.raises(PlanError, match="REPLAY_APPENDS"):
+        ran(tmp_path, plan, "appending", JsonLinesSink(tmp_path / "real"), Totals())
