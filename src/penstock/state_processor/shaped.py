@@ -86,7 +86,10 @@ def _record(shape: Shape) -> ShapedColumn:
     if shape.form == "array":
         tagged = 1 if shape.tag else 0
         return _struct(names, types, lambda found: [*found[tagged:], *([None] * len(names))][: len(names)])
-    return _struct(names, types, lambda found: [found.get(n) for n in names])
+    made = _struct(names, types, lambda found: [found.get(n) for n in names])
+    if not any(_part(t).convert for t in types):
+        made.convert = None  # Arrow takes dicts as they are
+    return made
 
 
 def _struct(names: list[str], types: list[Shape], split: Callable[[Any], list[Any]]) -> ShapedColumn:

@@ -6,19 +6,20 @@ from html import escape
 
 from penstock.whatif.comparison import Difference
 
-_LEFT, _WIDTH, _BAR, _GAP = 250, 520, 22, 14
+_LEFT, _WIDTH, _BAR, _GAP = 250, 440, 22, 14
 _PARTS = (("same", "#90a4ae"), ("only in the first", "#ef6c00"), ("only here", "#1e88e5"))
 
 
 def picture(differences: list[Difference], first: str) -> str:
     """An SVG: rows that both have, that only the first has, and that only the other has."""
     largest = max((d.same + d.only_here + d.only_in_first for d in differences), default=0) or 1
-    height = 96 + len(differences) * (_BAR + _GAP)
+    height = 84 + len(differences) * (_BAR + _GAP)
+    title = f"Rows of each sink, beside those of {first}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 920 {height}" width="920" height="{height}" role="img" '
         'font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif">',
         f'<rect width="920" height="{height}" fill="#ffffff"/>',
-        f'<text x="20" y="30" font-size="16" font-weight="bold" fill="#212121">Rows of each sink, beside {escape(first)}</text>',
+        f'<text x="20" y="30" font-size="16" font-weight="bold" fill="#212121">{escape(title)}</text>',
         *_legend(),
     ]
     for number, difference in enumerate(differences):
@@ -32,7 +33,7 @@ def _legend() -> list[str]:
     for name, colour in _PARTS:
         parts.append(f'<rect x="{x}" y="45" width="12" height="12" fill="{colour}"/>')
         parts.append(f'<text x="{x + 18}" y="56" font-size="12" fill="#424242">{name}</text>')
-        x += 40 + 8 * len(name)
+        x += 40 + 7 * len(name)
     return parts
 
 
@@ -49,7 +50,8 @@ def _row(difference: Difference, y: int, largest: int) -> list[str]:
             width = max(2.0, _WIDTH * rows / largest)
             parts.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_BAR}" fill="{colour}"/>')
             x += width
-    told = "equal" if difference.equal else f"-{difference.only_in_first:,} +{difference.only_here:,}"
+    changes = ((difference.only_in_first, "-"), (difference.only_here, "+"))
+    told = "equal" if difference.equal else " ".join(f"{sign}{rows:,}" for rows, sign in changes if rows)
     if difference.keys_differ:
         told += f", {difference.keys_differ:,} keys differ"
     parts.append(f'<text x="{x + 8:.1f}" y="{y + 16}" font-size="12" fill="#424242">{told}</text>')
