@@ -13,7 +13,7 @@ import pytest
 
 import penstock as ps
 from penstock.errors import StateError
-from penstock.state_processor import SavepointReader
+from penstock.state_processor import KeyedStateReaderFunction, SavepointReader
 from penstock.testing import Harness, PushSource
 from penstock.windows import TumblingEventTimeWindows
 from tests.state_processor.harness_savepoint import save
@@ -207,3 +207,32 @@ def test_keys_of_several_kinds_become_text(tmp_path: Path) -> None:
     reader = SavepointReader.read(save(harness, tmp_path).path)
     (state,) = reader.states("any")
     assert set(reader.table("any", state.name).column("key").to_pylist()) == {"1", "'one'", "('one', 1)"}
+
+
+class Together(KeyedStateReaderFunction[str, tuple[Any, ...]]):
+    """Several states of a key in one row."""
+
+    def __init__(self, kind: Any = float) -> None:
+        self.kind = kind
+
+    def open(self, runtime_context: Any) -> None:
+        self.sum = runtime_context.get_reducing_state(ps.ReducingStateDescriptor("sum", max, self.kind))
+        self.names = runtime_context.get_list_state(ps.ListStateDescriptor("names", str))
+        self.days = runtime_context.get_map_state(ps.MapStateDescriptor("days", None, float))
+
+    def read_key(self, key: str, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        timers = (ctx.registered_event_time_timers(), ctx.registered_processing_time_timers())
+        yield key, self.sum.get(), list(self.names.get()), sorted(self.days.values()), timers
+
+
+def test_a_function_reads_all_states_of_a_key_together(kept: SavepointReader) -> None:
+    timers = ({10_000}, {90_000})
+    assert sorted(kept.read_keyed_state("orders", Together())) == [
+        ("a", 5.5, ["a", "a"], [1.5, 4.0], timers),
+        ("b", 2.0, ["b"], [2.0], timers),
+    ]
+
+
+def test_a_function_that_asks_for_another_type_is_told(kept: SavepointReader) -> None:
+    with pytest.raises(StateError, match=r"STATE_CHANGED.*'sum'"):
+        list(kept.read_keyed_state("orders", Together(int)))

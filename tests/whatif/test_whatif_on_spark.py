@@ -15,7 +15,7 @@ import penstock as ps
 from penstock.connectors import FileSource, JsonLinesSink, SimpleSink, StreamFormat
 from penstock.engine.program import build
 from penstock.errors import PlanError
-from penstock.spark.offset_log import last_commit
+from penstock.spark.offset_log import last_commit, offsets_of
 from penstock.spark.retained import savepoint_of
 from penstock.whatif.comparison import compared, lines_of
 from penstock.whatif.plan import ForkPlan, RunFacts, read_plan
@@ -80,6 +80,12 @@ def reference(numbers: range) -> list[dict[str, Any]]:
     return rows
 
 
+def all_read(checkpoint: Path) -> bool:
+    """Whether the batch that read the first file is committed."""
+    _, offset = offsets_of(str(checkpoint), last_commit(str(checkpoint)))
+    return offset is not None and offset["file"] == 1
+
+
 @pytest.fixture
 def savepoint(spark: SparkSession, tmp_path: Path) -> str:
     """Taken after the first thirty numbers; thirty more came since."""
@@ -87,8 +93,9 @@ def savepoint(spark: SparkSession, tmp_path: Path) -> str:
     env = job(environment(tmp_path), tmp_path, JsonLinesSink(tmp_path / "real"), Totals())
     client = env.execute_async("before")
     until(lambda: len(list(lines_of(tmp_path / "real"))) == 30)
+    (checkpoint,) = (tmp_path / "checkpoints").iterdir()
+    until(lambda: last_commit(str(checkpoint)) >= 0 and all_read(checkpoint))
     client.cancel().result()
-    (checkpoint,) = [c for c in (tmp_path / "checkpoints").iterdir() if last_commit(str(c)) >= 0]
     program = build(job(environment(tmp_path), tmp_path, JsonLinesSink(tmp_path / "x"), Totals()).graph("same"))
     path = savepoint_of(spark, str(checkpoint), program).path
     given(tmp_path, "second", range(30, 60))

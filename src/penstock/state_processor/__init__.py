@@ -7,6 +7,7 @@ from penstock.state_processor.bootstrap import (
     KeyedStateBootstrapFunction,
     OperatorTransformation,
 )
+from penstock.state_processor.keyed_reading import KeyedStateReaderFunction
 from penstock.state_processor.reader import SavepointReader
 from penstock.state_processor.writer import OperatorIdentifier, SavepointWriter
 
@@ -14,6 +15,7 @@ __all__ = [
     "BootstrapTransformation",
     "BroadcastStateBootstrapFunction",
     "KeyedStateBootstrapFunction",
+    "KeyedStateReaderFunction",
     "OperatorIdentifier",
     "OperatorTransformation",
     "SavedOperator",

@@ -12,6 +12,7 @@ from penstock.errors import StateError
 from penstock.savepoints import Manifest, SavedOperator, SavedState, Savepoint, open_savepoint
 from penstock.state_processor.entries import KEY_TABLE, TIMER_TABLES, scope_of
 from penstock.state_processor.frames import StateFrame
+from penstock.state_processor.keyed_reading import OUT, KeyedStateReaderFunction, read_keys
 from penstock.state_processor.natural import texts
 from penstock.state_processor.requests import Request, batches_of
 from penstock.types import TypeInformation, type_information
@@ -145,6 +146,10 @@ class SavepointReader:
                     named = pa.array([scope_of(saved.name)[1]] * len(batch), pa.string())
                     found.append(batch.append_column("state", named))
         return _joined(found)
+
+    def read_keyed_state(self, operator: str, function: KeyedStateReaderFunction[Any, OUT]) -> Iterator[OUT]:
+        """What a function yields for every key of an operator: it has all states of the key, as in a job, and its timers."""
+        return read_keys(self._savepoint, self.operator(operator), function)
 
     def request(self, operator: str, state: str, value_type: Declared = None) -> Request:
         """What is to be read, in a form that travels to other processes."""
