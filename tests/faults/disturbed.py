@@ -27,7 +27,9 @@ _OPTIONS = {
 class DisturbedJob:
     """The job of tests/faults/job.py, its folders and its store."""
 
-    def __init__(self, root: Path, events: int = EVENTS, checkpoints: Path | None = None, **options: Any) -> None:
+    def __init__(
+        self, root: Path, options: dict[str, Any] | None = None, events: int = EVENTS, checkpoints: Path | None = None
+    ) -> None:
         self.root = root
         self.events = events
         self.checkpoints = checkpoints or root / "checkpoints"
@@ -40,7 +42,7 @@ class DisturbedJob:
             "execution.checkpointing.dir": str(self.checkpoints),
             "state.local.dir": str(root / "local"),
             "jobs.registry.dir": str(root / "home"),
-            **options,
+            **(options or {}),
         }
         self.process: JobProcess | None = None
 

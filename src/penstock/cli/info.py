@@ -64,6 +64,7 @@ def _facts(entry: JobEntry, progress: Progress) -> Text:
         ("job", entry.id),
         ("name", entry.name),
         ("status", status_of(entry)),
+        ("waits", Text(entry.waits, style="yellow") if entry.waits and not entry.is_over else ""),
         ("error", Text(f"[{entry.error.code}] {entry.error.text}", style="red") if entry.error else ""),
         ("program", entry.program),
         ("started", f"{moment(entry.started)}, run {entry.runs}"),

@@ -76,4 +76,6 @@ def jobs_table(jobs: list[tuple[JobEntry, Progress]], width: int) -> Table:
 def status_of(entry: JobEntry) -> Text:
     """The status in its colour."""
     status = entry.status_now()
+    if entry.waits and status not in ENDED:
+        return Text(f"{status}, waits", style="yellow")
     return Text(f"{status} (stopped)" if entry.stopped and status == "finished" else status, style=STYLES[status])

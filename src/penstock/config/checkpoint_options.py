@@ -43,6 +43,25 @@ CHECKPOINT_INTERVAL = define(
     "Asked-for checkpoint interval. Every batch is a checkpoint, so it delays nothing; but a job that sets it is restarted "
     "when it fails, as in Flink.",
 )
+STORE_PATIENCE = define(
+    "execution.checkpointing.store.patience",
+    DURATION,
+    None,
+    "How long a running job waits for a checkpoint store that is full, read-only or not to be reached, before it fails. Not set: "
+    "as long as it takes. Restart strategies are not asked.",
+)
+STORE_MOST_PAUSE = define(
+    "execution.checkpointing.store.max-pause",
+    DURATION,
+    30_000,
+    "Most time between two looks at a checkpoint store that a job waits for; the first is after a second.",
+)
+STORE_SLOW = define(
+    "execution.checkpointing.store.slow-after",
+    DURATION,
+    30_000,
+    "A job whose batch waits for the checkpoint store longer than this says so.",
+)
 CHECKPOINTING_MODE = define(
     "execution.checkpointing.mode",
     choice("EXACTLY_ONCE", "AT_LEAST_ONCE"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.connectors.collection import DataGeneratorSource
+from penstock.connectors.lasting_file import write_lasting
 from penstock.connectors.source import Chunk, Offset
 from penstock.errors import ConfigError
 from penstock.row import make_row
@@ -119,10 +120,7 @@ class DataGenSource(DataGeneratorSource):
             self._seed = json.load(file)
 
     def _keep_seed(self) -> None:
-        with open(self._kept, "w", encoding="utf-8") as file:
-            json.dump(self._seed, file)
-            file.flush()
-            os.fsync(file.fileno())
+        write_lasting(self._kept, json.dumps(self._seed).encode())
 
     def position(self, offset: Offset) -> Offset:
         return {**offset, "seed": self._seed}

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from penstock.connectors.lasting_file import write_lasting
 from penstock.connectors.source import DEFAULT_RECORDS_PER_BATCH, Chunk, Offset, Source, even_ranges
 from penstock.errors import PlanError
 
@@ -67,11 +68,7 @@ class SimpleSource(Source):
         self._keep_ends()
 
     def _keep_ends(self) -> None:
-        with open(f"{self._kept}.new", "w", encoding="utf-8") as file:
-            json.dump(self._ends, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(f"{self._kept}.new", self._kept)
+        write_lasting(self._kept, json.dumps(self._ends).encode())
 
     def position(self, offset: Offset) -> Offset:
         return {"offset": offset, "ends": self._ends} if self.bounded else offset

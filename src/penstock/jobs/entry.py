@@ -43,6 +43,7 @@ class JobEntry(msgspec.Struct, kw_only=True):
     runs: int = 1
     version: str = ""
     local: str = ""  # where executors keep its working copies
+    waits: str = ""  # what a job that runs and does not get on waits for, and since when
     batch: bool = False  # runs in batch mode: there is no checkpoint
     from_savepoint: str = ""  # what the job started from
     launch: Launch | None = None  # how its program was started; None: nobody can start it again

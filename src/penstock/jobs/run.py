@@ -269,7 +269,7 @@ class Run:
             _runs.remove(self)
             atexit.unregister(self._program_ended)
         entry = self.entry
-        entry.status, entry.error, entry.ended = status, failure, time.time()
+        entry.status, entry.error, entry.ended, entry.waits = status, failure, time.time(), ""
         if status != "finished":
             entry.stopped = ""
         self._safely(lambda: self._registry.write_progress(entry.id, self.tally.progress))
@@ -288,6 +288,14 @@ class Run:
 
     def _program_ended(self) -> None:
         self.end("cancelled", Failure("PROGRAM_ENDED", "The program ended while the job was running."))
+
+    def waits(self, words: str) -> None:
+        """Tells what the job waits for; an empty text: it goes on."""
+        if words == self.entry.waits:
+            return
+        self.entry.waits = words
+        self.note(f"job {self.entry.id}: {words or 'goes on'}")
+        self._safely(lambda: self._registry.write(self.entry))
 
     def note(self, text: str) -> None:
         """Adds a line to the log."""

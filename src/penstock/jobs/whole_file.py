@@ -15,5 +15,10 @@ def write_whole(file: Path, data: bytes, beside: Path | None = None) -> None:
     b'1'
     """
     temporary = (beside or file.parent) / f".{file.name}.{os.getpid()}"
-    temporary.write_bytes(data)
-    os.replace(temporary, file)
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, file)
+    except OSError as error:
+        if error.filename is None:  # a write that finds no room does not say where
+            error.filename = str(file)
+        raise

@@ -45,6 +45,7 @@ from penstock.spark.run_folder import RunFolder
 from penstock.spark.savepoint_taker import SavepointTaker
 from penstock.spark.session import get_session
 from penstock.spark.shipping import ship
+from penstock.spark.store_watch import StoreWatch
 from penstock.spark.unfinished import unfinished_batch
 
 _POLL = 0.02
@@ -88,6 +89,7 @@ class SparkJob:
         self._accumulators: dict[str, Any] | None = None
         self._handover: Handover | None = None
         self._next_look = 0.0
+        self._store = StoreWatch(self.session, self.checkpoint.folder, configuration, self._last_batch)
         self._warned: set[str] = set()
 
     @property
@@ -119,6 +121,7 @@ class SparkJob:
         except BaseException:
             self.checkpoint.lock.release()
             raise
+        self._store.tell = self._tell_wait
         self.run.begin(WatchedJob(self))
 
     def _attach_sinks(self) -> None:
@@ -173,8 +176,13 @@ class SparkJob:
         if self._cancel.wait(_POLL):
             raise self._canceled()
 
-    def _restart(self, failure: Exception) -> None:
-        """Starts the next attempt, when the strategy says so; else raises what went wrong."""
+    def _restart(self, ended: Exception) -> None:
+        """Starts the next attempt, when the store was at fault or the strategy says so; else raises what went wrong."""
+        failure = in_our_words(ended)
+        trouble = self._store.trouble_of(ended) or self._store.trouble_of(failure)
+        if trouble is not None and not self.program.batch:
+            self._outlast(trouble)
+            return
         delay = self._restarts.delay_after_failure(time.monotonic() * 1000) if can_pass(failure) else None
         if delay is None:
             raise failure
@@ -188,6 +196,37 @@ class SparkJob:
         if not self._cancel.wait(delay / 1000):
             self.attempt += 1
             self._start_attempt()
+
+    def _outlast(self, trouble: str | None) -> None:
+        """Waits until the checkpoint store is back, then starts the next attempt: it is no failure of the job."""
+        while trouble is not None:
+            self._status = JobStatus.RESTARTING
+            while not self._stop_query() and not self._is_over():  # a call of the store may hang
+                pass
+            if not self._store.wait(trouble, self._is_over):
+                return
+            self.attempt += 1
+            try:
+                self._start_attempt()
+                trouble = None
+            except Exception as error:
+                trouble = self._store.trouble_of(error)
+                if trouble is None:
+                    raise
+
+    def _is_over(self) -> bool:
+        return self._cancel.is_set() or self.folder.finished()
+
+    def _last_batch(self) -> int:
+        """The last one whose output the sinks took in this run."""
+        report = self.folder.report()
+        return -1 if report is None else int(report["batch"])
+
+    def _tell_wait(self, words: str) -> None:
+        assert self.run is not None
+        if words and words != self.run.entry.waits:
+            _log.warning("Job %s %s", self.job_id, words)
+        self.run.waits(words)
 
     # -- until it ends
 
@@ -220,7 +259,7 @@ class SparkJob:
                 failure = self.query.exception()
                 if failure is None:
                     break
-                self._restart(in_our_words(failure))
+                self._restart(failure)
             if ended_as is JobStatus.CANCELED:
                 raise self._canceled()
         except Exception:
@@ -282,6 +321,8 @@ class SparkJob:
                 "for a while. This job stops; what it committed before is in the checkpoint.",
             )
         warn_of_unread(self.folder.reports.totals()["unread"], self._warned)
+        if isinstance(self.query, StreamingQuery):
+            self._store.look(self.query)
 
     def _deliver(self, letters: Letters) -> None:
         for number, elements in letters.items():

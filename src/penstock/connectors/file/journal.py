@@ -11,6 +11,8 @@ from pathlib import Path
 
 import msgspec
 
+from penstock.connectors.lasting_file import write_lasting
+
 _FILE = "files.json"
 
 
@@ -62,9 +64,4 @@ def load(folder: str) -> Journal:
 
 def save(folder: str, journal: Journal) -> None:
     """Replaces the journal as a whole."""
-    file, fresh = os.path.join(folder, _FILE), os.path.join(folder, f"{_FILE}.new")
-    with open(fresh, "wb") as new:
-        new.write(msgspec.json.encode(journal))
-        new.flush()
-        os.fsync(new.fileno())
-    os.replace(fresh, file)
+    write_lasting(os.path.join(folder, _FILE), msgspec.json.encode(journal))

@@ -25,6 +25,7 @@ from penstock.connectors.file.packing import Packing, RolledParts, due, pack
 from penstock.connectors.file.part_writer import ElementWriter, PartWriter, RowWriter
 from penstock.connectors.file.rolling_policy import RollingPolicy
 from penstock.connectors.file.system import FileSystem, Options, absolute, file_system
+from penstock.connectors.lasting_file import write_lasting
 from penstock.connectors.secret import with_secrets
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.errors import JobError
@@ -127,7 +128,7 @@ class FileSink(Sink):
             self._sweep(load(folder))
         else:
             self.name_in_files = _fresh_name()  # the same program may run twice
-            own.write_text(self.name_in_files)
+            write_lasting(own, self.name_in_files.encode())
 
     def commit(self, batch: int, prepared: list[Any]) -> None:
         pieces = [piece for written in prepared for piece in written]

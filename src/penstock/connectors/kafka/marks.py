@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from penstock.connectors.lasting_file import write_lasting
 from penstock.connectors.sink import WriteTask
 from penstock.errors import JobError
 
@@ -35,10 +36,9 @@ class Marks:
         names = [f"{of} {topic}" for of, topics in marked for topic in topics]
         new = [name for name in names if name not in known]
         if new:
-            known.update(dict.fromkeys(new, batch))
-            fresh = self._file().with_suffix(".new")
-            fresh.write_text(json.dumps(known))
-            fresh.replace(self._file())
+            more = {**known, **dict.fromkeys(new, batch)}
+            write_lasting(self._file(), json.dumps(more).encode())
+            self._known = more  # not before: a batch whose marks could not be written is confirmed again
 
     def _confirmed(self) -> dict[str, int]:
         if self._known is None:
