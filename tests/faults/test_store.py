@@ -34,7 +34,7 @@ def outlasts(job: DisturbedJob, says: str, **fault: object) -> None:
     before = job.batches()
     job.store.heal()
     job.wait_until(lambda: job.batches() > before + 1)
-    job.wait_until(lambda: not waits(job))
+    job.wait_until(lambda: not waits(job), seconds=10)
 
 
 def test_a_store_that_is_full_and_then_refuses_the_commit_log(job: DisturbedJob) -> None:

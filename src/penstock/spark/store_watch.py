@@ -6,7 +6,6 @@ import os
 import re
 import threading
 import time
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -116,7 +115,7 @@ class StoreWatch:
 
     def _probe(self) -> str | None:
         jvm: Any = self._session._jvm
-        name = os.path.join(self._folder, "spark", f".penstock-probe-{uuid.uuid4().hex}")
+        name = os.path.join(self._folder, "spark", ".penstock-probe")
         try:
             if not is_reachable(self._folder):
                 return f"{self._folder} is not there"
