@@ -11,7 +11,7 @@ from typing import Any
 from penstock.jobs.entry import JobEntry
 from penstock.jobs.registry import Registry
 from tests.faults.filesystem.failing import FailingStore
-from tests.faults.job import expected
+from tests.faults.job import KEYS, expected
 from tests.spark.processes import JobProcess, checkpoint_in, lines_of
 
 _JOB = Path(__file__).parent / "job.py"
@@ -28,10 +28,16 @@ class DisturbedJob:
     """The job of tests/faults/job.py, its folders and its store."""
 
     def __init__(
-        self, root: Path, options: dict[str, Any] | None = None, events: int = EVENTS, checkpoints: Path | None = None
+        self,
+        root: Path,
+        options: dict[str, Any] | None = None,
+        events: int = EVENTS,
+        checkpoints: Path | None = None,
+        keys: int = KEYS,
+        room: int = 0,
     ) -> None:
         self.root = root
-        self.events = events
+        self.events, self.keys, self.room = events, keys, room
         self.checkpoints = checkpoints or root / "checkpoints"
         self.store = FailingStore(root, self.checkpoints)
         self.registry = Registry(root / "home")
@@ -49,7 +55,8 @@ class DisturbedJob:
     def start(self, resume: bool = False) -> None:
         options = {**self._options, **({"execution.resume": self.checkpoint} if resume else {})}
         told = self.root / "settings.json"
-        told.write_text(json.dumps({"options": options, "events": self.events, "lines": str(self.lines)}))
+        facts = {"events": self.events, "keys": self.keys, "room": self.room, "lines": str(self.lines)}
+        told.write_text(json.dumps({"options": options, **facts}))
         self.process = JobProcess(_JOB, str(told), str(self.root / "logs"))
 
     @property
@@ -82,7 +89,18 @@ class DisturbedJob:
         """Waits for the end: every line must be there, once."""
         assert self.process is not None
         assert self.process.process.wait(seconds) == 0, self.process.text()[-3000:]
-        assert lines_of(self.lines) == expected(self.events)
+        assert lines_of(self.lines) == expected(self.events, self.keys)
+
+    def has_all_lines(self) -> None:
+        """No line is missing; some may be there twice."""
+        assert sorted(set(lines_of(self.lines))) == expected(self.events, self.keys)
+
+    def reports(self) -> list[dict[str, Any]]:
+        """Of the batches of the last run, once it has ended."""
+        assert self.process is not None
+        line = next(line for line in self.process.text().splitlines() if line.startswith("BATCHES "))
+        found: list[dict[str, Any]] = json.loads(line.removeprefix("BATCHES "))
+        return found
 
     def kill(self) -> None:
         if self.process is not None:

@@ -26,6 +26,9 @@ class WriteTask:
     begun_before: int | None = (
         None  # when an earlier run began this batch, in milliseconds since 1970; none: no run has
     )
+    repeated: bool = (
+        False  # a damaged checkpoint went back: later batches may have been written before, and this one with them
+    )
     whole_job: bool = False  # a job in batch mode: this batch is all of it, and a restart begins with it again
 
 

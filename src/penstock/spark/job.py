@@ -33,6 +33,7 @@ from penstock.spark.bridge import put_tables_aside
 from penstock.spark.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.failure import in_our_words
 from penstock.spark.handover import Handover, needs_handover
+from penstock.spark.mending import Repeats, mend
 from penstock.spark.pacing import Pacing
 from penstock.spark.pickling import pickle_program
 from penstock.spark.private_folder import private_folder, remove_private_folder
@@ -50,6 +51,7 @@ from penstock.spark.unfinished import unfinished_batch
 
 _POLL = 0.02
 _LOOK = 1.0
+_MOST_MENDED = 3  # times that a checkpoint is put right in one run
 _log = logging.getLogger("penstock.job")
 
 Letters = dict[int, list[Any]]  # by sink
@@ -89,6 +91,9 @@ class SparkJob:
         self._accumulators: dict[str, Any] | None = None
         self._handover: Handover | None = None
         self._next_look = 0.0
+        self._repeats = Repeats(self.checkpoint.folder)
+        self._repeating = False  # this attempt is one batch of a damaged checkpoint that went back
+        self._mended = 0
         self._store = StoreWatch(self.session, self.checkpoint.folder, configuration, self._last_batch)
         self._warned: set[str] = set()
 
@@ -117,6 +122,8 @@ class SparkJob:
                 put_tables_aside(self.session, self.program, self.checkpoint)
                 self._archives = ship(self.session, self._files)
                 self._began = time.monotonic()
+                if self.checkpoint.resumed:
+                    self._mend(deep=False)
                 self._start_attempt()
         except BaseException:
             self.checkpoint.lock.release()
@@ -141,8 +148,12 @@ class SparkJob:
         """A run of its own name: workers open their functions anew, and the control source tells of the change."""
         run = uuid.uuid4().hex
         self.program.attempt = self.attempt
+        self._repeating = not self.program.batch and self._repeats.pending()
+        if self._repeating:
+            self._repeats.prepare()
         facts = {
             "run": run,
+            "repeating": self._repeating,
             "lasting": self.checkpoint.lasting,
             "heartbeat": self._configuration.get(HEARTBEAT),
             "keep_open": self.keep_open,
@@ -162,7 +173,9 @@ class SparkJob:
             self.query = start_in_real_time(self.session, self.program, self.checkpoint, run, self._configuration)
         else:
             self.folder.create(run, pickle_program(self.program, self._archives), facts)
-            self.query = start_query(self.session, self.program, self.checkpoint, self.folder, self._configuration)
+            self.query = start_query(
+                self.session, self.program, self.checkpoint, self.folder, self._configuration, self._repeating
+            )
         if not self._cancel.is_set():
             self._status = JobStatus.RUNNING
 
@@ -179,6 +192,8 @@ class SparkJob:
     def _restart(self, ended: Exception) -> None:
         """Starts the next attempt, when the store was at fault or the strategy says so; else raises what went wrong."""
         failure = in_our_words(ended)
+        if self._goes_back(ended):
+            return
         trouble = self._store.trouble_of(ended) or self._store.trouble_of(failure)
         if trouble is not None and not self.program.batch:
             self._outlast(trouble)
@@ -196,6 +211,27 @@ class SparkJob:
         if not self._cancel.wait(delay / 1000):
             self.attempt += 1
             self._start_attempt()
+
+    def _goes_back(self, ended: Exception) -> bool:
+        """Whether the query ended because of a damaged file, and the next attempt goes on from before the damage."""
+        if self._store.damage_of(ended) is None or self._mended >= _MOST_MENDED:
+            return False
+        if not self._stop_query() or not self._mend(deep=True):
+            return False
+        self.attempt += 1
+        self._start_attempt()
+        return True
+
+    def _mend(self, deep: bool) -> bool:
+        """Puts a damaged checkpoint right, and tells what that means; False when no damage is found."""
+        mended = mend(self.checkpoint.folder, deep)
+        if mended is None:
+            return False
+        self._mended += 1
+        _log.warning("%s", mended.words)
+        assert self.run is not None
+        self.run.note(f"job {self.job_id}: {mended.words}")
+        return True
 
     def _outlast(self, trouble: str | None) -> None:
         """Waits until the checkpoint store is back, then starts the next attempt: it is no failure of the job."""
@@ -257,6 +293,9 @@ class SparkJob:
                     break
                 assert self.query is not None
                 failure = self.query.exception()
+                if failure is None and self._repeating:
+                    self._start_attempt()  # the next of the batches that are repeated, or the first that is not
+                    continue
                 if failure is None:
                     break
                 self._restart(failure)

@@ -40,15 +40,25 @@ _LAST_JOBS = 4  # only the last batch's can have tasks left
 
 
 def start_query(
-    session: SparkSession, program: Program, checkpoint: Checkpoint, folder: RunFolder, configuration: Configuration
+    session: SparkSession,
+    program: Program,
+    checkpoint: Checkpoint,
+    folder: RunFolder,
+    configuration: Configuration,
+    one_batch: bool = False,
 ) -> StreamingQuery:
-    """Starts the query of a program whose run folder is written; gives at once."""
+    """Starts the query of a program whose run folder is written; gives at once. `one_batch`: it ends after its first one."""
     with _starting:  # a query takes its settings from the session, which other jobs set too
-        return _started(session, program, checkpoint, folder, configuration)
+        return _started(session, program, checkpoint, folder, configuration, one_batch)
 
 
 def _started(
-    session: SparkSession, program: Program, checkpoint: Checkpoint, folder: RunFolder, configuration: Configuration
+    session: SparkSession,
+    program: Program,
+    checkpoint: Checkpoint,
+    folder: RunFolder,
+    configuration: Configuration,
+    one_batch: bool,
 ) -> StreamingQuery:
     make_active(session)  # a job that is started again is started in a thread of its own
     prepare(session, configuration, program.parallelism)
@@ -63,7 +73,9 @@ def _started(
     rows = reduce(_processed, levels, rows)
     writer = rows.writeStream.format("penstock_router").option("folder", str(folder.path)).outputMode("append")
     writer = writer.option("checkpointLocation", checkpoint.spark).queryName(f"penstock-{run}")
-    if interval := configuration.get(TRIGGER_INTERVAL):
+    if one_batch:
+        writer = writer.trigger(once=True)
+    elif interval := configuration.get(TRIGGER_INTERVAL):
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
     return writer.start()
 

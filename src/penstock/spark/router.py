@@ -62,6 +62,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
         facts = folder.facts()
         self._lineage: str = facts["lineage"]
         self._unfinished: tuple[int, int] | None = facts["unfinished"]
+        self._repeating: bool = facts["repeating"]
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         with carrying():
@@ -116,6 +117,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
             self._lineage,
             partitions=program.parallelism,
             begun_before=since if before == batch else None,
+            repeated=self._repeating,
             whole_job=program.batch,
         )
 

@@ -90,6 +90,7 @@ class KafkaSink(Sink):
             identity,
             task.batch,
             lambda producer, topic: self._marks.counts_as_done(producer, task, of, topic),
+            task.repeated,
         )
 
     def commit(self, batch: int, prepared: list[Any]) -> None:

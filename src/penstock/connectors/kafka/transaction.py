@@ -161,11 +161,17 @@ class Transaction:
     """One batch of one task: written and marked, or found done."""
 
     def __init__(
-        self, options: Options, identity: str, batch: int, judge: Callable[[MarkedProducer, str], bool] | None = None
+        self,
+        options: Options,
+        identity: str,
+        batch: int,
+        judge: Callable[[MarkedProducer, str], bool] | None = None,
+        repeated: bool = False,
     ) -> None:
         self._options = options
         self._identity = identity
         self._batch = batch
+        self._repeated = repeated  # later batches may have been written before
         self._judge = judge or (lambda producer, topic: False)  # whether a batch without a mark counts as done
         self._producer: MarkedProducer | None = None
         self.done_before = False
@@ -210,14 +216,14 @@ class Transaction:
         done = producer.done
         if done is None:
             return self._judge(producer, topic)
-        if done > self._batch + 1:
+        if done > self._batch + 1 and not self._repeated:
             raise JobError(
                 "KAFKA_BATCH_AHEAD",
                 f"Batch {self._batch} is to be written, and Kafka at {producer.servers} has output up to batch {done - 1} under "
                 f"the id '{self._identity}'. The checkpoint is older than the output: was it copied or put back? Resume from the "
                 "newest one. To write all of it again, start a job of its own from a fresh checkpoint.",
             )
-        return done == self._batch + 1
+        return done > self._batch
 
     def commit(self) -> bool:
         """Makes the batch visible; whether there was something to do."""
