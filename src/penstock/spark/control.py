@@ -21,6 +21,7 @@ from penstock.spark.pickling import unpickle_program
 from penstock.spark.processor import ROW_SCHEMA
 from penstock.spark.run_folder import RunFolder
 from penstock.spark.sources import to_arrow
+from penstock.spark.store_trouble import check_reachable
 
 Offset = dict[str, Any]
 
@@ -55,6 +56,7 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
         with carrying():
+            check_reachable(self._facts["checkpoint"])
             if start["end"]:
                 self._finish(start)
                 return start

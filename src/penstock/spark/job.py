@@ -154,6 +154,7 @@ class SparkJob:
         facts = {
             "run": run,
             "repeating": self._repeating,
+            "checkpoint": self.checkpoint.folder,
             "lasting": self.checkpoint.lasting,
             "heartbeat": self._configuration.get(HEARTBEAT),
             "keep_open": self.keep_open,

@@ -70,6 +70,8 @@ class CheckpointLock:
     def _keep(self) -> None:
         while not self._released.wait(self._beat):
             with suppress(OSError):
+                if not self._file.parent.is_dir():
+                    continue  # the store is not there now: that is told elsewhere
                 if not self._is_ours():
                     self.lost = True
                     return

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.errors import PenstockError
+from penstock.errors import CheckpointError, PenstockError
 
 # Code of Spark's that touches the checkpoint: its two logs, the state store's files, what it notes of the query.
 _STORE_CODE = re.compile(
@@ -29,6 +29,7 @@ _DAMAGE_WORDS = re.compile(
     r"Incomplete log file|CANNOT_READ|Corrupted|[Cc]hecksum|Stream is corrupted|does not exist|not found|"
     r"Log file was malformed|batch \d+ doesn't exist|Malformed"
 )
+_GONE = "STORE_GONE"
 # What Python's own files in the checkpoint meet when the store is at fault.
 _PASSING = {
     errno.ENOSPC,
@@ -118,6 +119,8 @@ def trouble_of_files(error: BaseException, folder: str) -> str | None:
     if isinstance(error, OSError):
         passing = error.errno in _PASSING or (isinstance(error, FileNotFoundError) and not is_reachable(folder))
         return str(error) if passing and f"{folder}/" in str(error) else None
+    if isinstance(error, PenstockError) and error.code == _GONE:
+        return error.text
     if isinstance(error, PenstockError) and error.failed is not None:
         told = re.match(r"\[Errno (\d+)\] .*", error.failed.message)
         if told is not None and f"{folder}/" in told.group() and int(told.group(1)) in _PASSING:
@@ -135,3 +138,16 @@ def names_no_file(error: BaseException) -> bool:
 def is_reachable(folder: str) -> bool:
     """Whether the checkpoint is there at all; a file system that was taken away leaves an empty folder, or none."""
     return os.path.exists(os.path.join(folder, "penstock", "job.json"))
+
+
+def check_reachable(folder: str) -> None:
+    """To be called before a batch is planned.
+
+    Where a file system was taken away Spark makes the folders anew and goes on in them. When it is back, it would lack
+    batches that sinks have taken.
+    """
+    if not is_reachable(folder):
+        raise CheckpointError(
+            _GONE,
+            f"The checkpoint {folder} is not there any more: its file system was taken away, or the folder removed. Put it back.",
+        )
