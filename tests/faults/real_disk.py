@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,13 @@ NO_NAMESPACE = 3
 
 
 def mount(*arguments: str) -> None:
-    subprocess.run(["mount", *arguments], check=True)
+    """Tries again for a while: a file system cannot become read-only while a file is open for writing."""
+    for _ in range(500):
+        done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
+        if not done.returncode:
+            return
+        time.sleep(0.02)
+    raise SystemExit(done.stderr)
 
 
 def outlasts(job: DisturbedJob, harm: Callable[[], None], mend: Callable[[], None]) -> None:

@@ -88,6 +88,22 @@ def test_batches_are_repeated_one_by_one_from_their_own_entries(tmp_path: Path) 
     assert not repeats.pending()
 
 
+def test_going_back_twice_forgets_no_batch(tmp_path: Path) -> None:
+    """The second damage is found while the batches are repeated that the first one had cost."""
+    spark = checkpoint(tmp_path, 8)
+    (spark / "state" / "0" / "0" / "7.changelog").unlink()
+    garble(spark / "state" / "0" / "1" / "4.changelog")
+    first = mend(str(tmp_path), deep=False)
+    assert first is not None
+    assert (first.last_good, first.repeated) == (5, [6, 7, 8])
+    Repeats(str(tmp_path)).prepare()
+    second = mend(str(tmp_path), deep=True)
+    assert second is not None
+    assert (second.last_good, second.repeated, second.unknown) == (2, [3, 4, 5, 6, 7, 8], [])
+    kept = [(tmp_path / "penstock" / "repeat" / str(n)).read_bytes() for n in second.repeated]
+    assert kept == [offsets_entry(n) for n in second.repeated]
+
+
 def test_an_entry_in_the_middle_is_covered_by_the_next_one(tmp_path: Path) -> None:
     """The batch behind it reads what both had read; its number is known to the sinks."""
     spark = checkpoint(tmp_path, 5)

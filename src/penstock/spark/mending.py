@@ -103,11 +103,14 @@ class Repeats:
 
     def pending(self) -> bool:
         """Whether the next batch is one that ran before."""
+        return self._next() <= self.until()
+
+    def until(self) -> int:
+        """The last batch that is to run again, or has; -1: none was."""
         try:
-            until = int(self._until.read_text())
+            return int(self._until.read_text())
         except FileNotFoundError:
-            return False
-        return self._next() <= until
+            return -1
 
     def prepare(self) -> None:
         """Puts the entry of the next batch where Spark looks for it."""
@@ -164,7 +167,9 @@ class _Mending:
         if last == committed == noted and until <= committed + 1 and not bad:
             return self._without_snapshots(last)
         self._faults += [fault for partition in self._partitions for fault in partition.faults()]
-        return self._go_back(last, until)
+        return self._go_back(
+            last, max(until, self._repeats.until())
+        )  # it may have gone back before, and not far enough
 
     def _last_whole(self, log: SparkLog) -> int:
         """The number of a log's last entry that can be read; -1: there is none."""

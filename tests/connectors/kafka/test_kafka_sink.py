@@ -305,6 +305,19 @@ def test_a_checkpoint_that_is_older_than_the_output_is_refused(kafka: Kafka, tas
         producers.PRODUCERS.close()
 
 
+def test_a_batch_of_a_checkpoint_that_went_back_is_not_written_again(kafka: Kafka, task: Tasks) -> None:
+    topic = kafka.create_topic()
+    sink = sink_to(kafka.bootstrap, topic, EXACTLY)
+    for batch in (4, 5):
+        write(sink, task(batch), [f"batch {batch}"])
+    for _ in range(2):  # by the producer that is kept, and by the mark
+        for batch in (4, 5):
+            write(sink, task(batch, repeated=True), [f"batch {batch}"])
+        producers.PRODUCERS.close()
+    write(sink, task(6, repeated=True), ["batch 6"])
+    assert texts(kafka, topic) == ["batch 4", "batch 5", "batch 6"]
+
+
 # -- whole batches
 
 
