@@ -19,12 +19,11 @@ NO_NAMESPACE = 3
 
 def mount(*arguments: str) -> None:
     """Tries again for a while: a file system cannot become read-only while a file is open for writing."""
-    for _ in range(500):
-        done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
-        if not done.returncode:
-            return
+    deadline = time.monotonic() + 20
+    while subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"mount {arguments} does not work")
         time.sleep(0.02)
-    raise SystemExit(done.stderr)
 
 
 def outlasts(job: DisturbedJob, harm: Callable[[], None], mend: Callable[[], None]) -> None:
