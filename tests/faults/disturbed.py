@@ -71,7 +71,7 @@ class DisturbedJob:
     def entry(self) -> JobEntry | None:
         return next(iter(self.registry.entries()), None)
 
-    def wait_until(self, what: Callable[[], Any], seconds: float = 90) -> Any:
+    def wait_until(self, what: Callable[[], Any], seconds: float = 300) -> Any:
         """Until it is so, and what it is; the job must not end before."""
         assert self.process is not None
         deadline = time.monotonic() + seconds
@@ -85,7 +85,7 @@ class DisturbedJob:
         goal = self.batches() + more
         self.wait_until(lambda: self.batches() >= goal)
 
-    def ends_right(self, seconds: float = 120) -> None:
+    def ends_right(self, seconds: float = 300) -> None:
         """Waits for the end: every line must be there, once."""
         assert self.process is not None
         assert self.process.process.wait(seconds) == 0, self.process.text()[-3000:]

@@ -18,11 +18,13 @@ pytestmark = pytest.mark.spark
 def killed(tmp_path: Path) -> Iterator[DisturbedJob]:
     """A job that was killed hard after some batches."""
     job = DisturbedJob(tmp_path)
-    job.start()
-    job.wait_for_batches(8)
-    job.kill()
-    yield job
-    job.kill()
+    try:
+        job.start()
+        job.wait_for_batches(8)
+        job.kill()
+        yield job
+    finally:
+        job.kill()
 
 
 def spark_of(job: DisturbedJob) -> Path:
@@ -101,7 +103,7 @@ def test_what_a_batch_read_is_lost(tmp_path: Path) -> None:
         (spark / "offsets" / str(last)).write_bytes(b"")
         job.start(resume=True)
         assert job.process is not None
-        assert job.process.process.wait(120) == 0, job.process.text()[-3000:]
+        assert job.process.process.wait(300) == 0, job.process.text()[-3000:]
         assert f"What batch {last} read is not known any more" in job.process.text()
         job.has_all_lines()
     finally:
@@ -117,5 +119,5 @@ def test_a_checkpoint_without_any_whole_state_is_refused(killed: DisturbedJob) -
         file.unlink()
     killed.start(resume=True)
     assert killed.process is not None
-    assert killed.process.process.wait(120) == 1
+    assert killed.process.process.wait(300) == 1
     assert "FAILED [CHECKPOINT_DAMAGED]" in killed.process.text()

@@ -34,7 +34,7 @@ def outlasts(job: DisturbedJob, says: str, **fault: object) -> None:
     before = job.batches()
     job.store.heal()
     job.wait_until(lambda: job.batches() > before + 1)
-    job.wait_until(lambda: not waits(job), seconds=10)
+    job.wait_until(lambda: not waits(job), seconds=60)
 
 
 def test_a_store_that_is_full_and_then_refuses_the_commit_log(job: DisturbedJob) -> None:
@@ -87,7 +87,7 @@ def test_patience_ends(tmp_path: Path) -> None:
         job.wait_for_batches(3)
         job.store.command(write="Read-only file system")
         assert job.process is not None
-        assert job.process.process.wait(60) == 1
+        assert job.process.process.wait(200) == 1
         assert "FAILED [STORE_UNREACHABLE] The checkpoint store has failed for" in job.process.text()
         job.store.heal()
         job.start(resume=True)
@@ -106,7 +106,7 @@ def test_a_job_that_waits_can_be_stopped(job: DisturbedJob) -> None:
     assert entry is not None
     assert process is not None
     requests.ask(job.registry, entry, "stop")
-    assert process.process.wait(60) == 0, process.text()[-3000:]
+    assert process.process.wait(200) == 0, process.text()[-3000:]
     job.store.heal()
     job.start(resume=True)
     job.ends_right()
