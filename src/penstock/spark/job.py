@@ -197,6 +197,8 @@ class SparkJob:
             return
         trouble = self._store.trouble_of(ended) or self._store.trouble_of(failure)
         if trouble is not None and not self.program.batch:
+            assert self.run is not None
+            self.run.checkpoint_failed(trouble)
             self._outlast(trouble)
             return
         delay = self._restarts.delay_after_failure(time.monotonic() * 1000) if can_pass(failure) else None
