@@ -9,6 +9,7 @@ import typer
 
 from penstock.cli.failure import told
 from penstock.cli.info import Job
+from penstock.cli.savepoint import To, save
 from penstock.jobs import requests
 from penstock.jobs.registry import registry_of
 from penstock.jobs.requests import Action
@@ -22,9 +23,16 @@ def stop(
         bool,
         typer.Option("--drain", help="Send the final watermark, so that all timers fire; the job cannot be resumed."),
     ] = False,
+    savepoint: Annotated[
+        bool, typer.Option("--savepoint", help="End with a savepoint: in --to, or in the job's default folder.")
+    ] = False,
+    to: To = None,
     wait: Wait = 60.0,
 ) -> None:
     """Let a job finish its running batch, then end; --resume goes on from there."""
+    if savepoint or to is not None:
+        save(job, to, "drain" if drain else "stop", wait, as_json=False)
+        return
     _end(job, "drain" if drain else "stop", wait)
 
 

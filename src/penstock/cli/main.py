@@ -23,6 +23,7 @@ from penstock.cli.logs import logs
 from penstock.cli.options import options
 from penstock.cli.replay import replay
 from penstock.cli.run import run
+from penstock.cli.savepoint import savepoint
 from penstock.cli.savepoints import savepoints_app
 from penstock.cli.state import state_app
 
@@ -40,10 +41,11 @@ app.command("list")(list_jobs)
 app.command()(info)
 app.command()(checkpoints)
 app.command()(diagnose)
-app.add_typer(savepoints_app)
 app.command()(logs)
 app.command()(stop)
 app.command()(cancel)
+app.command()(savepoint)
+app.add_typer(savepoints_app)
 app.command()(limit)
 app.add_typer(state_app)
 app.command()(fork)

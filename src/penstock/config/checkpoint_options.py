@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.config.kinds import DURATION, FLAG, FOLDER, FRACTION, PLACE, TEXT, choice, whole
+from penstock.config.kinds import DURATION, FLAG, FOLDER, FRACTION, MEMORY, PLACE, TEXT, choice, whole
 from penstock.config.registry import define
 
 _KEPT = "Kept and given back; it changes nothing:"
@@ -82,8 +82,30 @@ SAVEPOINT_DIR = define(
     "Folder for savepoints; each is a new folder in it. Not set: the folder `savepoints` beside the checkpoints.",
     "state.savepoints.dir",
 )
+SAVEPOINT_COUNT = define(
+    "execution.checkpointing.savepoint-retention.count",
+    whole(1),
+    None,
+    "How many savepoints of a job are kept in their folder; older ones are removed after each new one. Not set: all.",
+)
+SAVEPOINT_AGE = define(
+    "execution.checkpointing.savepoint-retention.age",
+    DURATION,
+    None,
+    "Savepoints of a job that are older are removed after each new one. Not set: none.",
+)
+SAVEPOINT_SIZE = define(
+    "execution.checkpointing.savepoint-retention.size",
+    MEMORY,
+    None,
+    "Most bytes of a job's savepoints in their folder: the oldest are removed after each new one. The newest, and one that a "
+    "running job came from, stay in any case. Not set: no limit.",
+)
 CHECKPOINT_TIMEOUT = define(
-    "execution.checkpointing.timeout", DURATION, 600_000, f"{_KEPT} a batch takes as long as it takes."
+    "execution.checkpointing.timeout",
+    DURATION,
+    600_000,
+    "How long a savepoint may take; a batch takes as long as it takes.",
 )
 CHECKPOINT_PAUSE = define(
     "execution.checkpointing.min-pause",

@@ -18,6 +18,11 @@ class Savepoint:
         self.manifest = manifest
         self.system = file_system(path, options)
 
+    @property
+    def size(self) -> int:
+        """Bytes of its files of state."""
+        return sum(file.size for file in self.manifest.files)
+
     def blocks(self, operator: str | None = None, state: str | None = None) -> Iterator[tuple[Block, list[bytes]]]:
         """The blocks of an operator and state (None: of all), with their entries."""
         for file in self.manifest.files:

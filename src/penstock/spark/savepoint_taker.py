@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +22,8 @@ from penstock.engine.frames import SavedPart
 from penstock.engine.program import Program
 from penstock.errors import CheckpointError, PenstockError, UnsupportedOperation
 from penstock.jobs.process import ProcessName
+from penstock.jobs.registry import registry_of
+from penstock.jobs.savepoint_use import prune, retention_of
 from penstock.jobs.savepoints import SavepointAnswer, SavepointRequest
 from penstock.savepoints.collected import levels_of, operators_of
 from penstock.savepoints.manifest import FORMAT, Manifest, SavedSink, SavedSource
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from penstock.spark.job import SparkJob
 
 Tell = Callable[[SavepointAnswer], None]
+_log = logging.getLogger("penstock.savepoints")
 _POLL = 0.05
 _LOOK = 0.25  # seconds between two looks for a file, which may be far away
 
@@ -69,6 +74,22 @@ class SavepointTaker:
             answer.seconds = round(time.monotonic() - began, 3)
             tell(answer)
             taking.let_go()
+            if answer.status == "done":
+                self._prune(answer.path)
+
+    def _prune(self, path: str) -> None:
+        """Removes the job's oldest savepoints beside a new one, as its options say."""
+        retention = retention_of(self._configuration)
+        if retention.unbounded:
+            return
+        try:
+            registry = registry_of(self._configuration)
+            gone = prune(registry, os.path.dirname(path), retention, job=self._job.program.name)
+        except Exception as error:  # the savepoint is there; what is too much is removed another time
+            _log.warning("Old savepoints beside %s cannot be removed: %s", path, error)
+            return
+        for savepoint, reason in gone:
+            _log.info("Savepoint %s was removed: %s", savepoint.path, reason)
 
 
 class _Taking:
