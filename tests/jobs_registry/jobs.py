@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.jobs.checkpoints import Checkpoint, Measured
@@ -11,6 +11,7 @@ from penstock.jobs.entry import JobEntry
 from penstock.jobs.process import ProcessName, this_process
 from penstock.jobs.progress import StageFigures
 from penstock.jobs.requests import Action
+from penstock.jobs.savepoints import SavepointAnswer, SavepointRequest
 from penstock.jobs.tally import Report
 
 NOBODY = ProcessName(this_process().host, 2**22 - 3, "never")
@@ -76,6 +77,18 @@ class FakeJob:
 
     def limit(self, records: int) -> None:
         self.limits.append(records)
+
+    def save(self, request: SavepointRequest, tell: Callable[[SavepointAnswer], None]) -> None:
+        """Takes a savepoint of nothing, unless its folder is called "fails"."""
+        answer = SavepointAnswer(request.id, "writing", f"{request.directory}/savepoint", request.end, 7, parts=2)
+        tell(answer)
+        answer.status, answer.written, answer.bytes = "done", 2, 3_500_000
+        if request.directory.endswith("fails"):
+            answer.status, answer.code, answer.error = "failed", "SAVEPOINT_UNWRITABLE", "It cannot be written."
+        tell(answer)
+        if request.end and answer.status == "done":
+            self.asked.append(request.end)
+            self.heard.set()
 
     def end_by(self, action: Action) -> None:
         self.asked.append(action)

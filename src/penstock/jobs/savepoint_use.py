@@ -29,8 +29,8 @@ def delete(registry: Registry, savepoint: Savepoint) -> None:
     if users:
         raise CheckpointError(
             "SAVEPOINT_IN_USE",
-            f"Job {users[0].id} ('{users[0].name}') runs and came from the savepoint {savepoint.path}: while its first batch runs it "
-            "reads it, and after a loss of its checkpoint it would need it again. Stop the job first, or keep the savepoint.",
+            f"Job {users[0].id} ('{users[0].name}') runs and came from the savepoint {savepoint.path}: its first batch reads it, "
+            "and if its checkpoint were lost it would be needed again. Stop the job first, or keep the savepoint.",
         )
     remove(savepoint)
 
