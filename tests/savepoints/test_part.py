@@ -39,7 +39,7 @@ changes = st.dictionaries(keys, st.one_of(st.none(), st.binary(max_size=3)), max
 
 def copy_with(folder: Path, held: dict[bytes, bytes]) -> CopyReader:
     copy = WorkingCopy(str(folder), LIMIT)
-    copy.rebuild((held,), 1, b"token")
+    copy.rebuild((dict[bytes, bytes | None](held),), 1, b"token")
     file = copy.file
     copy.close()
     return CopyReader(file, LIMIT)
