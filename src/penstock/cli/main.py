@@ -22,6 +22,7 @@ from penstock.cli.listing import list_jobs
 from penstock.cli.logs import logs
 from penstock.cli.options import options
 from penstock.cli.replay import replay
+from penstock.cli.rescale import rescale
 from penstock.cli.run import run
 from penstock.cli.savepoint import savepoint
 from penstock.cli.savepoints import savepoints_app
@@ -50,6 +51,7 @@ app.command()(limit)
 app.add_typer(state_app)
 app.command()(fork)
 app.command()(replay)
+app.command()(rescale)
 app.command()(doctor)
 app.add_typer(dev_app)
 app.command()(jars)

@@ -90,8 +90,8 @@ def take_tables_over(program: Program, checkpoint: Checkpoint, positions: dict[s
                 "SAVEPOINT_ROWS_GONE",
                 f"Source '{source.name}' is a DataFrame whose rows were put aside in {aside} when its job first ran, and they "
                 f"cannot be read any more: {error}. A DataFrame that is evaluated again may give other rows in another order. "
-                "Keep the checkpoint of the first job; or give the source another uid and restore with --allow-dropped-state: it is then "
-                "read from its beginning.",
+                "Keep the checkpoint of the first job; or give the source another uid and restore with --allow-dropped-state: "
+                "it is then read from its beginning.",
             ) from error
 
 
