@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-latency bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos diagnose-situations
+.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-savepoint bench-latency bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos diagnose-situations
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ lock: ## write constraints.txt anew, from a fresh environment
 
 bench-process: setup java ## keyed process function against transformWithState
 	$(BIN)/python bench/process.py $(ARGS)
+
+bench-savepoint: setup java ## savepoints of 1 GB and 5 GB: write, restore, rescale
+	$(BIN)/python bench/savepoint.py $(ARGS)
 
 bench-state: setup java ## large state: up to 10 million keys
 	$(BIN)/python bench/state.py $(ARGS)

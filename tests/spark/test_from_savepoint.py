@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock as ps
-from penstock.connectors import CollectSink, ScriptedSource, Step
+from penstock.connectors import CollectSink, Encoder, FileSink, ScriptedSource, Step
 from penstock.connectors.scripted import At, Mark
 from penstock.datastream import DataStream
 from penstock.errors import CheckpointError
@@ -193,3 +193,28 @@ def test_a_job_starts_from_the_checkpoint_of_another_one_with_another_parallelis
     assert sorted(first + second) == sorted(expected)
     assert restored.job_id != job.job_id
     assert restored.checkpoint.lineage != job.checkpoint.lineage
+
+
+@pytest.mark.spark
+def test_rows_of_a_dataframe_and_files_go_on_where_they_were(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.range(0, 60, numPartitions=3)
+
+    def job(batches: int, **options: Any) -> ps.StreamExecutionEnvironment:
+        env = environment(tmp_path, 2, **options, **{"source.batch.records": 6})
+        script = env.from_source(ScriptedSource([Step({"s": [At(-1, 0)]}) for _ in range(batches)], known=("s",)))
+        rows = env.from_dataframe(frame, source_name="rows").uid("rows").map(lambda row: row.id).uid("ids")
+        counted = script.uid("script").union(rows).key_by(lambda n: n % 5).process(Passes()).uid("passes")
+        sink = FileSink.for_row_format(str(tmp_path / "out"), Encoder.simple_string_encoder()).build()
+        counted.filter(lambda n: n >= 0).uid("rows-only").sink_to(sink).uid("files")
+        return env
+
+    def visible() -> list[int]:
+        files = [
+            f for f in (tmp_path / "out").rglob("part-*") if f.is_file() and "/." not in str(f.relative_to(tmp_path))
+        ]
+        return sorted(int(line) for file in files for line in file.read_text().split())
+
+    _, first = run(job(3))
+    assert visible() == []  # no file is full yet
+    run(job(30, **from_savepoint(first.checkpoint.folder)), keep_open=False)
+    assert visible() == list(range(60))
