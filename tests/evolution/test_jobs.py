@@ -19,10 +19,12 @@ from penstock import (
     Types,
     ValueStateDescriptor,
 )
+from penstock.cep import CEP, Pattern
 from penstock.engine.program import build
 from penstock.engine.wanted import key_types, wanted_states
 from penstock.errors import CheckpointError, StateError
 from penstock.functions import KeyedBroadcastProcessFunction
+from penstock.functions.named_aggregates import count, max_of, sum_of
 from penstock.savepoints import open_savepoint
 from penstock.savepoints.check import DROPPED, NEW, UNKNOWN, StateCheck, check
 from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS
@@ -313,3 +315,55 @@ def test_types_of_keys(tmp_path: Path, key_type: Any, fits: bool) -> None:
     saved = first.harness.savepoint(tmp_path / "saved")
     rows = [r for r in job(key_type).rows(saved) if r.state == "(key)"]
     assert [r.fits for r in rows] == [fits]
+
+
+def measured(**named: Any) -> Any:
+    def make(stream: DataStream[Any]) -> DataStream[Any]:
+        timed = stream.assign_timestamps_and_watermarks(WatermarkStrategy.for_monotonous_timestamps())
+        windows = timed.key_by(lambda v: v["k"]).window(TumblingEventTimeWindows.of(Time.milliseconds(100)))
+        return windows.aggregates(**named).uid("windows")
+
+    return make
+
+
+def test_windows_by_columns_find_each_measure_by_its_name(tmp_path: Path) -> None:
+    first = Job(measured(total=sum_of("n"), top=max_of("m")))
+    first.harness.push({"k": "a", "n": 1, "m": 10}, 10)
+    first.harness.push({"k": "a", "n": 2, "m": 5}, 20)
+    saved = first.harness.savepoint(tmp_path / "saved")
+
+    second = Job(measured(best=max_of("m"), how_many=count()))
+    rows = [r for r in second.rows(saved) if r.state.startswith("__")]
+    assert [(r.verdict, r.differences) for r in rows] == [(AFTER_MIGRATION, ["sum(n) is not kept any more"])]
+    second.harness.restore_savepoint(saved).push({"k": "a", "n": 4, "m": 7}, 30)
+    second.harness.end()
+    assert [(row.best, row.how_many) for row in second.out] == [(10, 3)]
+
+    third = Job(measured(total=sum_of("m")))
+    with pytest.raises(CheckpointError, match=r"sum\(m\) was not kept before"):
+        third.harness.restore_savepoint(saved)
+
+
+def matched(*kinds: Any) -> Any:
+    def make(stream: DataStream[Any]) -> DataStream[Any]:
+        pattern = Pattern.begin("one").where(lambda e: e[1] == 1).next("two").where(lambda e: e[1] == 2)
+        typed = stream.map(lambda e: e, output_type=Types.TUPLE(list(kinds))).uid("typed")
+        timed = typed.assign_timestamps_and_watermarks(WatermarkStrategy.for_monotonous_timestamps())
+        found = CEP.pattern(timed.key_by(lambda e: e[0]), pattern)
+        return found.select(lambda match: (match["one"][0], match["two"][0])).uid("patterns")
+
+    return make
+
+
+def test_events_that_patterns_wait_with(tmp_path: Path) -> None:
+    first = Job(matched(Types.STRING(), Types.INT()))
+    first.harness.push(("a", 1), 10)
+    first.harness.push(("b", 7), 20)  # the watermark passes the first event: a partial match has it
+    first.harness.push(("a", 2), 30)  # waits for the watermark
+    saved = first.harness.savepoint(tmp_path / "saved")
+    second = Job(matched(Types.STRING(), Types.DOUBLE(), Types.STRING()))
+    (row,) = [r for r in second.rows(saved) if r.operator == "patterns"]
+    assert (row.verdict, row.differences) == (AFTER_MIGRATION, ["[1]: INT became float", "[2] was added; it is None"])
+    second.harness.restore_savepoint(saved)
+    second.harness.end()
+    assert second.out == [(("a", 1.0, None), ("a", 2.0, None))]

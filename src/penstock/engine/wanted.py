@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from penstock.engine.operators import make_operator
@@ -26,9 +27,9 @@ class WantedStates:
     error: Exception | None = None  # what open() raised here, where it may lack what executors have
 
 
-def wanted_states(program: Program) -> dict[str, WantedStates]:
-    """The states of each operator, by uid. Copies of the functions are opened and closed, as in a worker."""
-    return {o.uid: _of_operator(program, o) for o in program.operators}
+def wanted_states(program: Program, uids: Collection[str] | None = None) -> dict[str, WantedStates]:
+    """The states of each operator (None: of all), by uid. Copies of the functions are opened and closed, as in a worker."""
+    return {o.uid: _of_operator(program, o) for o in program.operators if uids is None or o.uid in uids}
 
 
 def key_types(program: Program) -> dict[str, TypeInformation]:

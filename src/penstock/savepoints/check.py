@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from penstock.engine.program import OperatorProgram, Program
+from penstock.engine.program import Program
 from penstock.engine.wanted import WantedStates, key_types, wanted_states
 from penstock.errors import CheckpointError
 from penstock.runtime.evolution.describe import describe, describe_state
@@ -24,7 +24,7 @@ from penstock.savepoints.matching import Matched
 from penstock.state import StateDescriptor
 
 NEW, DROPPED, UNKNOWN = "new", "dropped", "not known before the job runs"
-_OURS = ("timers", "times", "keys")  # tables of the engine's own, which have one form
+_OURS = ("timers", "keys")  # tables of the engine's own, which have one form
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Check:
 
 def fit(manifest: Manifest, program: Program, matched: Matched, where: str) -> Check:
     """Compares all states, and lets a job take over those that fit as it describes them now; refuses others."""
-    checked = check(manifest, program)
+    checked = check(manifest, program, also_new=False)
     if wrong := checked.incompatible():
         told = "; ".join(f"{row.operator}: {row.state}: {', '.join(row.differences)}" for row in wrong)
         raise CheckpointError(
@@ -78,18 +78,23 @@ def fit(manifest: Manifest, program: Program, matched: Matched, where: str) -> C
     return checked
 
 
-def check(manifest: Manifest, program: Program) -> Check:
-    """Compares all states. The job's functions are opened on the driver to hear what they ask for."""
-    wanted, keys, found = wanted_states(program), key_types(program), Check()
+def check(manifest: Manifest, program: Program, also_new: bool = True) -> Check:
+    """Compares all states. The job's functions are opened on the driver to hear what they ask for.
+
+    Without `also_new` only operators that have something saved are opened.
+    """
+    kept = {o.uid for o in manifest.operators if any(s.kind not in _OURS for s in o.states)}
+    wanted, keys, found = wanted_states(program, None if also_new else kept), key_types(program), Check()
     saved = {o.uid: o for o in manifest.operators}
     for operator in program.operators:
         before = saved.pop(operator.uid, None)
         if before is None:
-            found.rows += [_added(operator.uid, n, d) for n, d in wanted[operator.uid].states.items()]
+            if operator.uid in wanted:
+                found.rows += [_added(operator.uid, n, d) for n, d in wanted[operator.uid].states.items()]
             continue
         if (key := keys.get(operator.uid)) is not None and before.key_type is not None:
             found.rows += _key_row(before, describe(key).plain())
-        _check_operator(before, operator, wanted[operator.uid], found)
+        _check_operator(before, wanted.get(operator.uid, WantedStates()), found)
     for gone in saved.values():
         found.rows += [
             StateCheck(gone.uid, s.name, _before(s), "-", DROPPED, [], _DROP) for s in gone.states if s.entries
@@ -101,11 +106,11 @@ _DROP = "give an operator its uid again, or start with --allow-dropped-state"
 _LATER = "is compared when the function asks for it; ask in open() to know it before"
 
 
-def _check_operator(saved: SavedOperator, operator: OperatorProgram, wanted: WantedStates, found: Check) -> None:
+def _check_operator(saved: SavedOperator, wanted: WantedStates, found: Check) -> None:
     states = dict(wanted.states)
     for state in saved.states:
         descriptor = states.pop(state.name, None)
-        if state.kind in _OURS:
+        if state.kind in _OURS or (state.kind == "times" and state.type is None):
             continue
         if descriptor is None:
             found.rows.append(_not_asked_for(saved.uid, state, wanted))

@@ -18,7 +18,7 @@ from penstock.runtime.evolution.resolve import Comparison
 from penstock.runtime.evolution.shape import Shape, StateShape, state_shape_of
 from penstock.runtime.evolution.stored import in_entry
 from penstock.runtime.evolution.values import compare_values
-from penstock.runtime.state.backend import Table
+from penstock.runtime.state.backend import MEASURES, Table
 from penstock.savepoints.manifest import SavedState
 from penstock.state import StateDescriptor
 
@@ -38,6 +38,8 @@ class StateDescription:
 
     @property
     def schema(self) -> str:
+        if self.kind == "times":
+            return MEASURES
         codec = codec_of(self.descriptor.value_type)
         return codec.schema if self.descriptor.ttl is None else StampedCodec(codec).schema
 

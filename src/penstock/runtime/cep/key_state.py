@@ -15,8 +15,10 @@ import msgspec
 from penstock.runtime.cep.automaton import UNKNOWN
 from penstock.runtime.cep.matcher import UNREAD, Event, Matcher, Partial, Run
 from penstock.runtime.codec import CHECKED, PICKLED
+from penstock.runtime.evolution.describe import describe
+from penstock.runtime.evolution.shape import Shape
 from penstock.runtime.plain import plain_of
-from penstock.types import TypeInformation
+from penstock.types import TypeInformation, Types
 
 _encode = msgspec.msgpack.encode
 _Stored = tuple[int, int | None, list[Any], list[Any], list[Any], list[tuple[str, str, list[int]]]]
@@ -39,10 +41,16 @@ class EventCodec:
     """Events as bytes: by the stream's type where a value comes back equal, else pickled."""
 
     def __init__(self, type_info: TypeInformation | None) -> None:
+        self._type = type_info
         plain = None if type_info is None or not type_info.declared else plain_of(type_info)
         self._plain = plain if plain is not None and plain.pack is None and plain.unpack is None else None
         self._to = msgspec.msgpack.Encoder(decimal_format="string").encode
         self._from = None if self._plain is None else msgspec.msgpack.Decoder(self._plain.kind).decode
+
+    def shape(self) -> Shape:
+        """What is kept of the stream's type, for a savepoint."""
+        known = Types.PICKLED_BYTE_ARRAY() if self._plain is None or self._type is None else self._type
+        return Shape("patterns", of=[describe(known)])
 
     def encode(self, value: Any) -> bytes:
         read = self._from

@@ -22,8 +22,8 @@ from penstock.runtime.cep.matcher import UNREAD, Event, Found, Matcher
 from penstock.runtime.lateness import pattern_is_late
 from penstock.runtime.operator import Emitted, OperatorContext
 from penstock.runtime.stamped import Stamped
+from penstock.runtime.state.own_form import OwnFormDescriptor
 from penstock.runtime.timers import Timer
-from penstock.state import ValueStateDescriptor
 from penstock.time import NO_TIMESTAMP
 from penstock.types import TypeInformation, Types
 
@@ -102,7 +102,8 @@ class PatternOperator:
 
     def open(self, context: OperatorContext) -> None:
         self._context = context
-        self._kept = context.backend.handle(ValueStateDescriptor("patterns", Types.PRIMITIVE_ARRAY(Types.BYTE())))
+        described = OwnFormDescriptor("patterns", "value", self._codec.shape(), Types.PRIMITIVE_ARRAY(Types.BYTE()))
+        self._kept = context.backend.handle(described)
         self._match = MatchContext(context)
         self._timers = context.event_timers if self.event_time else context.processing_timers
         for function in self._functions():

@@ -11,6 +11,7 @@ from msgspec import inspect
 from penstock.errors import StateError
 from penstock.runtime.evolution.shape import Live, Part, Shape, StateShape
 from penstock.runtime.plain import plain_of
+from penstock.runtime.state.own_form import OwnFormDescriptor
 from penstock.state import MapStateDescriptor, StateDescriptor
 from penstock.types import (
     BasicType,
@@ -37,6 +38,8 @@ def describe_state(descriptor: StateDescriptor) -> StateShape:
     >>> describe_state(ValueStateDescriptor("count", int)).json()
     '{"value":{"kind":"int"}}'
     """
+    if isinstance(descriptor, OwnFormDescriptor):
+        return StateShape(descriptor.shape)
     key = descriptor.key_type if isinstance(descriptor, MapStateDescriptor) else None
     value = describe(descriptor.value_type, descriptor.evolution)
     return StateShape(value, None if key is None else describe(key))

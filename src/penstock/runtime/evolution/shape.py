@@ -89,6 +89,8 @@ class Shape:
         if self.kind in ("record", "self", "enum"):
             told = self.name or ("Row" if self.form == "row" else self.kind)
             return told if self.version == FIRST_VERSION else f"{told} v{self.version}"
+        if self.kind == "measures":
+            return f"measures of {', '.join(self.values) or 'a count'}"
         if self.kind == "union":
             return " | ".join(s.short() for s in self.of)
         if (named := _NUMBERS.get((self.kind, self.bits))) is not None:

@@ -6,6 +6,7 @@ from penstock.runtime.codec import codec_of
 from penstock.runtime.evolution.keys import compare_keys
 from penstock.runtime.evolution.migrating import migration
 from penstock.runtime.evolution.natural import value_reader
+from penstock.runtime.evolution.own_forms import OWN_FORMS, compare_measures, in_patterns
 from penstock.runtime.evolution.resolve import Comparison, compare
 from penstock.runtime.evolution.shape import Shape, StateShape
 from penstock.runtime.evolution.stored import Rewrite, rewriting, rewriting_natural
@@ -20,12 +21,27 @@ def compare_values(saved: Shape, wanted: Shape, type_info: TypeInformation) -> t
     >>> found.differences, rewrite(b"\\x02\\x07")
     (['INT became float'], b'\\x02\\xcb@\\x1c\\x00\\x00\\x00\\x00\\x00\\x00')
     """
+    if wanted.kind in OWN_FORMS:
+        return _own_forms(saved, wanted)
     if "pickle" in (saved.kind, wanted.kind):
         return _with_pickles(saved, wanted, type_info)
     found = compare(saved, wanted)
     if found.change is None and not found.checked:
         return found, None
     return found, rewriting(found.change, codec_of(type_info))
+
+
+def _own_forms(saved: Shape, wanted: Shape) -> tuple[Comparison, Rewrite | None]:
+    if wanted.kind == "measures":
+        return compare_measures(saved, wanted)
+    if saved.kind != wanted.kind:  # written before the type of events was kept
+        return Comparison(), None
+    (before,), (after,) = saved.of, wanted.of
+    assert after.live is not None
+    found, rewrite = compare_values(before, after, after.live.type_info)
+    if before.kind == "pickle":  # every event says itself what it is
+        return Comparison(differences=found.differences), None
+    return found, None if rewrite is None else in_patterns(rewrite)
 
 
 def _with_pickles(saved: Shape, wanted: Shape, type_info: TypeInformation) -> tuple[Comparison, Rewrite | None]:

@@ -10,18 +10,21 @@ import msgspec
 from penstock.errors import StateError
 from penstock.runtime.codec import Codec, StampedCodec, codec_of
 from penstock.runtime.evolution.describe import describe_state
-from penstock.runtime.evolution.shape import StateShape, state_shape_of
+from penstock.runtime.evolution.shape import Shape, StateShape, state_shape_of
 from penstock.runtime.evolution.values import differences_in_place
 from penstock.runtime.keys import KeyTable, encoded_length, thaw_key
 from penstock.runtime.state.cell import NO_KEY, Cell, KeyCell, NamespaceCell, SlotCell
 from penstock.runtime.state.list import BOUNDS, ListHandle
 from penstock.runtime.state.map import MapHandle
+from penstock.runtime.state.own_form import OwnFormDescriptor
 from penstock.runtime.state.timeline import TimelineHandle
 from penstock.runtime.state.ttl import TtlListHandle, TtlMapHandle, TtlValueHandle
 from penstock.runtime.state.value import AggregatingHandle, ReducingHandle, ValueHandle
 from penstock.runtime.store import Store, after_prefix
 from penstock.state import StateDescriptor
 from penstock.ttl import StateTtlConfig
+
+MEASURES = "measures"  # the schema of tables by time
 
 
 class Table(msgspec.Struct, array_like=True):
@@ -224,9 +227,13 @@ class StateBackend:
         """For operators that keep tables of their own."""
         return self._store
 
-    def time_table(self, name: str) -> bytes:
+    def time_table(self, name: str, shape: Shape | None = None) -> bytes:
         """The prefix of a table whose entries are named by a time, and by the hash and the bytes of a key."""
-        return self._tables.of(self._operator, name, "times", "measures").number.to_bytes(2, "big")
+        descriptor = None
+        if shape is not None:
+            descriptor = OwnFormDescriptor(name, "times", shape)
+            self._handles[(name, "key")] = (None, descriptor)
+        return self._tables.of(self._operator, name, "times", MEASURES, descriptor).number.to_bytes(2, "big")
 
     def key_of(self, encoded: bytes) -> Any:
         """The key of its bytes."""

@@ -24,7 +24,7 @@ class ClockWindows(VectorWindows):
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
-        self._table = TimeTable(context.backend, "__windows__", self._keys)
+        self._table = TimeTable(context.backend, "__windows__", self._keys, self.measures)
 
     def wake(self) -> int | None:
         first = self._table.first()

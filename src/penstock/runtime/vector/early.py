@@ -41,7 +41,7 @@ class EarlyWindows(VectorWindows):
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
-        self._table = TimeTable(context.backend, "__windows__", self._keys)
+        self._table = TimeTable(context.backend, "__windows__", self._keys, self.measures)
 
     def _by_watermark(self, arrived: Arrived, advance: Advance, out: VectorEmissions) -> None:
         slices = self._grid.slices(arrived.times)

@@ -35,7 +35,7 @@ class EarlyByClock(VectorWindows):
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
-        self._table = TimeTable(context.backend, "__windows__", self._keys)
+        self._table = TimeTable(context.backend, "__windows__", self._keys, self.measures)
 
     def wake(self) -> int | None:
         return min(self._next.values(), default=None)

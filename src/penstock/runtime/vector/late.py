@@ -37,7 +37,7 @@ class LateWindows(VectorWindows):
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
-        self._table = TimeTable(context.backend, "__windows__", self._keys)
+        self._table = TimeTable(context.backend, "__windows__", self._keys, self.measures)
 
     def _last(self, start: int) -> int:
         return start + self._grid.size - 1

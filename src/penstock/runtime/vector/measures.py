@@ -11,6 +11,7 @@ import numpy as np
 from penstock.functions.field_access import Field, reader_of
 from penstock.functions.named_aggregates import NamedAggregate, NamedAggregates
 from penstock.row import make_row
+from penstock.runtime.evolution.shape import Shape
 from penstock.runtime.records import Column
 from penstock.runtime.vector.fold import Values, as_list, fold, join, narrow, take
 
@@ -38,6 +39,10 @@ class Measures:
                     self.wanted.append(measure)
                 place = self.wanted.index(measure)
             self._parts.append((part.kind, place))
+
+    def shape(self, form: str) -> Shape:
+        """What is kept, for a savepoint: each measure by its name."""
+        return Shape("measures", form=form, values=[f"{kind}({_told(field)})" for kind, field in self.wanted])
 
     def read(self, values: list[Any]) -> list[Values]:
         """The columns of some elements, one for each measure."""
@@ -71,6 +76,12 @@ class Measures:
     def merging(self) -> list[Callable[[Any, Any], Any]]:
         """How two values of each measure become one."""
         return [NamedAggregate[Any](kind).merge for kind, _ in self.wanted]
+
+
+def _told(field: Field) -> str:
+    if field is None:
+        return ""
+    return str(getattr(field, "__qualname__", type(field).__qualname__)) if callable(field) else str(field)
 
 
 def _read(values: list[Any], field: Field) -> list[Any]:

@@ -18,6 +18,7 @@ from penstock.runtime.records import Column, column
 from penstock.runtime.state.backend import StateBackend
 from penstock.runtime.vector.fold import Values, as_list, narrow
 from penstock.runtime.vector.key_codes import KeyCodes
+from penstock.runtime.vector.measures import Measures
 from penstock.runtime.vector.time_table import time_bytes
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -44,12 +45,12 @@ class Sessions:
 class SessionTable:
     """Entries of the keys that a batch has to do with; read once, written once."""
 
-    def __init__(self, backend: StateBackend, keys: KeyCodes, measures: int) -> None:
+    def __init__(self, backend: StateBackend, keys: KeyCodes, measures: Measures) -> None:
         self._store = backend.store
-        self._table = backend.time_table("__sessions__") + _NO_TIME
+        self._table = backend.time_table("__sessions__", measures.shape("sessions")) + _NO_TIME
         self._index = backend.time_table("__session_ends__")
         self._keys = keys
-        self._measures = measures
+        self._measures = len(measures.wanted)
         self._indexed: dict[int, int] = {}  # by code: where the key stands in the index
 
     def due(self, until: int) -> Column:

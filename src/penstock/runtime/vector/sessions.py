@@ -39,7 +39,7 @@ class VectorSessions(VectorWindows):
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
-        self._table = SessionTable(context.backend, self._keys, len(self.measures.wanted))
+        self._table = SessionTable(context.backend, self._keys, self.measures)
 
     def _by_watermark(self, arrived: Arrived, advance: Advance, out: VectorEmissions) -> None:
         due = self._table.due(advance.end)

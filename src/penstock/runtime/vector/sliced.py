@@ -31,7 +31,7 @@ class SlicedWindows(VectorWindows):
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
-        self._table = TimeTable(context.backend, "__slices__", self._keys)
+        self._table = TimeTable(context.backend, "__slices__", self._keys, self.measures)
 
     def _by_watermark(self, arrived: Arrived, advance: Advance, out: VectorEmissions) -> None:
         in_time, behind = self._taken(arrived)

@@ -14,7 +14,7 @@ from penstock.runtime.state.backend import StateBackend
 from penstock.runtime.store import after_prefix
 from penstock.runtime.vector.fold import as_list, narrow
 from penstock.runtime.vector.key_codes import KeyCodes
-from penstock.runtime.vector.measures import Groups
+from penstock.runtime.vector.measures import Groups, Measures
 
 _SIGN = 1 << 63
 _encode = msgspec.msgpack.Encoder().encode
@@ -25,9 +25,9 @@ _PLAIN = {int, float, str, bool, bytes, type(None)}  # come back from msgpack as
 class TimeTable:
     """Entries (time, key) to a count and measures."""
 
-    def __init__(self, backend: StateBackend, name: str, keys: KeyCodes) -> None:
+    def __init__(self, backend: StateBackend, name: str, keys: KeyCodes, measures: Measures) -> None:
         self._store = backend.store
-        self._table = backend.time_table(name)
+        self._table = backend.time_table(name, measures.shape("windows"))
         self._keys = keys
 
     def first(self, after: int | None = None) -> int | None:
