@@ -73,7 +73,7 @@ def test_what_has_to_be_rewritten_is_refused_with_the_way_out(before: Any, after
 
 
 def test_a_class_that_kept_its_name_is_compared_by_its_fields() -> None:
-    other = dataclass(type("Before", (), {"__annotations__": {"n": str, "s": str}}))
+    other: Any = dataclass(type("Before", (), {"__annotations__": {"n": str, "s": str}}))
     with pytest.raises(StateError, match="n: int cannot become str"):
         resumed(ValueStateDescriptor("s", Before), ValueStateDescriptor("s", other), Before(1, "a"))
 
