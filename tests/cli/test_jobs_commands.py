@@ -115,6 +115,15 @@ def test_info_tells_why_a_job_failed(registry: Registry) -> None:
     assert "[USER_FUNCTION] Operator [totals] raised ValueError: [red] is no number." in text
 
 
+def test_a_job_that_waits_says_for_what(registry: Registry) -> None:
+    words = "waits for the checkpoint store since 12:03:20: No space left on device; tries again every 30 s"
+    registry.write(entry(status="running", waits=words))
+    assert words in penstock("info", "ads", width=200).stdout
+    assert "running, waits" in penstock("list").stdout
+    registry.write(entry(status="failed", waits=words, ended=9.0))
+    assert "waits" not in penstock("list").stdout
+
+
 def test_an_unknown_job_is_one_line(registry: Registry) -> None:
     for command in ("info", "logs", "stop", "cancel"):
         result = penstock(command, "nobody")

@@ -183,18 +183,20 @@ def test_json_tells_each_thing(capsys: pytest.CaptureFixture[str]) -> None:
     watcher, job, found = JsonWatcher(), entry(), tally()
     watcher.created(job)
     watcher.batch(job, found.progress, report(0, 10))
+    watcher.told(job, "waits for something")
     job.status = "finished"
     watcher.ended(job, found.progress)
     out, err = capsys.readouterr()
     events = [json.loads(line) for line in err.splitlines()]
     assert out == ""
-    assert [e["event"] for e in events] == ["started", "batch", "finished"]
-    assert (events[0]["checkpoint"], events[1]["flows"]["s"], events[2]["read"]) == (
+    assert [e["event"] for e in events] == ["started", "batch", "told", "finished"]
+    assert events[2]["text"] == "waits for something"
+    assert (events[0]["checkpoint"], events[1]["flows"]["s"], events[3]["read"]) == (
         "/checkpoints/a1b2c3",
         [0, 10],
         5000,
     )
-    assert events[2]["operators"][1]["late"] == 3
+    assert events[3]["operators"][1]["late"] == 3
 
 
 def test_stacks_are_cut_off() -> None:

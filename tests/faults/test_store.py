@@ -80,6 +80,19 @@ def test_a_store_that_does_not_answer_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_a_slow_store_only_costs_time(tmp_path: Path) -> None:
+    job = DisturbedJob(tmp_path, {"execution.checkpointing.store.slow-after": "300 s"}, events=6_000)
+    try:
+        job.store.command(delay=40)
+        job.start()
+        job.ends_right()
+        assert job.process is not None
+        assert "waits" not in job.process.text()
+    finally:
+        job.kill()
+
+
+@pytest.mark.long
 def test_patience_ends(tmp_path: Path) -> None:
     job = DisturbedJob(tmp_path, {"execution.checkpointing.store.patience": "4 s"})
     try:
@@ -89,6 +102,9 @@ def test_patience_ends(tmp_path: Path) -> None:
         assert job.process is not None
         assert job.process.process.wait(200) == 1
         assert "FAILED [STORE_UNREACHABLE] The checkpoint store has failed for" in job.process.text()
+        job.start(resume=True)
+        assert job.process.process.wait(200) == 1, "a job that starts does not wait"
+        assert "FAILED [STORE_UNREACHABLE] The checkpoint" in job.process.text()
         job.store.heal()
         job.start(resume=True)
         job.ends_right()

@@ -76,6 +76,19 @@ def test_progress_is_written_while_it_runs(registry: Registry, run: Run, job: Fa
     assert read(registry).status == "running"
 
 
+def test_what_it_waits_for_is_in_its_entry_and_told_once(
+    registry: Registry, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in ("waits for a", "waits for a", "waits for b", ""):
+        run.waits(words)
+        assert read(registry).waits == words
+    told = [line.partition(": job a1b2c3: ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert [text for text in told if text] == ["waits for a", "waits for b", "goes on"]
+    run.waits("waits for c")
+    run.end("failed")
+    assert read(registry).waits == ""
+
+
 def test_the_stages_of_a_batch_job_are_told_before_its_only_report(registry: Registry, job: FakeJob) -> None:
     class Heard(Listener):
         stages: list[list[StageFigures]] = []  # noqa: RUF012

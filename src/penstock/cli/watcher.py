@@ -62,6 +62,9 @@ class JsonWatcher(Watcher):
         super().batch(job, progress, report)
         tell(event="batch", job_id=job.id, **report)
 
+    def told(self, job: JobEntry, text: str) -> None:
+        tell(event="told", job_id=job.id, text=text)
+
     def ended(self, job: JobEntry, progress: Progress) -> None:
         super().ended(job, progress)
         if job.status == "finished":
@@ -133,6 +136,9 @@ class TerminalWatcher(Watcher):
     def moved(self, job: JobEntry, progress: Progress) -> None:
         super().moved(job, progress)
         self._say_progress(job, progress)
+
+    def told(self, job: JobEntry, text: str) -> None:
+        self.say(f"penstock: job {job.id[:12]}: {text}")
 
     def _say_progress(self, job: JobEntry, progress: Progress) -> None:
         if not self.moves and time.monotonic() - self._said[job.id] >= self._pace:

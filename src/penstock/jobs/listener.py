@@ -22,6 +22,9 @@ class Listener:
     def moved(self, job: JobEntry, progress: Progress) -> None:
         """A batch job has done more of its tasks; its figures come at its end."""
 
+    def told(self, job: JobEntry, text: str) -> None:
+        """Something that the job has to tell beside its figures: that it waits, or what a damaged checkpoint means."""
+
     def ended(self, job: JobEntry, progress: Progress) -> None:
         """The job runs no more; its entry says how it ended."""
 

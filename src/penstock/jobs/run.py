@@ -294,8 +294,16 @@ class Run:
         if words == self.entry.waits:
             return
         self.entry.waits = words
-        self.note(f"job {self.entry.id}: {words or 'goes on'}")
+        self.tell(words or "goes on")
         self._safely(lambda: self._registry.write(self.entry))
+
+    def tell(self, text: str) -> None:
+        """Something for people: on the terminal, and in the log."""
+        self.note(f"job {self.entry.id}: {text}")
+        if not listeners():
+            print(f"penstock: job {self.entry.id}: {text}", file=sys.stderr)
+        for listener in listeners():
+            listener.told(self.entry, text)
 
     def note(self, text: str) -> None:
         """Adds a line to the log."""

@@ -124,7 +124,8 @@ class SparkJob:
                 self._began = time.monotonic()
                 if self.checkpoint.resumed:
                     self._mend(deep=False)
-                self._start_attempt()
+                with self._store.telling():
+                    self._start_attempt()
         except BaseException:
             self.checkpoint.lock.release()
             raise
@@ -231,9 +232,8 @@ class SparkJob:
         if mended is None:
             return False
         self._mended += 1
-        _log.warning("%s", mended.words)
         assert self.run is not None
-        self.run.note(f"job {self.job_id}: {mended.words}")
+        self.run.tell(mended.words)
         return True
 
     def _outlast(self, trouble: str | None) -> None:
@@ -263,8 +263,6 @@ class SparkJob:
 
     def _tell_wait(self, words: str) -> None:
         assert self.run is not None
-        if words and words != self.run.entry.waits:
-            _log.warning("Job %s %s", self.job_id, words)
         self.run.waits(words)
 
     # -- until it ends

@@ -6,7 +6,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
@@ -68,6 +69,21 @@ class StoreWatch:
     def damage_of(self, ended: BaseException) -> str | None:
         """What is wrong with a file of the checkpoint, when that ended a query."""
         return damage_in(stack_of(ended), self._folder)
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Around the start of a job, which does not wait: who started it is told at once what is wrong."""
+        try:
+            yield
+        except Exception as error:
+            trouble = self.trouble_of(error) or self.damage_of(error)
+            if trouble is None:
+                raise
+            raise CheckpointError(
+                "STORE_UNREACHABLE",
+                f"The checkpoint {self._folder} cannot be read and written: {trouble}. Nothing has run: mend the store and "
+                "start the job again.",
+            ) from error
 
     # -- waiting
 
