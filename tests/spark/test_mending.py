@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -13,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import CheckpointError
-from penstock.spark.checkpoint_files import fault_of
+from penstock.spark import mending
+from penstock.spark.checkpoint_files import fault_of, put_aside
 from penstock.spark.mending import Repeats, mend
 from tests.spark.checkpoints import checkpoint, offsets_entry, with_sums
 
@@ -182,6 +184,51 @@ def test_all_of_it_may_be_run_again_while_the_first_batch_is_remembered(tmp_path
     assert (mended.last_good, mended.repeated) == (-1, [0, 1, 2, 3])
     assert "from before the first batch" in mended.words
     assert commits(spark) == offsets(spark) == []
+
+
+def outcome(root: Path) -> tuple[list[bytes], set[str]]:
+    """What a mended checkpoint is: the entries of all batches, those that are repeated too, and the files of its state."""
+    spark, repeats = root / "spark", Repeats(str(root))
+    state = {str(f.relative_to(spark)) for f in (spark / "state").rglob("*") if f.suffix in (".zip", ".changelog")}
+    while repeats.pending():
+        repeats.prepare()
+        with_sums(spark / "commits" / str(commits(spark)[-1] + 1), b"v1\n{}")
+    assert commits(spark) == offsets(spark)
+    return [(spark / "offsets" / str(n)).read_bytes() for n in offsets(spark)], state
+
+
+@pytest.mark.parametrize("unreadable", [False, True])
+def test_mending_may_be_broken_off_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unreadable: bool) -> None:
+    def damaged(name: str) -> Path:
+        spark = checkpoint(tmp_path / name, 6, begun=7, snapshots=(1, 5))
+        (spark / "state" / "0" / "1" / "4.changelog").unlink()
+        garble(spark / "state" / "0" / "1" / "5.zip")
+        if unreadable:
+            garble(spark / "offsets" / "7")
+            (spark / "commits" / "6").write_bytes(b"")
+        return tmp_path / name
+
+    assert mend(str(damaged("calm")), deep=True) is not None
+    expected = outcome(tmp_path / "calm")
+    last = 6 if unreadable else 7
+    assert expected[0] == [offsets_entry(min(n, last)) for n in range(8)]
+    moves = len([f for f in (tmp_path / "calm" / "penstock" / "damaged").rglob("*") if not f.name.startswith(".")])
+    for stop in range(moves):
+        root = damaged(f"broken off at {stop}")
+        left = stop
+
+        def put_or_stop(file: Path, of: Path, aside: Path) -> None:
+            nonlocal left
+            if left == 0:
+                raise KeyboardInterrupt
+            left -= 1
+            put_aside(file, of, aside)
+
+        with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
+            patch.setattr(mending, "put_aside", put_or_stop)
+            mend(str(root), deep=True)
+        mend(str(root), deep=True)
+        assert outcome(root) == expected, stop
 
 
 def test_checksums_are_hadoops(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ class _Mending:
         last = self._last_good(min(committed, begun))
         noted = (self._commits.numbers() or [-1])[-1]
         until = max(begun, noted)
-        bad = [n for n in range(max(last, 0), until + 1) if not self._is_good(n)]
+        bad = [n for n in range(max(last, 0), begun + 1) if self._offsets.fault(n)]
         self._faults += [f"{self._offsets.file(n)} {self._offsets.fault(n)}" for n in bad]
         if last == committed == noted and until <= committed + 1 and not bad:
             return self._without_snapshots(last)
@@ -187,7 +187,7 @@ class _Mending:
         last = committed
         while True:
             last = last_common(self._partitions, last + 1) - 1
-            if last < 0 or (self._is_good(last) and not self._commits.fault(last)):
+            if last < 0 or not (self._offsets.fault(last) or self._commits.fault(last)):
                 break
             last -= 1
         first = (self._offsets.numbers() or [0])[0]
@@ -222,12 +222,12 @@ class _Mending:
                 raise self._hopeless()  # nothing says where the first batch began
             entries[number] = entry
         self._repeats.plan(entries, until)
+        for partition in self._partitions:  # before the logs: what is logged and not there is found again
+            for file in {*partition.newer_than(last + 1), *partition.bad_snapshots()}:
+                put_aside(file, self._spark, self._aside)
         for number in range(until, last, -1):
             for log in (self._commits, self._offsets):
                 put_aside(log.file(number), self._spark, self._aside)
-        for partition in self._partitions:
-            for file in {*partition.newer_than(last + 1), *partition.bad_snapshots()}:
-                put_aside(file, self._spark, self._aside)
         return self._result(
             last, [*range(last + 1, known + 1)], [*range(known + 1, until + 1)] if known < until else []
         )
