@@ -174,7 +174,7 @@ class StateLog:
             copy.recent.clear()
             return
         if 0 <= position.seq < header.seq and copy.recent.follow(position, header.seq, header.token, self._delta):
-            if copy.recent.is_too_large():
+            if copy.recent.is_too_large() or copy.refused:
                 self._write_now()
             return
         self._rebuild()
@@ -195,11 +195,11 @@ class StateLog:
         self._copy.fill(passing(), 0, loaded.token)
 
     def _write_now(self) -> None:
-        """The working copy is far behind: before memory is full, the batch waits for it."""
+        """The working copy is far behind, or could not be written: before memory is full, the batch waits for it."""
         copy = self._copy
         copy.settled()
         copy.recent.forget(copy.position())
-        if copy.recent.is_too_large():
+        if copy.recent.is_too_large() or (copy.refused and not copy.recent.is_empty):
             copy.apply(copy.recent.whole())
             copy.recent.clear()
 

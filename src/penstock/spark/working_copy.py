@@ -48,6 +48,7 @@ class WorkingCopy:
         self._later: threading.Thread | None = None
         self.recent = Recent()  # what it may lack
         self._tables_told = -1
+        self.refused = False  # what was to be applied later could not be
 
     def _open(self) -> lmdb.Environment:
         """The current file. A rebuild makes a new one and then points to it, so a half-built one is never used."""
@@ -115,6 +116,7 @@ class WorkingCopy:
 
     def apply(self, delta: Committed) -> None:
         """Applies a delta, unless another worker has done it already."""
+        self.refused = False
         try:
             self._apply(self._open(), delta)
         except (lmdb.Error, OSError) as error:
@@ -141,7 +143,7 @@ class WorkingCopy:
             raise Raced
 
     def apply_later(self, delta: Committed) -> None:
-        """Applies a delta while nobody waits for it. What cannot be applied is found missing by a later batch, and told."""
+        """Applies a delta while nobody waits for it. One that cannot be applied a later batch tries again, and tells."""
         before = self._later
         env = self._open()  # here: only one thread may close a file and open another
 
@@ -149,8 +151,12 @@ class WorkingCopy:
             _yield_to_others()
             if before is not None:
                 before.join()
-            with suppress(Raced, lmdb.Error, OSError):
+            try:
                 self._apply(env, delta)
+            except Raced:
+                pass
+            except (lmdb.Error, OSError):
+                self.refused = True
 
         self._later = threading.Thread(target=apply, name="penstock-working-copy", daemon=True)
         self._later.start()
