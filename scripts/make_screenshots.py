@@ -2,6 +2,7 @@
 
 python scripts/make_screenshots.py            all pictures; takes about two minutes
 python scripts/make_screenshots.py cli-list   only some; the job that they show is run all the same, but not for cli-explain
+                                              and for those of checkpoints
 """
 
 from __future__ import annotations
@@ -24,9 +25,18 @@ from rich.console import Console
 from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from penstock.jobs.entry import JobEntry  # noqa: E402
+from penstock.jobs.history import History  # noqa: E402
+from penstock.jobs.process import this_process  # noqa: E402
+from penstock.jobs.registry import Registry  # noqa: E402
+from tests.insight.recorded import HISTORIES, recorded  # noqa: E402
+
 IMAGES = ROOT / "docs" / "images"
 SHOP = Path("/tmp/shop")  # short, and the same on every machine
 COLUMNS, LINES = 116, 50
+WITHOUT_SPARK = {"cli-diagnose", "cli-checkpoints", "cli-checkpoint"}
 
 # Rich's Live takes its last frame away before it draws the next one.
 _NEW_FRAME = re.compile(r"(?:\r|\x1b\[1A)+\x1b\[2K(?:\x1b\[1A\x1b\[2K)*")
@@ -152,7 +162,9 @@ def main() -> int:
     program("orders.py", 1_500_000)
     if not wanted or "cli-explain" in wanted:
         explain()
-    if wanted == {"cli-explain"}:
+    if not wanted or wanted & WITHOUT_SPARK:
+        diagnosis()
+    if wanted and wanted <= {"cli-explain", *WITHOUT_SPARK}:
         shutil.rmtree(SHOP)
         return 0
     program("broken.py", 60_000, closed=1_767_258_650_000)
@@ -184,6 +196,30 @@ def explain() -> None:
     draw("cli-explain", *_simple("explain", "orders.py"))
     assert Ran("explain", "orders.py", "--svg", str(IMAGES / "explain-job.svg")).exit_code == 0
     print("docs/images/explain-job.svg", file=sys.stderr)
+
+
+def diagnosis() -> None:
+    """What is said of a job with a hot key: of the history that a real one left, put into the registry."""
+    history = recorded(HISTORIES / "hot-key.json")
+    registry, job = Registry(SHOP / ".penstock"), "5f1c6a0e9d8b47a2"
+    registry.write(
+        JobEntry(
+            id=job,
+            name="orders",
+            process=this_process(),
+            program="orders.py",
+            master="local[2]",
+            checkpoint="/tmp/checkpoints/orders",
+            started=history.checkpoints[0].triggered,
+            ended=history.now,
+            status="cancelled",
+        )
+    )
+    History(registry.job_folder(job)).add(history.checkpoints)
+    draw("cli-diagnose", *_simple("diagnose", "orders"))
+    draw("cli-checkpoints", *_simple("checkpoints", "orders", "--last", "8"))
+    draw("cli-checkpoint", *_simple("checkpoints", "orders", str(history.checkpoints[-1].id)))
+    shutil.rmtree(SHOP / ".penstock")
 
 
 def _simple(*command: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ def record(file: Path, checkpoints: list[Checkpoint], now: float) -> None:
     kept = checkpoints[-_MOST:]
     for checkpoint in kept:
         for task in checkpoint.tasks:
-            task.worker = f"laptop:{task.worker.rpartition(':')[2]}"
+            task.worker = f"laptop:{task.worker.rpartition(':')[2]}" if task.worker else ""
         for waiting in checkpoint.waits_for:
             waiting.host = "laptop"
     file.parent.mkdir(exist_ok=True)

@@ -176,7 +176,7 @@ SITUATIONS = [
     Situation(
         "hot key",
         "skewed-keys",
-        lambda e, s: counted(e, s, 15_000, hot=0.85, rounds=100),
+        lambda e, s: counted(e, s, 15_000, hot=0.85, rounds=300),
         EVERY_SECOND,
         names="popular",
     ),
@@ -189,7 +189,7 @@ SITUATIONS = [
         heal=wake_worker,
         seconds=25,
         checkpoints=9,
-        names="slot 1",
+        names="A worker stands still",
     ),
     Situation("many buckets", "small-files", to_files, EVERY_FOUR, names="out", checkpoints=9),
     Situation(

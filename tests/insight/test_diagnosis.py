@@ -193,6 +193,8 @@ def test_checkpoints_that_fail() -> None:
     told = diagnose([*found, failed], now(found) + 1)
     assert told.cause == "failing-checkpoints"
     assert told.findings[0].evidence == ["checkpoint 8: [STORE] No space left on device"]
+    later = history(320)[9:]
+    assert diagnose([*found, failed, *later], now(later)).cause == "healthy"
 
 
 @pytest.mark.parametrize(("interval", "cause"), [(0.0, "healthy"), (0.3, "short-interval"), (1.0, "healthy")])

@@ -47,7 +47,8 @@ def checkpoints(
         return
     console = Console(highlight=False)
     if not found:
-        console.print(f"Job {entry.id} has no checkpoints yet.", style="dim")
+        none = "ran in batch mode: there are none" if entry.batch else "has no checkpoints yet"
+        console.print(f"Job {entry.id} {none}.", style="dim")
     elif number is None:
         console.print(table_of(found, console.width))
         for c in found:

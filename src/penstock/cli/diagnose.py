@@ -29,7 +29,7 @@ def diagnose(job: Job, as_json: Annotated[bool, typer.Option("--json", help="As 
     with told():
         entry = registry.find(job)
     history = History(registry.job_folder(entry.id)).latest()
-    now = entry.updated if entry.is_over else time.time()
+    now = entry.ended or entry.updated if entry.is_over else time.time()
     found = diagnosis.diagnose(history, now)
     if as_json:
         print(json.dumps(described(entry, found)))

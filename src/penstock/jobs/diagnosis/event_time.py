@@ -14,7 +14,7 @@ def held_watermark(e: Evidence) -> list[Finding]:
     """A source or split without new elements, which holds back the event time of all behind it."""
     found = []
     newest = e.completed[-1]
-    for last, parts in e.sources():
+    for last, parts in e.sources_of_run():
         if last.mark is None or last.mark >= MAX_WATERMARK:
             continue
         still = [c for c, s in parts if s.mark == last.mark and s.split == last.split]

@@ -8,7 +8,10 @@ from typing import TypeVar
 
 from penstock.jobs.checkpoints import Checkpoint, OperatorPart, SinkPart, SourcePart
 
-MOST = 20  # checkpoints that are looked at
+RECENT = 30.0  # seconds that are looked at,
+FEW = 6  # but at least so many checkpoints,
+MOST = 20  # and at most so many
+FAILED_LATELY = 300.0  # seconds after which a failure is of the past
 LEAST = 4  # with fewer, nothing is said of how long things take
 WARMING_UP = 3  # checkpoints at a run's beginning, while workers start
 CONSTANT = 0.8  # the share of checkpoints in which something must be so to be so constantly
@@ -23,12 +26,15 @@ class Evidence:
         self.now = now
         run = max((c.run for c in history), default=1)
         mine = [c for c in history if c.run == run]
-        self.failed = [c for c in mine if c.status == "failed"]
+        self.failed = [c for c in mine if c.status == "failed" and c.triggered >= now - FAILED_LATELY]
         self.current = next((c for c in mine if c.status == "in progress"), None)
         completed = [c for c in mine if c.status == "completed"]
         first = completed[0].id if completed else 0
         begun = 0 if first else WARMING_UP  # the history may have forgotten a run's beginning
-        self.completed = [c for c in completed[begun:] if c.tasks][-MOST:]
+        self.run = [c for c in completed[begun:] if c.tasks]  # of the whole run, as far as it is kept
+        since = self.run[-1].ended - RECENT if self.run else 0.0
+        recent = [c for c in self.run if c.ended >= since][-MOST:]
+        self.completed = recent if len(recent) >= FEW else self.run[-FEW:]
 
     @property
     def enough(self) -> bool:
@@ -53,7 +59,7 @@ class Evidence:
     def since(self, so: Callable[[Checkpoint], bool]) -> float:
         """When the last stretch began in which something was so, with an exception now and then."""
         began, missed = self.completed[-1].triggered if self.completed else self.now, 0
-        for checkpoint in reversed(self.completed):
+        for checkpoint in reversed(self.run):
             missed = 0 if so(checkpoint) else missed + 1
             if missed > 1:
                 break
@@ -70,6 +76,9 @@ class Evidence:
 
     def sources(self) -> Iterator[tuple[SourcePart, list[tuple[Checkpoint, SourcePart]]]]:
         yield from _by_uid((c, s) for c in self.completed for s in c.sources)
+
+    def sources_of_run(self) -> Iterator[tuple[SourcePart, list[tuple[Checkpoint, SourcePart]]]]:
+        yield from _by_uid((c, s) for c in self.run for s in c.sources)
 
     def behind(self) -> SourcePart | None:
         """A source that always has more than a batch takes; not one that ends some day, and is read as fast as it goes."""
