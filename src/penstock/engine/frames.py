@@ -140,6 +140,7 @@ class Counted(msgspec.Struct, tag=6, array_like=True):
     began: float = 0.0  # when the task's work began, in seconds since 1970
     reading: float = 0.0  # seconds that the source itself took
     work: dict[str, float] = {}  # seconds by step behind the source
+    worker: str = ""  # the process that did it
 
 
 class Columns(msgspec.Struct, tag=7, array_like=True):

@@ -46,6 +46,7 @@ class Mapper:
         source.source.stamps_wanted = source.on_error == "dead_letter" or asks_for_timestamps(source.chain)
         self._site = CallSite(source.name, source.uid, source.source, "Source")
         self._bad = BadRecords(source.name, source.uid, source.on_error, bool(source.dead), self._site)
+        self.worker = ""  # what this process is called, where that is told
         self.batch: int | None = None  # number of the running batch, where it is known
         self._marks: dict[tuple[int, str], ChunkMarks] = {}
         self._generators: dict[tuple[int, str], WatermarkGenerator] = {}
@@ -107,6 +108,7 @@ class Mapper:
             began_at,
             round(self._reading, 4),
             self._chain.take_work(),
+            self.worker,
         )
         out.add(SINKS, slot, counted)
         yield from out.take_all()

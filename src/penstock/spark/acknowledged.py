@@ -52,7 +52,8 @@ def acknowledged(
 
 
 def _source_task(counted: Counted) -> TaskFigures:
-    return TaskFigures(0, counted.subtask, counted.began, counted.count, run=round(counted.seconds, 4))
+    spent = round(counted.seconds, 4)
+    return TaskFigures(0, counted.subtask, counted.began, counted.count, run=spent, worker=counted.worker)
 
 
 def _slot_task(report: Report) -> TaskFigures:

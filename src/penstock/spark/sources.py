@@ -160,7 +160,7 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert isinstance(partition, TaskPartition)
         with carrying(), worker.heard_logs(self._run_folder), worker.no_garbage_collection():
             mapper = worker.mapper_of(self._key, self._data, self._number, partition.value)
-            mapper.batch = running_batch()
+            mapper.batch, mapper.worker = running_batch(), worker.name()
             yield from to_arrow(mapper.run(partition.task, partition.waiting), self._parallelism)
 
     def commit(self, end: dict[str, Any]) -> None:
