@@ -122,7 +122,7 @@ class SparkJob:
                 put_tables_aside(self.session, self.program, self.checkpoint)
                 self._archives = ship(self.session, self._files)
                 self._began = time.monotonic()
-                if self.checkpoint.resumed:
+                if self.checkpoint.resumed and not self.real_time:
                     self._mend(deep=False)
                 with self._store.telling():
                     self._start_attempt()
@@ -149,7 +149,7 @@ class SparkJob:
         """A run of its own name: workers open their functions anew, and the control source tells of the change."""
         run = uuid.uuid4().hex
         self.program.attempt = self.attempt
-        self._repeating = not self.program.batch and self._repeats.pending()
+        self._repeating = not self.program.batch and not self.real_time and self._repeats.pending()
         if self._repeating:
             self._repeats.prepare()
         facts = {
@@ -218,7 +218,7 @@ class SparkJob:
 
     def _goes_back(self, ended: Exception) -> bool:
         """Whether the query ended because of a damaged file, and the next attempt goes on from before the damage."""
-        if self._store.damage_of(ended) is None or self._mended >= _MOST_MENDED:
+        if self.real_time or self._store.damage_of(ended) is None or self._mended >= _MOST_MENDED:
             return False
         if not self._stop_query() or not self._mend(deep=True):
             return False
