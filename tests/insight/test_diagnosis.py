@@ -305,3 +305,10 @@ def test_the_cause_comes_first_and_what_is_beside_it_last() -> None:
 
 def test_the_made_history_is_what_it_says() -> None:
     assert (round(healthy(0).work, 3), healthy(0).seconds) == (0.19, 0.4)
+
+
+def test_a_job_that_waits_for_its_store() -> None:
+    found = history(20)
+    told = diagnose(found, now(found), "waits for the checkpoint store since 11:20:03: No space left on device")
+    assert told.cause == "lost-storage"
+    assert told.findings[0].evidence == ["it waits for the checkpoint store since 11:20:03: No space left on device"]

@@ -30,7 +30,7 @@ def diagnose(job: Job, as_json: Annotated[bool, typer.Option("--json", help="As 
         entry = registry.find(job)
     history = History(registry.job_folder(entry.id)).latest()
     now = entry.ended or entry.updated if entry.is_over else time.time()
-    found = diagnosis.diagnose(history, now)
+    found = diagnosis.diagnose(history, now, entry.waits)
     if as_json:
         print(json.dumps(described(entry, found)))
         return

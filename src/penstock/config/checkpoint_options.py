@@ -128,7 +128,8 @@ CHECKPOINT_FAILURES = define(
     "execution.checkpointing.tolerable-failed-checkpoints",
     whole(0),
     0,
-    f"{_KEPT} a batch whose checkpoint fails has failed.",
+    "How many checkpoints in a row may fail because of their store before that is a failure of the job, for its restart strategy "
+    "to decide on. Not set: any number; the job waits for the store.",
 )
 UNALIGNED = define(
     "execution.checkpointing.unaligned.enabled",

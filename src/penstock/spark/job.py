@@ -47,6 +47,7 @@ from penstock.spark.savepoint_taker import SavepointTaker
 from penstock.spark.session import get_session
 from penstock.spark.shipping import ship
 from penstock.spark.store_watch import StoreWatch
+from penstock.spark.tolerance import Tolerance
 from penstock.spark.unfinished import unfinished_batch
 
 _POLL = 0.02
@@ -79,6 +80,7 @@ class SparkJob:
         self.run: Run | None = None  # what the registry knows of it
         self.attempt = 0
         self.pacing = Pacing(configuration)
+        self._tolerance = Tolerance(configuration)
         self.finished: Future[JobExecutionResult] = Future()  # of a job that runs in the background
         self._status = JobStatus.CREATED
         self._cancel = threading.Event()
@@ -200,15 +202,18 @@ class SparkJob:
         if trouble is not None and not self.program.batch:
             assert self.run is not None
             self.run.checkpoint_failed(trouble)
-            self._outlast(trouble)
-            return
+            if self._tolerance.tolerates(self._last_batch()):
+                self._outlast(trouble)
+                return
+            failure = self._tolerance.exceeded(trouble)
         delay = self._restarts.delay_after_failure(time.monotonic() * 1000) if can_pass(failure) else None
         if delay is None:
             raise failure
         self._status = JobStatus.RESTARTING
         _log.warning("Job %s failed and is restarted in %.1f s: %s", self.job_id, delay / 1000, failure)
         assert self.run is not None
-        self.run.checkpoint_failed(str(failure))
+        if trouble is None:
+            self.run.checkpoint_failed(str(failure))
         self.run.note(f"job {self.job_id}: failed and is restarted in {delay / 1000:.1f} s: {failure}")
         if not self._stop_query():
             raise failure  # a task of this attempt could still write into the next one's files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.config import CHECKPOINT_FAILURES, Configuration
+from penstock.errors import JobError
 
 
 class Tolerance:
@@ -25,3 +26,12 @@ class Tolerance:
             self._after, self._failed = last_batch, 0
         self._failed += 1
         return self._most is None or self._failed <= self._most
+
+    def exceeded(self, trouble: str) -> JobError:
+        """What the job fails with then; its restart strategy is asked."""
+        return JobError(
+            "CHECKPOINTS_FAILED",
+            f"{self._failed} checkpoints in a row failed because of their store, and "
+            f"execution.checkpointing.tolerable-failed-checkpoints allows {self._most}: {trouble}. The batch was not committed and "
+            "nothing is lost: mend the store and resume the job.",
+        )

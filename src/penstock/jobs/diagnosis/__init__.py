@@ -17,11 +17,11 @@ from penstock.jobs.diagnosis.files import small_files
 from penstock.jobs.diagnosis.finding import Finding
 from penstock.jobs.diagnosis.functions import slow_function, slow_sink, slow_source
 from penstock.jobs.diagnosis.load import backpressure, skewed_keys
-from penstock.jobs.diagnosis.storage import short_interval, slow_storage, too_much_state
+from penstock.jobs.diagnosis.storage import lost_storage, short_interval, slow_storage, too_much_state
 from penstock.jobs.diagnosis.workers import failing, stalled_worker
 
 Rule = Callable[[Evidence], list[Finding]]
-STOPPING: tuple[Rule, ...] = (stalled_worker, failing)
+STOPPING: tuple[Rule, ...] = (lost_storage, stalled_worker, failing)
 SLOWING: tuple[Rule, ...] = (
     slow_function,
     slow_sink,
@@ -48,13 +48,13 @@ class Diagnosis(msgspec.Struct, frozen=True):
         return self.findings[0].cause if self.findings else "healthy"
 
 
-def diagnose(history: list[Checkpoint], now: float) -> Diagnosis:
-    """What is wrong with a job, by the history of its checkpoints.
+def diagnose(history: list[Checkpoint], now: float, waits: str = "") -> Diagnosis:
+    """What is wrong with a job, by the history of its checkpoints and what it says that it waits for.
 
     >>> diagnose([], 0.0).cause
     'healthy'
     """
-    evidence = Evidence(history, now)
+    evidence = Evidence(history, now, waits)
     stopping = [found for rule in STOPPING for found in rule(evidence)]
     slowing = [found for rule in SLOWING for found in rule(evidence)] if evidence.enough else []
     slowing.sort(key=lambda f: -f.share)

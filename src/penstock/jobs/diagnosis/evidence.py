@@ -22,8 +22,9 @@ P = TypeVar("P", OperatorPart, SinkPart, SourcePart)
 class Evidence:
     """The last completed checkpoints of the latest run, and the one in progress."""
 
-    def __init__(self, history: list[Checkpoint], now: float) -> None:
+    def __init__(self, history: list[Checkpoint], now: float, waits: str = "") -> None:
         self.now = now
+        self.waits = waits  # what the job says that it waits for
         run = max((c.run for c in history), default=1)
         mine = [c for c in history if c.run == run]
         self.failed = [c for c in mine if c.status == "failed" and c.triggered >= now - FAILED_LATELY]

@@ -12,6 +12,20 @@ STORE_SHARE = 0.3  # of a checkpoint's time, for state and logs
 HIGH_OVERHEAD = 0.5  # of the time from one checkpoint to the next
 
 
+def lost_storage(e: Evidence) -> list[Finding]:
+    """The job waits for its checkpoint's store, and says so."""
+    if not e.waits:
+        return []
+    advice = [
+        "Mend the store: room, rights, network. The job goes on by itself, and nothing is lost.",
+        "execution.checkpointing.store.patience bounds how long it waits.",
+    ]
+    since = e.failed[-1].triggered if e.failed else e.now
+    return [
+        Finding("lost-storage", "The job waits for its checkpoint's storage", since, [f"it {e.waits}"], advice, 1.0)
+    ]
+
+
 def slow_storage(e: Evidence) -> list[Finding]:
     """The place where the checkpoint is takes long for little."""
     spent = lambda c: c.measured.logging + c.storing  # noqa: E731
