@@ -230,6 +230,23 @@ def state(context: ps.RuntimeContext) -> None:
     assert_type(context.get_aggregating_state(aggregating), AggregatingState[Any, Any])
 
 
+def migrate(from_version: int, old: dict[str, Any]) -> Spent:
+    return Spent(old["sum"] / from_version)
+
+
+@ps.state_type(version=2, aliases={"total": ("sum", "amount")}, migrate=migrate)
+@dataclass
+class Spent:
+    total: float
+
+
+def evolved(context: ps.RuntimeContext) -> None:
+    assert_type(Spent(1.0), Spent)
+    descriptor = ps.ValueStateDescriptor("v", Spent).evolve(version=3, migrate=lambda version, old: Spent(1.0))
+    assert_type(descriptor, ps.ValueStateDescriptor[Spent])
+    assert_type(context.get_state(descriptor).value(), Spent | None)
+
+
 def mistakes(env: ps.StreamExecutionEnvironment, context: ps.RuntimeContext) -> None:
     """What a checker finds before the job runs."""
     words = env.from_collection(["a"])
@@ -239,3 +256,5 @@ def mistakes(env: ps.StreamExecutionEnvironment, context: ps.RuntimeContext) -> 
     words.union(numbers)  # type: ignore[arg-type]
     words.key_by(lambda word: word).process(Total())  # type: ignore[arg-type]
     context.get_state(ps.ValueStateDescriptor("v", int)).update("one")  # type: ignore[arg-type]
+    ps.state_type(version="2")(Spent)  # type: ignore[arg-type]
+    ps.ValueStateDescriptor("v", int).evolve(migrate=lambda old: old)  # type: ignore[misc, arg-type]

@@ -40,7 +40,7 @@ class Shape:
     {'kind': 'list', 'of': [{'kind': 'int', 'bits': 32}]}
     """
 
-    kind: str  # int, float, str, ..., list, map, tuple, record, union, pickle; see docs/reference/savepoint-format.md
+    kind: str  # int, float, str, ..., list, map, tuple, record, union, pickle; see docs/reference/state-types.md
     null: bool = False  # None is a value
     bits: int | None = None  # of numbers; None: as many as it takes
     of: list[Shape] = field(default_factory=list)  # an element; a key and a value; fields without names; members
