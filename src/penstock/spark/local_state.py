@@ -71,7 +71,11 @@ def local_slot(copies: str, checkpoint: str, level: int, slot: int, size_limit: 
         if batch < 0:
             raise NotLocal("no batch is committed yet, or the checkpoint is on another machine")
         try:
-            return _slot(Path(copies, f"{level}-{slot}"), batch + 1, size_limit)
+            found = _slot(Path(copies, f"{level}-{slot}"), batch + 1, size_limit)
+            if found.batch <= max(batch, last_commit(checkpoint)):
+                return found
+            found.close()
+            why = "it stands on batches that a damaged checkpoint has lost"
         except (OSError, lmdb.Error, NotLocal) as error:  # it may be rebuilt, or have gone on, between two looks
             why = str(error)
     raise NotLocal(f"the working copy of slot {slot}, level {level}: {why}")
