@@ -76,6 +76,8 @@ def local_slot(copies: str, checkpoint: str, level: int, slot: int, size_limit: 
                 return found
             found.close()
             why = "it stands on batches that a damaged checkpoint has lost"
+        except FileNotFoundError:
+            why = "there is none on this machine"
         except (OSError, lmdb.Error, NotLocal) as error:  # it may be rebuilt, or have gone on, between two looks
             why = str(error)
     raise NotLocal(f"the working copy of slot {slot}, level {level}: {why}")
