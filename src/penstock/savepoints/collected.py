@@ -6,17 +6,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from penstock.engine.program import Program
 from penstock.engine.slot_meta import SlotMeta
 from penstock.savepoints.manifest import SavedLevel, SavedOperator, SavedState
 from penstock.savepoints.part import Part
 
 
-def operators_of(program: Program, parts: Sequence[Part]) -> list[SavedOperator]:
+def with_states(described: Sequence[SavedOperator], parts: Sequence[Part]) -> list[SavedOperator]:
     """The operators of a job with their states, in all slots together."""
-    operators = {
-        o.uid: SavedOperator(o.uid, o.name, o.spec.kind, o.spec.keyed, o.parallelism) for o in program.operators
-    }
+    operators = {o.uid: o for o in described}
     states: dict[tuple[str, str], SavedState] = {}
     for part in parts:
         for told in part.states:

@@ -25,10 +25,11 @@ from penstock.jobs.process import ProcessName
 from penstock.jobs.registry import registry_of
 from penstock.jobs.savepoint_use import prune, retention_of
 from penstock.jobs.savepoints import SavepointAnswer, SavepointRequest
-from penstock.savepoints.collected import levels_of, operators_of
-from penstock.savepoints.manifest import FORMAT, Manifest, SavedSink, SavedSource
+from penstock.savepoints.collected import levels_of, with_states
+from penstock.savepoints.manifest import FORMAT, Manifest
 from penstock.savepoints.part import Part
 from penstock.savepoints.savepoint import publish
+from penstock.savepoints.whole import saved_job
 from penstock.spark.run_folder import AskedSavepoint, SavedBatch
 
 if TYPE_CHECKING:
@@ -200,6 +201,13 @@ class _Taking:
     def _manifest(self, saved: SavedBatch, parts: list[Part]) -> Manifest:
         job, program = self._job, self._job.program
         control, *offsets = offsets_of(job.checkpoint.spark, saved.batch)
+        positions = {
+            s.number: self._position(s.number, s.source, offset)
+            for s, offset in zip(program.sources, offsets, strict=True)
+        }
+        described = saved_job(program, positions)
+        for number, sink in enumerate(described.sinks):
+            sink.memory = saved.sinks.get(number)
         return Manifest(
             format=FORMAT,
             id=self._request.id,
@@ -211,19 +219,9 @@ class _Taking:
             batch=saved.batch,
             parallelism=program.parallelism,
             max_parallelism=program.max_parallelism,
-            operators=operators_of(program, parts),
-            sources=[
-                SavedSource(
-                    s.uid, s.name, type(s.source).__name__, s.number, self._position(s.number, s.source, offset)
-                )
-                for s, offset in zip(program.sources, offsets, strict=True)
-            ],
-            sinks=[
-                SavedSink(uid, name, type(sink).__name__, saved.sinks.get(number))
-                for number, (uid, name, sink) in enumerate(
-                    zip(program.sink_uids, program.sink_names, program.sinks, strict=True)
-                )
-            ],
+            operators=with_states(described.operators, parts),
+            sources=described.sources,
+            sinks=described.sinks,
             levels=levels_of(parts),
             files=[part.file for part in parts],
             control=control,
