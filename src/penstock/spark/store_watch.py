@@ -51,6 +51,7 @@ class StoreWatch:
         self._slow = configuration.get(STORE_SLOW) / 1000
         self._since: float | None = None  # of the trouble that the last batch has not outlived
         self._since_shown = ""
+        self._silent = False  # the trouble is a batch that does not end
         self._pause = _FIRST_PAUSE
         self._batch = -1
         self._moved = time.monotonic()
@@ -107,6 +108,12 @@ class StoreWatch:
             self._batch = self._last_batch()
             self._since, self._since_shown, self._pause = now, time.strftime("%H:%M:%S"), _FIRST_PAUSE
 
+    def _end_trouble(self) -> None:
+        self._silent = False
+        if self._since is not None:
+            self._since = None
+            self.tell("")
+
     def _say(self, trouble: str, pause: float) -> None:
         assert self._since is not None
         waited = time.monotonic() - self._since
@@ -157,9 +164,7 @@ class StoreWatch:
         now, batch = time.monotonic(), self._last_batch()
         if batch != self._batch:
             self._batch, self._moved = batch, now
-            if self._since is not None:
-                self._since = None
-                self.tell("")
+            self._end_trouble()
             return
         if now - self._moved < self._slow or now < self._next_look:
             return
@@ -167,11 +172,11 @@ class StoreWatch:
         doing = self._doing(query.name) if query.isActive and query.status["isTriggerActive"] else None
         if doing is not None:
             self._begin_trouble()
+            self._silent = True
             last = "the first batch" if batch < 0 else f"the batch after {batch}"
             self.tell(f"waits for the checkpoint store since {self._since_shown}: {doing} does not end, in {last}")
-        elif self._since is not None:  # it waits for something else now
-            self._since = None
-            self.tell("")
+        elif self._silent:  # it waits for something else now
+            self._end_trouble()
 
     def _doing(self, query: Any) -> str | None:
         """What threads of Spark's do at the store now; only those of the driver's process are seen."""
