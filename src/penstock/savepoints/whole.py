@@ -52,25 +52,30 @@ class JobFacts(NamedTuple):
     spark: str = ""
 
 
+def saved_operators(program: Program) -> list[SavedOperator]:
+    """A job's operators, with the types of their keys and without their states."""
+    keys = saved_key_types(program)
+    return [
+        SavedOperator(
+            o.uid,
+            o.name,
+            o.spec.kind,
+            o.spec.keyed,
+            o.parallelism,
+            key_type=keys.get(o.uid),
+            given_uid=o.named,
+        )
+        for o in program.operators
+    ]
+
+
 def saved_job(program: Program, positions: Mapping[int, Any]) -> SavedJob:
     """A job with how far its sources were read, by number."""
-    described_keys = saved_key_types(program)
     return SavedJob(
         program.name,
         program.parallelism,
         program.max_parallelism,
-        [
-            SavedOperator(
-                o.uid,
-                o.name,
-                o.spec.kind,
-                o.spec.keyed,
-                o.parallelism,
-                key_type=described_keys.get(o.uid),
-                given_uid=o.named,
-            )
-            for o in program.operators
-        ],
+        saved_operators(program),
         [SavedSource(s.uid, s.name, source_kind(s.source), s.number, positions.get(s.number)) for s in program.sources],
         [
             SavedSink(uid, name, type(sink).__name__)

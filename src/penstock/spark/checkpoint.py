@@ -14,6 +14,7 @@ from penstock.config import CHECKPOINT_DIR, RESUME, Configuration
 from penstock.engine.program import Program
 from penstock.errors import CheckpointError
 from penstock.jobs.whole_file import write_whole
+from penstock.savepoints.evolution import saved_key_types
 from penstock.spark.lock import CheckpointLock
 
 FORMAT = 1
@@ -117,6 +118,7 @@ def _memory(program: Program, job_id: str) -> dict[str, Any]:
         "max_parallelism": program.max_parallelism,
         "levels": program.depth,
         "operators": program.describe(),
+        "key_types": saved_key_types(program),
         "sources": [{"uid": s.uid, "name": s.name, "kind": type(s.source).__name__} for s in program.sources],
     }
 

@@ -79,7 +79,14 @@ def _savepoint_of(session: SparkSession, folder: str, program: Program) -> Savep
         for number, told in enumerate(memory["sources"])
     ]
     operators = [
-        SavedOperator(o["uid"], o["name"], o["kind"], o["keyed"], o.get("parallelism", memory["parallelism"]))
+        SavedOperator(
+            o["uid"],
+            o["name"],
+            o["kind"],
+            o["keyed"],
+            o.get("parallelism", memory["parallelism"]),
+            key_type=memory.get("key_types", {}).get(o["uid"]),
+        )
         for o in memory["operators"]
     ]
     job = SavedJob(

@@ -198,7 +198,14 @@ class _PartWriter:
 def _manifest(memory: dict[str, Any], folder: str, batch: int, parts: list[_Part]) -> Manifest:
     control, *offsets = offsets_of(folder, batch)
     operators = [
-        SavedOperator(o["uid"], o["name"], o["kind"], o["keyed"], o.get("parallelism", memory["parallelism"]))
+        SavedOperator(
+            o["uid"],
+            o["name"],
+            o["kind"],
+            o["keyed"],
+            o.get("parallelism", memory["parallelism"]),
+            key_type=memory.get("key_types", {}).get(o["uid"]),
+        )
         for o in memory["operators"]
     ]
     levels: dict[int, SavedLevel] = {}
