@@ -32,7 +32,9 @@ def make(folder: Path) -> None:
     harness.savepoint(folder)
     before = len(out)
     harness.run(max_batches=len(steps()) - CUT)
-    (folder / "expected.json").write_text(json.dumps(sorted(map(list, out[before:])), indent=0) + "\n", encoding="utf-8")
+    (folder / "expected.json").write_text(
+        json.dumps(sorted(map(list, out[before:])), indent=0) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":
