@@ -46,6 +46,8 @@ def test_a_chain_is_read_from_the_text_of_a_failed_task(folder: str) -> None:
         (f"java.io.EOFException\n{STATE}", False, True),
         (f"org.apache.hadoop.fs.ChecksumException: Checksum error: 3.changelog\n{STATE}", False, True),
         (f"java.io.FileNotFoundException: 3.changelog\n{STATE}", False, True),
+        (f"java.io.FileNotFoundException: /c/state/0/0/.9.tmp (Read-only file system)\n{STATE}", True, False),
+        (f"java.io.FileNotFoundException: /c/state/0/0/9.zip (No such file or directory)\n{STATE}", False, True),
         (f"{TASK}Caused by: java.io.IOException: Connection timed out\n{STATE}", True, False),
         ("java.lang.ArithmeticException: / by zero\n\tat a.b.C.d(C.java:1)", False, False),
         ("", False, False),

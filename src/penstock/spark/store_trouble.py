@@ -25,6 +25,9 @@ _FRAME = re.compile(r"^\s*at (?:[\w.$@-]+/)?([\w.$<>]+)\(")
 _IO = re.compile(r"^(java\.io\.|java\.net\.|java\.nio\.file\.|org\.apache\.hadoop\.|java\.util\.concurrent\.Timeout)")
 _DAMAGE = re.compile(r"(EOFException|ChecksumException|ZipException|StreamCorruptedException|UTFDataFormatException)$")
 _MISSING = re.compile(r"(FileNotFoundException|NoSuchFileException)$")
+_OTHER_REASON = re.compile(
+    r" \((?!No such file or directory\))[A-Z][^()]*\)$"
+)  # Java says so of files that it cannot open
 _DAMAGE_WORDS = re.compile(
     r"Incomplete log file|CANNOT_READ|Corrupted|[Cc]hecksum|Stream is corrupted|does not exist|not found|"
     r"Log file was malformed|batch \d+ doesn't exist|Malformed"
@@ -110,7 +113,8 @@ def _cause(stack: str, folder: str) -> Thrown | None:
 
 def _is_damage(cause: Thrown, folder: str) -> bool:
     if _MISSING.search(cause.kind):
-        return is_reachable(folder)  # else all of it is gone: that is the store, not a file
+        # Not when it says why it was not found, such as (Read-only file system), nor when all of the folder is gone.
+        return not _OTHER_REASON.search(cause.text) and is_reachable(folder)
     return bool(_DAMAGE.search(cause.kind) or _DAMAGE_WORDS.search(cause.text))
 
 
