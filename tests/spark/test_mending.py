@@ -153,6 +153,14 @@ def test_a_damaged_snapshot_is_done_without(tmp_path: Path) -> None:
     assert commits(spark)[-1] == 5
 
 
+def test_without_a_snapshot_all_batches_are_run_again(tmp_path: Path) -> None:
+    spark = checkpoint(tmp_path, 3)
+    garble(spark / "state" / "0" / "1" / "1.zip")
+    mended = mend(str(tmp_path), deep=True)
+    assert mended is not None
+    assert (mended.last_good, mended.repeated) == (-1, [0, 1, 2, 3])
+
+
 def test_the_name_of_the_query_is_made_anew(tmp_path: Path) -> None:
     spark = checkpoint(tmp_path, 2)
     (spark / "metadata").write_text("")

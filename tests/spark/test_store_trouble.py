@@ -49,6 +49,7 @@ def test_a_chain_is_read_from_the_text_of_a_failed_task(folder: str) -> None:
         (f"java.io.FileNotFoundException: /c/state/0/0/.9.tmp (Read-only file system)\n{STATE}", True, False),
         (f"java.io.FileNotFoundException: /c/state/0/0/9.zip (No such file or directory)\n{STATE}", False, True),
         (f"{TASK}Caused by: java.io.IOException: Connection timed out\n{STATE}", True, False),
+        (f"{TASK}Caused by: java.lang.NullPointerException\n\tat java.util.HashMap.get(HashMap.java:1)", False, True),
         ("java.lang.ArithmeticException: / by zero\n\tat a.b.C.d(C.java:1)", False, False),
         ("", False, False),
     ],

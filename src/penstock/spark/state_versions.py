@@ -1,7 +1,7 @@
 """Which versions of its state Spark can load from a checkpoint. Version n is the state before batch n.
 
 Each partition of each stateful operator has a file of changes per version, and now and then a snapshot: a list of files that
-are shared by snapshots. A version can be loaded from the last snapshot before it and all changes since.
+are shared by snapshots. A version can be loaded from a snapshot before it and all changes since.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Partition:
     def last_loadable(self, version: int) -> int:
         """The newest version, up to this one, that can be loaded; 0 is the empty state, which always can."""
         snapshots = sorted((int(f.stem) for f in self._folder.glob("*.zip") if f.stem.isdecimal()), reverse=True)
-        best = 0
-        for snapshot in [*(s for s in snapshots if s <= version), 0]:
-            if snapshot and self._snapshot_fault(snapshot):
+        best = 0  # changes alone do not do: a snapshot tells which columns there are, and Spark makes one of version 1
+        for snapshot in (s for s in snapshots if s <= version):
+            if self._snapshot_fault(snapshot):
                 continue
             reached = snapshot
             while reached < version and not self._fault(self._folder / f"{reached + 1}.changelog"):

@@ -33,6 +33,7 @@ _DAMAGE_WORDS = re.compile(
     r"Log file was malformed|batch \d+ doesn't exist|Malformed"
 )
 _GONE = "STORE_GONE"
+_NOT_LOADED = re.compile(r"\[CANNOT_LOAD_STATE_STORE\b[^\n]*")
 # What Python's own files in the checkpoint meet when the store is at fault.
 _PASSING = {
     errno.ENOSPC,
@@ -96,7 +97,10 @@ def trouble_in(stack: str, folder: str) -> str | None:
 def damage_in(stack: str, folder: str) -> str | None:
     """What is wrong with a file of the checkpoint that could be read; None when that is not why a query ended."""
     cause = _cause(stack, folder)
-    if cause is None or not _is_damage(cause, folder):
+    if cause is None:  # Spark may stumble over what it has read
+        found = _NOT_LOADED.search(stack)
+        return found.group() if found is not None else None
+    if not _is_damage(cause, folder):
         return None
     name = cause.kind.rpartition(".")[2]
     return f"{name}: {cause.text}" if cause.text else name
