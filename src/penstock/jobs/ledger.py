@@ -32,6 +32,11 @@ class Ledger:
         self.next = max(completed, default=-1) + 1
         self._history.put_current(None)
 
+    @property
+    def waiting(self) -> bool:
+        """Whether Spark's word on a checkpoint is still to come."""
+        return bool(self._waiting)
+
     def take(self, told: list[Checkpoint], measured: Mapping[int, Measured], now: float) -> list[Checkpoint]:
         """Takes in what is new; gives the checkpoints that all is known of."""
         with self._lock:

@@ -162,7 +162,7 @@ class Run:
         told, now = self._job.new_checkpoints(), time.monotonic()
         if told:
             self._checkpoint_at = now
-        measured = self._job.measured(self._measured)
+        measured = self._job.measured(self._measured) if told or self._ledger.waiting else {}
         self._measured = max(measured, default=self._measured)
         self._safely(lambda: self._keep(told, measured))
         if min(now - self._checkpoint_at, now - self._looked_at) > _LONG:
