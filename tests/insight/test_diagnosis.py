@@ -47,6 +47,11 @@ def test_the_start_of_a_run_does_not_count() -> None:
     assert said(starts).cause == "healthy"
 
 
+def test_a_job_with_long_checkpoints_is_judged_by_fewer() -> None:
+    assert said(count=5, every=30.0).checkpoints == 4
+    assert said(count=5, every=8.0).checkpoints == 2
+
+
 def test_another_run_of_the_job_begins_anew() -> None:
     def slow(c: Checkpoint) -> None:
         c.measured.logging, c.measured.seconds = 2.0, 2.4
@@ -54,7 +59,8 @@ def test_another_run_of_the_job_begins_anew() -> None:
     before, after = history(20, slow), history(20)
     for c in after:
         c.id, c.run = c.id + 20, 2
-    assert diagnose([*before, *after], now(after)).cause == "healthy"
+    found = diagnose([*before, *after], now(after))
+    assert (found.cause, found.checkpoints) == ("healthy", 20 - WARMING_UP)
 
 
 @pytest.mark.parametrize(("per_element", "cause"), [(0.0004, "healthy"), (0.0006, "slow-function")])

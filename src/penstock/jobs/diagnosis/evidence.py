@@ -13,7 +13,8 @@ FEW = 6  # but at least so many checkpoints,
 MOST = 20  # and at most so many
 FAILED_LATELY = 300.0  # seconds after which a failure is of the past
 LEAST = 4  # with fewer, nothing is said of how long things take
-WARMING_UP = 3  # checkpoints at a run's beginning, while workers start
+WARMING_UP = 3  # checkpoints at a run's beginning, while workers start,
+STARTING = 20.0  # as far as they began in its first seconds
 CONSTANT = 0.8  # the share of checkpoints in which something must be so to be so constantly
 
 P = TypeVar("P", OperatorPart, SinkPart, SourcePart)
@@ -30,9 +31,9 @@ class Evidence:
         self.failed = [c for c in mine if c.status == "failed" and c.triggered >= now - FAILED_LATELY]
         self.current = next((c for c in mine if c.status == "in progress"), None)
         completed = [c for c in mine if c.status == "completed"]
-        first = completed[0].id if completed else 0
-        begun = 0 if first else WARMING_UP  # the history may have forgotten a run's beginning
-        self.run = [c for c in completed[begun:] if c.tasks]  # of the whole run, as far as it is kept
+        self.run = [
+            c for c in completed[_warming_up(completed, history) :] if c.tasks
+        ]  # of the whole run, as far as it is kept
         since = self.run[-1].ended - RECENT if self.run else 0.0
         recent = [c for c in self.run if c.ended >= since][-MOST:]
         self.completed = recent if len(recent) >= FEW else self.run[-FEW:]
@@ -88,6 +89,13 @@ class Evidence:
             if self.enough and not last.bounded and lagging >= CONSTANT * len(self.completed):
                 return last
         return None
+
+
+def _warming_up(completed: list[Checkpoint], history: list[Checkpoint]) -> int:
+    """How many checkpoints of a run do not count; none, when the history has forgotten its beginning."""
+    if not completed or (completed[0].id and completed[0].run == history[0].run):
+        return 0
+    return sum(c.triggered < completed[0].triggered + STARTING for c in completed[:WARMING_UP])
 
 
 def _by_uid(
