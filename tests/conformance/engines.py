@@ -36,17 +36,18 @@ def _in_harness(job: Job, folder: Path, always_restore: bool) -> list[Happened]:
 
 
 def on_spark(job: Job, folder: Path) -> list[Happened]:
-    """As one query; a restore stops the query and resumes its checkpoint."""
+    """As one query; a restore stops the query and starts a new job from its checkpoint, with another parallelism."""
     from tests.conformance.spark_run import run  # pyspark only where it is needed
 
     ends = [n for n, batch in enumerate(job.batches) if batch.restored and n > 0] + [len(job.batches)]
     happened: list[Happened] = []
     checkpoint = ""
-    for until in ends:
-        letters, reports, checkpoint = run(job.env(2, until), folder, checkpoint)
-        for number in range(len(happened), until):
-            outputs = {sink: letters.get((number, i), []) for i, sink in enumerate(job.sinks)}
-            watermark = reports[number]["watermarks"].get(OPERATOR)
+    for turn, until in enumerate(ends):
+        letters, reports, checkpoint = run(job.env(2 + turn % 2, until), folder, checkpoint)
+        before = len(happened)  # a new job counts its batches from 0
+        for number in range(before, until):
+            outputs = {sink: letters.get((number - before, i), []) for i, sink in enumerate(job.sinks)}
+            watermark = reports[number - before]["watermarks"].get(OPERATOR)
             happened.append(Happened(outputs, watermark, job.batches[number].inputs))
     return happened
 

@@ -11,10 +11,10 @@ from penstock.spark.job import SparkJob
 Letters = dict[tuple[int, int], list[Any]]  # by batch and sink
 
 
-def run(env: ps.StreamExecutionEnvironment, folder: Path, resume: str) -> tuple[Letters, dict[int, Any], str]:
+def run(env: ps.StreamExecutionEnvironment, folder: Path, start: str) -> tuple[Letters, dict[int, Any], str]:
     """Runs a job to the end of its script, without ending its sources: what came out, reports by batch, the checkpoint."""
     settings = {"execution.checkpointing.dir": str(folder), "state.local.dir": str(folder / "local")}
-    for key, value in {**settings, **({"execution.resume": resume} if resume else {})}.items():
+    for key, value in {**settings, **({"execution.state-recovery.path": start} if start else {})}.items():
         env.configuration.set(key, value)
     job = SparkJob(env.graph(), env.configuration, {"files": [], "requirements": [], "archives": [], "jars": []})
     job.keep_open = True

@@ -102,9 +102,8 @@ def _opened(path: str, program: Program, configuration: Configuration) -> Savepo
     if not Path(path, "penstock", "job.json").is_file():
         return open_savepoint(path)
     from penstock.spark.retained import savepoint_of  # pyspark takes its time, and savepoints do not need it
-    from penstock.spark.session import get_session
 
-    return savepoint_of(get_session(configuration), path, program)
+    return savepoint_of(path, program, configuration)
 
 
 def _described(checked: Checked) -> dict[str, Any]:

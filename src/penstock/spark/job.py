@@ -71,7 +71,7 @@ class SparkJob:
         self._files = files
         self._restarts = restarts_of(configuration)
         self.session: SparkSession = get_session(configuration)
-        self._restoring = restoring(self.session, self.program, configuration)
+        self._restoring = restoring(self.program, configuration)
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration, self._restoring)
         self.folder = RunFolder(private_folder("penstock-run-"))
         self.savepoints = SavepointTaker(self, configuration)

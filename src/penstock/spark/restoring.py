@@ -7,9 +7,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from penstock.config import ALLOW_DROPPED, FROM_SAVEPOINT, RESUME, Configuration
+from penstock.connectors.file.system import absolute
 from penstock.engine.program import Program
 from penstock.errors import CheckpointError
 from penstock.jobs.whole_file import write_whole
@@ -60,11 +59,12 @@ class Restoring:
             _log.warning("Job '%s' starts from %s and drops %s", self._program.name, self.savepoint.path, dropped)
 
 
-def restoring(session: SparkSession, program: Program, configuration: Configuration) -> Restoring | None:
+def restoring(program: Program, configuration: Configuration) -> Restoring | None:
     """What the job is to start from; None: it starts with empty state, or resumes its own checkpoint."""
     path = configuration.get(FROM_SAVEPOINT)
     if not path:
         return None
+    path = absolute(path)
     if configuration.get(RESUME):
         raise CheckpointError(
             "RESUME_AND_SAVEPOINT",
@@ -77,7 +77,7 @@ def restoring(session: SparkSession, program: Program, configuration: Configurat
             f"Job '{program.name}' runs in batch mode and was asked to start from {path}. A batch job reads everything again and "
             "keeps no state. Run it in STREAMING mode, or leave the savepoint out.",
         )
-    savepoint = savepoint_of(session, path, program) if is_checkpoint(path) else open_savepoint(path)
+    savepoint = savepoint_of(path, program, configuration) if is_checkpoint(path) else open_savepoint(path)
     matched = match(savepoint.manifest, program, savepoint.path, configuration.get(ALLOW_DROPPED))
     fit(savepoint.manifest, program, matched, savepoint.path)
     return Restoring(savepoint, program, matched)
