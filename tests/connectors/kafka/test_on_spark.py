@@ -14,13 +14,14 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.connectors import JsonLinesSink
-from penstock.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
+from penstock.connectors.kafka import DeliveryGuarantee, KafkaOffsetsInitializer, KafkaSource
 from penstock.errors import ConfigError
 from penstock.jobs import requests
 from penstock.jobs.registry import registry_of
 from penstock.state import ValueState
 from penstock.windows import TumblingEventTimeWindows
 from tests.connectors.kafka.jobs import LATEST, builder, write_transaction
+from tests.connectors.kafka.writing import sink_to
 from tests.servers import Kafka
 from tests.spark.processes import checkpoint_in, lines_of
 from tests.spark.test_jobs import environment
@@ -150,3 +151,27 @@ def test_a_topic_that_is_not_there_is_told_with_the_sources_name(
     env.from_source(missing, None, "clicks").print()
     with pytest.raises(ConfigError, match="KAFKA_UNKNOWN_TOPIC"):
         env.execute("missing")
+
+
+def test_a_job_from_a_savepoint_reads_on_and_writes_each_record_once(
+    spark: SparkSession, kafka: Kafka, tmp_path: Path
+) -> None:
+    topic, out = kafka.create_topic(partitions=2), kafka.create_topic(partitions=2)
+    for partition in range(2):
+        kafka.produce(topic, [f"{partition}-{n}" for n in range(1000)], partition=partition)
+
+    def run(parallelism: int, **options: Any) -> ps.JobClient:
+        env = environment(tmp_path, **{"source.batch.records": 200, **options}).set_parallelism(parallelism)
+        stream = env.from_source(builder(kafka, topic).set_bounded(LATEST).build(), None, "numbers").uid("numbers")
+        counts = stream.key_by(lambda v: v[-1]).process(Count()).uid("count").map(json.dumps).uid("text")
+        counts.sink_to(sink_to(kafka.bootstrap, out, DeliveryGuarantee.EXACTLY_ONCE)).uid("kafka")
+        return env.execute_async("kafka")
+
+    first = run(2)
+    until(lambda: len(kafka.values(out)) > 200)
+    path = first.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
+    assert len(kafka.values(out)) < 2000
+    second = run(3, **{"execution.state-recovery.path": path, "source.batch.records": 5000})
+    second.get_job_execution_result().result()
+    wanted = [json.dumps([str(d), n]).encode() for d in range(10) for n in range(1, 201)]
+    assert sorted(v for v in kafka.values(out) if v is not None) == sorted(wanted)
