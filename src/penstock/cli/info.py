@@ -74,6 +74,7 @@ def _facts(entry: JobEntry, progress: Progress) -> Text:
         ("Spark's pages", entry.web),
         ("mode", "batch" if entry.batch else ""),
         ("stages", stage_words(progress.stages) if progress.stages and not entry.is_over else ""),
+        ("started from", entry.from_savepoint),
         ("checkpoint", entry.checkpoint),
         ("log", entry.log),
         ("records", f"{progress.read:,} in, {progress.written:,} out, {progress.late:,} late{aside_words(progress)}"),
