@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.connectors import CollectionSource, DataGeneratorSource, FileSource, NumberSequenceSource, SimpleSource
@@ -229,3 +232,38 @@ def test_the_uid_of_a_source_with_watermarks_is_the_source_s() -> None:
     strategy = ps.WatermarkStrategy.for_monotonous_timestamps()
     env.from_source(PushSource(), strategy, "numbers").uid("mine").print()
     assert [node.uid for node in env.graph().nodes][:2] == ["mine", "mine-watermarks"]
+
+
+def state_by_slot(harness: Harness) -> dict[Any, Any]:
+    """Entries with the names of their tables."""
+    found = {}
+    for at, state in harness.job.states().items():
+        names = {t.number.to_bytes(2, "big"): (t.operator, t.name) for t in state.meta.tables}
+        found[at] = {(names[key[:2]], key[2:]): value for key, value in state.entries.items()}
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    elements=st.lists(st.tuples(st.integers(-50, 50), st.integers(0, 99)), max_size=60),
+    before=st.tuples(st.integers(1, 5), st.integers(5, 200)),
+    after=st.tuples(st.integers(1, 5), st.integers(5, 200)),
+)
+def test_a_savepoint_deals_state_out_as_a_snapshot_does(
+    elements: list[tuple[int, int]], before: tuple[int, int], after: tuple[int, int]
+) -> None:
+    env, _ = pushed()
+    first = Harness(env, parallelism=before[0], max_parallelism=before[1])
+    with first.batch():
+        for value, timestamp in elements:
+            first.push(value, timestamp)
+    env, _ = pushed()
+    second = Harness(env, parallelism=after[0], max_parallelism=after[1])
+    env, _ = pushed()
+    third = Harness(env, parallelism=after[0], max_parallelism=after[1])
+    with tempfile.TemporaryDirectory() as folder:
+        second.restore_savepoint(first.savepoint(f"{folder}/savepoint"))
+    third.restore(first.snapshot())
+    assert state_by_slot(second) == state_by_slot(third)
+    keys = [key for slot in state_by_slot(second).values() for (_, name), key in slot if name == "total"]
+    assert len(keys) == len({key_of(value) for value, _ in elements})
