@@ -92,6 +92,8 @@ def write_part(
     except BaseException:
         writer.abort()
         raise
+    if system.find(f"{folder}/{name}") is None:
+        raise FileNotFoundError(f"{folder}/{name} was removed: the savepoint was given up")
     part = Part(place.level, place.slot, file, states, msgspec.Raw(msgspec.json.encode(meta)), time.monotonic() - began)
     note = system.create(f"{folder}/{name}.json")
     note.write(msgspec.json.encode(part))

@@ -77,6 +77,8 @@ class SavepointTaker:
             taking.let_go()
             if answer.status == "done":
                 self._prune(answer.path)
+            else:
+                taking.clean_up_after_writers()
 
     def _prune(self, path: str) -> None:
         """Removes the job's oldest savepoints beside a new one, as its options say."""
@@ -114,14 +116,17 @@ class _Taking:
         self._system: FileSystem | None = None
         self._patience = configuration.get(CHECKPOINT_TIMEOUT) / 1000
         self._deadline = time.monotonic() + self._patience
+        self._parts: list[SavedPart] = []
 
     def run(self) -> None:
         refuse(self._job.program, self._job.real_time)
+        self._must_run()
         self._answer.path = self._path
         self._system = self._writable()
         self._folder.ask_savepoint(AskedSavepoint(self._request.id, self._path, self._request.end))
         self._say("taking")
         saved = self._saved_batch()
+        self._parts = saved.parts
         self._answer.batch, self._answer.parts = saved.batch, len(saved.parts)
         self._say("writing")
         parts = [self._written(part) for part in saved.parts]
@@ -184,12 +189,15 @@ class _Taking:
         self._tell(self._answer)
         return written
 
-    def _wait(self, why: str, seconds: float) -> None:
+    def _must_run(self) -> None:
         if self._job.status().is_terminal_state():
             raise CheckpointError(
                 "SAVEPOINT_JOB_ENDED",
                 f"Job {self._job.job_id} ended before the savepoint was whole. Nothing was left of it.",
             )
+
+    def _wait(self, why: str, seconds: float) -> None:
+        self._must_run()
         if time.monotonic() > self._deadline:
             raise CheckpointError(
                 "SAVEPOINT_EXPIRED",
@@ -253,6 +261,14 @@ class _Taking:
         """Leaves nothing of a savepoint that failed."""
         if self._system is not None:
             self._system.remove_folder(self._path)
+
+    def clean_up_after_writers(self) -> None:
+        """The same again, when those who still wrote have ended."""
+        for part in self._parts:
+            process = ProcessName(part.host, part.pid, part.started)
+            while process.is_here and process.is_alive():
+                time.sleep(_LOOK)
+        self.clean_up()
 
     def let_go(self) -> None:
         """The job goes on, or ends when that was asked for: one whose savepoint failed goes on where it can."""

@@ -263,7 +263,7 @@ def _remote(path: str, options: dict[str, Any]) -> ArrowFiles:
     split = urlsplit(path)
     scheme = split.scheme
     if scheme in ("s3", "s3a"):
-        return ArrowFiles(fs.S3FileSystem(**options), f"{scheme}://", folders=False, renames=False)
+        return ArrowFiles(fs.S3FileSystem(**{**_endpoint(), **options}), f"{scheme}://", folders=False, renames=False)
     if scheme in ("gs", "gcs"):
         return ArrowFiles(fs.GcsFileSystem(**options), f"{scheme}://", folders=False, renames=False)
     if scheme in ("hdfs", "viewfs"):
@@ -275,3 +275,9 @@ def _remote(path: str, options: dict[str, Any]) -> ArrowFiles:
     if not path.endswith(inside):
         raise ValueError(f"fsspec calls it {inside}, so its paths cannot be told apart from their beginning")
     return ArrowFiles(fs.PyFileSystem(fs.FSSpecHandler(system)), path.removesuffix(inside), folders=True, renames=False)
+
+
+def _endpoint() -> dict[str, str]:
+    """Where S3 is, by the variables that all tools of AWS read; pyarrow reads those of keys and regions by itself."""
+    given = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    return {"endpoint_override": given} if given else {}
