@@ -129,6 +129,7 @@ def test_a_savepoint_on_any_file_system(job: Job, place: str) -> None:
     assert [(s.name, s.entries) for s in manifest.operators[0].states] == [("state", 2)]
     assert sorted(savepoint.system.names(answer.path)) == ["1-0-abcd", "1-1-abcd", "manifest.json"]
     assert job.folder.finished(), "the job ends with it"
+    assert job.folder.stop_asked() == {"drain": False}, "no batch comes behind it"
     assert job.folder.savepoint_asked() is None
     assert [s.path for s in found_in(place)] == [answer.path]
 
@@ -149,6 +150,7 @@ def test_a_part_whose_process_was_killed(job: Job, place: str) -> None:
     assert "killed" in answer.error
     assert nothing_left(place)
     assert not job.folder.finished(), "the job goes on"
+    assert job.folder.stop_asked() is None
     assert job.folder.savepoint_asked() is None
 
 
