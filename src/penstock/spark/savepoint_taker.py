@@ -274,7 +274,9 @@ class _Taking:
         """The job goes on, or ends when that was asked for: one whose savepoint failed goes on where it can."""
         end, done = self._request.end, self._answer.status == "done"
         if (end and done) or (end == "drain" and self._answer.batch >= 0):
-            self._folder.ask_stop(drain=end == "drain")  # first: sources are to give nothing behind the savepoint's batch
+            self._folder.ask_stop(
+                drain=end == "drain"
+            )  # first: sources are to give nothing behind the savepoint's batch
         self._folder.forget_savepoint()
         if end == "stop" and done:
             self._folder.tell_finished(-1)
