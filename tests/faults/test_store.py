@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.jobs import requests
+from penstock.jobs.history import History
 from tests.faults.disturbed import DisturbedJob
 
 pytestmark = pytest.mark.spark
@@ -126,3 +127,25 @@ def test_a_job_that_waits_can_be_stopped(job: DisturbedJob) -> None:
     job.store.heal()
     job.start(resume=True)
     job.ends_right()
+
+
+@pytest.mark.long
+def test_so_many_failed_checkpoints_are_tolerated(tmp_path: Path) -> None:
+    """The store takes the probe and refuses the commit log: each attempt fails anew."""
+    job = DisturbedJob(tmp_path, {"execution.checkpointing.tolerable-failed-checkpoints": 1})
+    try:
+        job.start()
+        job.wait_for_batches(3)
+        job.store.command(write="Connection refused", only=".*/commits/.*")
+        assert job.process is not None
+        assert job.process.process.wait(180) != 0
+        entry = job.entry()
+        assert entry is not None
+        assert entry.error is not None
+        assert (entry.status, entry.error.code) == ("failed", "CHECKPOINTS_FAILED")
+        assert "2 checkpoints in a row" in entry.error.text
+        failed = [c for c in History(job.registry.job_folder(entry.id)).latest() if c.status == "failed"]
+        assert len({c.id for c in failed}) == 1
+        assert len(failed) >= 2
+    finally:
+        job.kill()
