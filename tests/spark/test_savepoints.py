@@ -56,11 +56,18 @@ class Counted(ps.KeyedProcessFunction):
 
 class Ruled(ps.KeyedBroadcastProcessFunction):
     RULES = ps.MapStateDescriptor("rules", str, int)
+    fails_at: Path | None = None
+
+    def __init__(self) -> None:
+        self._fails = self.fails_at  # what is to be unpickled by workers
 
     def open(self, runtime_context: Any) -> None:
         self.sum = runtime_context.get_state(ps.ValueStateDescriptor("sum", int))
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        if value[0] < 0 and self._fails is not None and self._fails.exists():
+            self._fails.unlink()  # behind the timers of the first operator: its slots have written their parts
+            raise ValueError("it fails once")
         self.sum.update((self.sum.value() or 0) + value[1])
         yield list(value)
 
@@ -109,66 +116,75 @@ def entries_at(spark: SparkSession, savepoint: Savepoint) -> tuple[Keyed, dict[i
     return found, metas
 
 
-def test_savepoints_of_a_running_job_hold_its_state_at_their_batches(spark: SparkSession, tmp_path: Path) -> None:
-    client = wide(environment(tmp_path), tmp_path / "out", "wide")
-    until(lambda: len(lines_of(tmp_path / "out")) > 3000)
-    paths = [client.trigger_savepoint(str(tmp_path / "saved")).result() for _ in range(3)]
-    before = len(lines_of(tmp_path / "out"))
-    until(lambda: len(lines_of(tmp_path / "out")) > before + 1000)
-    for path in paths:
-        savepoint = open_savepoint(path)
-        assert savepoint.verify() == []
-        expected, metas = entries_at(spark, savepoint)
-        assert entries_of(savepoint) == expected
-        manifest = savepoint.manifest
-        states = {(o.uid, s.name): s for o in manifest.operators for s in o.states}
-        assert {name: s.entries for name, s in states.items() if s.entries} == {n: len(e) for n, e in expected.items()}
-        assert states["counted", "count"].entries == states["counted", "__keys__"].entries > 400
-        assert states["ruled", "slot:rules"].entries == 7
-        assert any(s.kind == "timers" and s.entries for s in states.values())
-        assert [s.uid for s in manifest.sinks] == ["out"]
-        assert sum(s.position["n"] for s in manifest.sources) > 3000
-        for level in manifest.levels:
-            meta = metas[level.level]
-            meta.tables, broadcast, meta.broadcast = [], meta.broadcast, {}
-            assert msgspec.json.decode(level.clocks, type=SlotMeta) == meta
-            assert level.broadcast == broadcast
-        assert sorted(p.name for p in Path(path).iterdir()) == sorted(
-            ["manifest.json", *(f.name for f in manifest.files)]
-        )
-    batches = [open_savepoint(path).manifest.batch for path in paths]
-    assert batches == sorted(set(batches))
-    client.cancel().result()
-
-
-@pytest.mark.parametrize("drain", [False, True])
-def test_a_job_ends_with_its_savepoint(spark: SparkSession, tmp_path: Path, drain: bool) -> None:
-    client = wide(environment(tmp_path), tmp_path / "out", "ends")
-    until(lambda: len(lines_of(tmp_path / "out")) > 1000)
-    path = client.stop_with_savepoint(drain, str(tmp_path / "saved")).result()
-    client.get_job_execution_result().result()
-    savepoint = open_savepoint(path)
+def check(spark: SparkSession, savepoint: Savepoint) -> None:
+    """All of a savepoint is what Spark's state store holds after its batch."""
+    assert savepoint.verify() == []
     manifest = savepoint.manifest
-    assert manifest.ended == ("drain" if drain else "stop")
-    assert entries_of(savepoint) == entries_at(spark, savepoint)[0]
-    last = max(int(p.name) for p in Path(manifest.checkpoint, "spark", "commits").iterdir() if p.name.isdigit())
-    assert manifest.batch == last, "no batch came behind the savepoint's"
-    timers = sum(s.entries for o in manifest.operators for s in o.states if s.kind == "timers")
-    fired = [line for line in lines_of(tmp_path / "out") if "-1" in str(line)]
-    assert bool(timers) != drain
-    assert bool(fired) == drain
+    expected, metas = entries_at(spark, savepoint)
+    assert entries_of(savepoint) == expected
+    states = {(o.uid, s.name): s for o in manifest.operators for s in o.states}
+    assert {name: s.entries for name, s in states.items() if s.entries} == {n: len(e) for n, e in expected.items()}
+    assert states["counted", "count"].entries == states["counted", "__keys__"].entries > 400
+    assert states["counted", "seen"].ttl == 3_600_000
+    assert states["ruled", "slot:rules"].entries == 7
+    for level in manifest.levels:
+        meta = metas[level.level]
+        meta.tables, broadcast, meta.broadcast = [], meta.broadcast, {}
+        assert msgspec.json.decode(level.clocks, type=SlotMeta) == meta
+        assert level.broadcast == broadcast
+    names = [path.name for path in Path(savepoint.path).iterdir()]
+    assert sorted(names) == sorted(["manifest.json", *(file.name for file in manifest.files)])
+
+
+def timers_in(savepoint: Savepoint) -> int:
+    return sum(s.entries for o in savepoint.manifest.operators for s in o.states if s.kind == "timers")
+
+
+def check_last(savepoint: Savepoint, lines: int) -> None:
+    """The savepoint's batch was the job's last, and the sinks have what its sources had given."""
+    manifest = savepoint.manifest
+    commits = Path(manifest.checkpoint, "spark", "commits")
+    assert manifest.batch == max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
     numbers = next(s for s in manifest.sources if s.name == "numbers")
-    assert len(lines_of(tmp_path / "out")) - len(fired) == numbers.position["n"]
+    assert lines == numbers.position["n"]
 
 
-def test_a_savepoint_that_cannot_be_written_fails_and_the_job_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    client = wide(environment(tmp_path), tmp_path / "out", "goes on")
+def test_savepoints_hold_the_state_at_their_batches_while_the_job_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    client = wide(environment(tmp_path), tmp_path / "out", "wide")
     (tmp_path / "file").write_text("no folder")
-    until(lambda: lines_of(tmp_path / "out"))
+    until(lambda: len(lines_of(tmp_path / "out")) > 3000)
     with pytest.raises(CheckpointError, match="SAVEPOINT_UNWRITABLE"):
         client.stop_with_savepoint(False, str(tmp_path / "file")).result()
-    before = len(lines_of(tmp_path / "out"))
-    until(lambda: len(lines_of(tmp_path / "out")) > before + 1000)
     both = [client.trigger_savepoint(str(tmp_path / "saved")) for _ in range(2)]
-    assert len({future.result() for future in both}) == 2
-    client.cancel().result()
+    paths = {future.result() for future in both}
+    before = len(lines_of(tmp_path / "out"))
+    until(lambda: len(lines_of(tmp_path / "out")) > before + 500)
+    paths.add(client.stop_with_savepoint(False, str(tmp_path / "saved")).result())
+    client.get_job_execution_result().result()
+    savepoints = [open_savepoint(path) for path in paths]
+    assert len({s.manifest.batch for s in savepoints}) == 3
+    for savepoint in savepoints:
+        check(spark, savepoint)
+        assert timers_in(savepoint) > 400
+    last = next(s for s in savepoints if s.manifest.ended == "stop")
+    check_last(last, len(lines_of(tmp_path / "out")))
+
+
+def test_a_drained_job_whose_batch_fails_and_runs_again(spark: SparkSession, tmp_path: Path) -> None:
+    """The savepoint is of the attempt that counts; the files of the other one are gone."""
+    Ruled.fails_at = tmp_path / "fails"
+    options = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": 0}
+    client = wide(environment(tmp_path, **options), tmp_path / "out", "drained")
+    until(lambda: len(lines_of(tmp_path / "out")) > 2000)
+    Ruled.fails_at.write_text("once")
+    path = client.stop_with_savepoint(True, str(tmp_path / "saved")).result()
+    result = client.get_job_execution_result().result()
+    assert result.attempts == 2
+    assert not Ruled.fails_at.exists()
+    savepoint = open_savepoint(path)
+    assert savepoint.manifest.ended == "drain"
+    check(spark, savepoint)
+    assert timers_in(savepoint) == 0
+    fired = [line for line in lines_of(tmp_path / "out") if "-1" in str(line)]
+    assert len(fired) > 400
+    check_last(savepoint, len(lines_of(tmp_path / "out")) - len(fired))
