@@ -18,7 +18,8 @@ import penstock as ps
 from tests.typing import aggregates, fluent_api, joins, windows
 
 ROOT = Path(__file__).parent.parent.parent
-CHECKED = tuple(f"tests/typing/{name}.py" for name in ("fluent_api", "joins", "windows", "aggregates", "formats"))
+_FILES = ("fluent_api", "joins", "windows", "aggregates", "formats", "state_processor")
+CHECKED = tuple(f"tests/typing/{name}.py" for name in _FILES)
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
