@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import penstock as ps
@@ -12,7 +13,10 @@ from penstock.connectors import DataGeneratorSource, FileSource, JsonLinesSink, 
 from penstock.connectors.collection import CollectionSource
 from penstock.connectors.source import Source
 from penstock.errors import PlanError
+from penstock.savepoints import SavedSource, publish
+from penstock.state_processor import SavepointWriter
 from penstock.whatif.engine import with_ranges
+from penstock.whatif.plan import ForkPlan, ranges_of
 from penstock.whatif.redirected import MARK, ForkedSink, redirected
 from penstock.whatif.replayed_source import ReplayedSource, SourceRange, planned_range
 from penstock.whatif.sinks import refuse_appending
@@ -144,3 +148,31 @@ def test_sinks_that_append_are_refused_unless_it_is_said() -> None:
     env = ps.StreamExecutionEnvironment()
     env.from_collection([1]).sink_to(Latest())
     refuse_appending(env.graph("upserts"), False)
+
+
+def savepoint_at(path: Path, **positions: Any) -> str:
+    """A savepoint that knows nothing but how far sources were read."""
+    sources = [SavedSource(uid, uid, "FileSource", n, p) for n, (uid, p) in enumerate(positions.items())]
+    empty = SavepointWriter.new_savepoint(8).write(str(path))
+    return publish(empty.path, msgspec.structs.replace(empty.manifest, sources=sources)).path
+
+
+def test_a_range_may_end_at_a_later_savepoint(tmp_path: Path) -> None:
+    source = watched(tmp_path / "in")
+    positions = []
+    files_of(tmp_path / "in", "a")
+    source.attach(made(tmp_path / "old"))
+    offset = source.initial()
+    for name in ("b", "c"):
+        offset = source.latest(offset)
+        positions.append(source.position(offset))
+        files_of(tmp_path / "in", name)
+    first, second = (savepoint_at(tmp_path / f"s{i}", files=p) for i, p in enumerate(positions))
+    env = ps.StreamExecutionEnvironment()
+    env.from_source(watched(tmp_path / "in"), ps.WatermarkStrategy.no_watermarks(), "files").uid("files").print()
+    job = env.graph("job")
+    ranges = ranges_of(ForkPlan(first, str(tmp_path), until=second), job)
+    again = ReplayedSource(watched(tmp_path / "in"), ranges["files"])
+    assert all_read(again, tmp_path / "2", positions[0]) == [["b 1", "b 2"]]
+    with pytest.raises(PlanError, match="FORK_UNTIL"):
+        ranges_of(ForkPlan(first, str(tmp_path), until=savepoint_at(tmp_path / "none")), job)

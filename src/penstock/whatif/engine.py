@@ -68,6 +68,11 @@ class ForkEngine(SparkEngine):
             plan.ranges = ranges_of(plan, graph)
             plan.write(Path(file))
         folder = Path(plan.folder, configuration.get(FORK_RUN))
+        if (folder / RUN).exists():
+            raise PlanError(
+                "FORK_TWO_JOBS",
+                f"The program runs a second job, '{graph.name}', and a savepoint is of one job. Let it run the one job only.",
+            )
         folder.mkdir(parents=True, exist_ok=True)
         facts = RunFacts()
         job_graph = with_ranges(graph, plan.ranges)
