@@ -92,12 +92,12 @@ def savepoint(spark: SparkSession, tmp_path: Path) -> str:
     given(tmp_path, "first", range(30))
     env = job(environment(tmp_path), tmp_path, JsonLinesSink(tmp_path / "real"), Totals())
     client = env.execute_async("before")
-    until(lambda: len(list(lines_of(tmp_path / "real"))) == 30)
+    until(lambda: len(list(lines_of(tmp_path / "real"))) == 30, 180)
     (checkpoint,) = (tmp_path / "checkpoints").iterdir()
     until(lambda: last_commit(str(checkpoint)) >= 0 and all_read(checkpoint))
     client.cancel().result()
     program = build(job(environment(tmp_path), tmp_path, JsonLinesSink(tmp_path / "x"), Totals()).graph("same"))
-    path = savepoint_of(spark, str(checkpoint), program).path
+    path = savepoint_of(str(checkpoint), program, environment(tmp_path).configuration).path
     given(tmp_path, "second", range(30, 60))
     return path
 
