@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,9 @@ def test_a_range_may_end_at_a_later_savepoint(tmp_path: Path) -> None:
     source.attach(made(tmp_path / "old"))
     offset = source.initial()
     for name in ("b", "c"):
-        offset = source.latest(offset)
+        while (end := source.latest(offset)) == offset:
+            time.sleep(0.002)  # it looks for files every millisecond
+        offset = end
         positions.append(source.position(offset))
         files_of(tmp_path / "in", name)
     first, second = (savepoint_at(tmp_path / f"s{i}", files=p) for i, p in enumerate(positions))
