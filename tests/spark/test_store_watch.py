@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.config import Configuration
-from penstock.errors import CheckpointError
+from penstock.errors import CheckpointError, JobError
 from penstock.spark.store_watch import StoreWatch
 
 
@@ -50,6 +50,15 @@ QUERY = SimpleNamespace(isActive=True, name="penstock-a", status={"isTriggerActi
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
+
+
+def test_whatever_fails_while_the_folder_is_gone_is_the_store(tmp_path: Path) -> None:
+    watch = Watched(tmp_path)
+    failure = JobError("SINK_FAILED", "...")
+    assert watch.trouble_of(failure) == f"{tmp_path} is not there"
+    (tmp_path / "penstock").mkdir()
+    (tmp_path / "penstock" / "job.json").write_text("{}")
+    assert watch.trouble_of(failure) is None
 
 
 def never() -> bool:

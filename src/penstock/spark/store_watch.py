@@ -63,6 +63,8 @@ class StoreWatch:
     def trouble_of(self, ended: BaseException) -> str | None:
         """What the store said, when it is the store that ended a query or did not let it start."""
         told = trouble_of_files(ended, self._folder) or trouble_in(stack_of(ended), self._folder)
+        if told is None and not is_reachable(self._folder):  # whatever stumbled over that first
+            return f"{self._folder} is not there"
         if told is None and (names_no_file(ended) or self.damage_of(ended)):
             return self._probe()  # a write that found no room does not say where: the store is asked
         return told
