@@ -26,6 +26,7 @@ from penstock.types.evolution import Evolution
 
 _ids: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 _made: dict[str, type] = {}
+_MSGSPEC_CACHE = "__msgspec_cache__"
 
 
 class ProgramPickler(cloudpickle.Pickler):  # type: ignore[misc]
@@ -34,6 +35,8 @@ class ProgramPickler(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, type) and issubclass(obj, msgspec.Struct) and obj.__module__ == "__main__":
             return _reduced_struct(obj)
+        if isinstance(obj, type) and _MSGSPEC_CACHE in vars(obj):  # left by a codec on the driver; it cannot be pickled
+            delattr(obj, _MSGSPEC_CACHE)
         return super().reducer_override(obj)
 
 

@@ -1,0 +1,49 @@
+"""Classes of the program's own file that were described on the driver travel to workers with what they say of themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import cloudpickle
+import msgspec
+import penstock as ps
+from penstock.runtime.codec import codec_of
+from penstock.runtime.evolution.describe import describe
+from penstock.spark.pickling import pickle_value
+
+
+@ps.state_type(version=2, aliases={"n": "m"}, migrate=lambda version, old: Kept(version))
+@dataclass
+class Kept:
+    n: int
+
+
+class Pair(NamedTuple):
+    x: int
+
+
+@ps.state_type(aliases={"how_many": "count"})
+class Part(msgspec.Struct, rename="camel"):
+    how_many: int
+    unit_name: str = "pieces"
+
+
+for kind, value in ((Kept, Kept(1)), (Pair, Pair(1)), (Part, Part(1))):
+    type_info = ps.Types.of(kind)
+    stored = codec_of(type_info).encode(value)
+    again = cloudpickle.loads(pickle_value(type_info))
+    assert describe(again) == describe(type_info), kind
+    assert describe(again).live.evolution.aliases == describe(type_info).live.evolution.aliases
+    assert codec_of(again).encode(codec_of(again).decode(stored)) == stored
+print("travelled")
+"""
+
+
+def test_classes_of_the_main_module_travel() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "travelled\n", done.stderr
