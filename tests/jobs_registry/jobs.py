@@ -80,7 +80,9 @@ class FakeJob:
 
     def save(self, request: SavepointRequest, tell: Callable[[SavepointAnswer], None]) -> None:
         """Takes a savepoint of nothing, unless its folder is called "fails"."""
-        answer = SavepointAnswer(request.id, "writing", f"{request.directory}/savepoint", request.end, 7, parts=2)
+        answer = SavepointAnswer(
+            request.id, "writing", f"{request.directory}/savepoint", request.end, 7, request.asked, parts=2
+        )
         tell(answer)
         answer.status, answer.written, answer.bytes = "done", 2, 3_500_000
         if request.directory.endswith("fails"):

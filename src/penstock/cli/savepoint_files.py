@@ -110,22 +110,33 @@ def show(path: Path_, as_json: Annotated[bool, typer.Option("--json", help="As o
 
 
 def _states(manifest: Manifest) -> Table:
-    watermarks = _watermarks(manifest)
+    """Operators and their states; columns that say nothing are left out."""
+    watermarks = {uid: event_time(watermark) for uid, watermark in _watermarks(manifest).items()}
+    living = any(state.ttl is not None for operator in manifest.operators for state in operator.states)
+    timed = any(watermarks.values())
     table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
-    for heading in ("operator", "state", "kind"):
-        table.add_column(heading, no_wrap=True)
+    for heading in ("operator", "state"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("kind", no_wrap=True, min_width=6)
     for heading in ("entries", "bytes"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("time to live", "watermark"):
-        table.add_column(heading, no_wrap=True)
+        table.add_column(heading, justify="right", no_wrap=True, min_width=7)
+    if living:
+        table.add_column("time to live", no_wrap=True)
+    if timed:
+        table.add_column("watermark", no_wrap=True)
     for operator in manifest.operators:
-        watermark = event_time(watermarks.get(operator.uid))
-        if not operator.states:
-            table.add_row(operator.uid, "", operator.kind, "", "", "", watermark)
-        for number, state in enumerate(operator.states):
-            lives = "" if state.ttl is None else span_of(state.ttl / 1000)
-            first = (operator.uid, watermark) if number == 0 else ("", "")
-            table.add_row(first[0], state.name, state.kind, f"{state.entries:,}", size_of(state.size), lives, first[1])
+        for number, state in enumerate(operator.states or [None]):
+            first = number == 0
+            row = [operator.uid if first else ""]
+            if state is None:
+                row += ["", operator.kind, "", ""]
+            else:
+                row += [state.name, state.kind, f"{state.entries:,}", size_of(state.size)]
+            if living:
+                row.append("" if state is None or state.ttl is None else span_of(state.ttl / 1000))
+            if timed:
+                row.append(watermarks.get(operator.uid, "") if first else "")
+            table.add_row(*row)
     return table
 
 
