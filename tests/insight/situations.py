@@ -170,7 +170,7 @@ SITUATIONS = [
         heal=lambda stage: stage.store.heal(),
         seconds=35,
     ),
-    Situation("large values", "too-much-state", lambda e, s: counted(e, s, 120, keys=300, keeps=100_000)),
+    Situation("large values", "too-much-state", lambda e, s: counted(e, s, 600, keys=1500, keeps=100_000)),
     Situation(
         "hot key",
         "skewed-keys",
