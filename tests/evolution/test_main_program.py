@@ -1,0 +1,116 @@
+"""Classes of the program's own file: their state is taken over from the checkpoint of a run that failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_on_spark import penstock
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.long]
+
+PROGRAM = """
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+import penstock as ps
+
+CLASSES
+
+
+class Running(ps.KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.kept = runtime_context.get_state(ps.ValueStateDescriptor("kept", Kept))
+        self.made = runtime_context.get_state(ps.ValueStateDescriptor("made", Made))
+
+    def process_element(self, value, ctx):
+        STEP
+        yield f"{value} {self.kept.value()} {self.made.value()}"
+
+
+env = ps.StreamExecutionEnvironment.get_execution_environment()
+numbers = env.from_sequence(1, 8).uid("numbers")
+numbers.key_by(lambda n: n % 2).process(Running()).uid("running").print()
+env.execute("running")
+"""
+
+BEFORE = (
+    """
+class Part(msgspec.Struct, rename="camel"):
+    how_many: int
+
+
+@dataclass
+class Kept:
+    total: int
+    parts: list[Part]
+
+
+@dataclass
+class Made:
+    cents: int
+""",
+    """\
+        if value == 7:
+            raise ValueError("seven is too much")
+        old = self.kept.value() or Kept(0, [])
+        self.kept.update(Kept(old.total + value, [*old.parts, Part(value)]))
+        self.made.update(Made(value * 100))
+""",
+)
+AFTER = (
+    """
+@ps.state_type(aliases={"count": "howMany"})
+class Part(msgspec.Struct, rename="camel"):
+    count: float
+    unit_name: str = "pieces"
+
+
+@ps.state_type(aliases={"sum": "total"})
+@dataclass
+class Kept:
+    parts: list[Part]
+    sum: float
+
+
+@ps.state_type(version=2, migrate=lambda version, old: Made(old["cents"] / 100, version))
+@dataclass
+class Made:
+    euros: float
+    version: int
+""",
+    "        pass\n",
+)
+
+
+def program(path: Path, parts: tuple[str, str]) -> str:
+    classes, step = parts
+    path.write_text(PROGRAM.replace("CLASSES", classes).replace("        STEP\n", step))
+    return str(path)
+
+
+def test_classes_of_the_main_module(tmp_path: Path) -> None:
+    options = ("--master", "local[2]", "-D", "source.batch.records=3", "-D", f"execution.checkpointing.dir={tmp_path}")
+    first = program(tmp_path / "before.py", BEFORE)
+    second = program(tmp_path / "after.py", AFTER)
+    failed = penstock("run", first, *options)
+    assert "--resume " in failed.stderr, failed.stderr
+    checkpoint = failed.stderr.split("--resume ")[1].split()[0]
+
+    checked = penstock("savepoints", "check", checkpoint, second, "--values")
+    assert checked.returncode == 0, checked.stderr
+    assert "running: kept: parts[].count: was called 'howMany'" in checked.stdout
+    assert "running: made: version 1 becomes 2 by its migrate function" in checked.stdout
+
+    refused = penstock("run", second, *options, "--resume", checkpoint)
+    assert "STATE_CHANGED" in refused.stderr
+
+    found = penstock("run", second, *options, "--from-savepoint", checkpoint)
+    assert found.returncode == 0, found.stderr
+    seven, eight = found.stdout.splitlines()
+    pieces = ", ".join(f"Part(count={n}, unit_name='pieces')" for n in (1.0, 3.0, 5.0))
+    assert seven == f"7 Kept(parts=[{pieces}], sum=9.0) Made(euros=5.0, version=1)"
+    assert eight.endswith("sum=12.0) Made(euros=6.0, version=1)")
