@@ -8,9 +8,9 @@ import os
 def write_lasting(file: str | os.PathLike[str], data: bytes) -> None:
     """Puts data into a file in one step. An error names the file, so that it is known which disk is at fault.
 
-    >>> import tempfile
-    >>> file = os.path.join(tempfile.mkdtemp(), "ends.json")
-    >>> write_lasting(file, b"{}"); open(file, "rb").read()
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "ends.json")
+    >>> write_lasting(file, b"{}"); file.read_bytes()
     b'{}'
     """
     fresh = f"{os.fspath(file)}.new"
