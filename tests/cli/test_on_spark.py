@@ -35,7 +35,7 @@ class Running(ps.KeyedProcessFunction):
 
 
 env = ps.StreamExecutionEnvironment.get_execution_environment()
-env.from_sequence(1, 8).key_by(lambda n: n % 2).process(Running()).print()
+env.from_sequence(1, 8).key_by(lambda n: n % 2).process(Running()).uid("running").print()
 env.execute("running")
 """
 
@@ -70,7 +70,7 @@ def test_a_job_fails_in_one_line_and_is_resumed(tmp_path: Path) -> None:
     started, error, log, resume = (line for line in failed.stderr.splitlines() if " · " not in line)  # of progress
     assert started.startswith("penstock: job ")
     assert error.startswith(
-        "penstock: [USER_FUNCTION] Operator 'process' (uid 'process-1') raised ValueError: seven is"
+        "penstock: [USER_FUNCTION] Operator 'process' (uid 'running') raised ValueError: seven is"
     )
     assert error.count("job.py:") == 1
     assert " in Running.process_element, key 1, element 7, from source 'sequence', split '" in error
