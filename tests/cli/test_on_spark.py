@@ -69,9 +69,7 @@ def test_a_job_fails_in_one_line_and_is_resumed(tmp_path: Path) -> None:
     assert failed.stdout.splitlines() == ["(1, 1)", "(2, 2)", "(3, 4)", "(4, 6)", "(5, 9)", "(6, 12)"]
     started, error, log, resume = (line for line in failed.stderr.splitlines() if " · " not in line)  # of progress
     assert started.startswith("penstock: job ")
-    assert error.startswith(
-        "penstock: [USER_FUNCTION] Operator 'process' (uid 'running') raised ValueError: seven is"
-    )
+    assert error.startswith("penstock: [USER_FUNCTION] Operator 'process' (uid 'running') raised ValueError: seven is")
     assert error.count("job.py:") == 1
     assert " in Running.process_element, key 1, element 7, from source 'sequence', split '" in error
     assert "Spark's output is in" in log

@@ -106,6 +106,14 @@ def test_sparks_stack_stays_out(program: Path) -> None:
     assert result.stderr.splitlines() == ["penstock: [JOB_FAILED] The job failed in Spark: no luck."]
 
 
+def test_what_is_logged_is_json_too(program: Path) -> None:
+    """In a process of its own: pytest has a place for logs, and then the command leaves them alone."""
+    program.write_text("import logging; logging.getLogger('mine').warning('mind %s', 'this')")
+    command = [sys.executable, "-m", "penstock", "run", str(program), "--json"]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=120).stderr.splitlines()
+    assert json.loads(told[0]) == {"event": "log", "level": "WARNING", "logger": "mine", "text": "mind this"}
+
+
 def test_errors_as_json(program: Path) -> None:
     result = run(program, "--json", text=PROGRAM.replace('execute("job")', 'execute("fails")'))
     failed = json.loads(result.stderr)

@@ -19,7 +19,7 @@ from penstock.cli.detached import run_detached
 from penstock.cli.failure import Failure, failure_of
 from penstock.cli.interrupt import interrupts
 from penstock.cli.quiet import rest_to
-from penstock.cli.watcher import JsonWatcher, TerminalWatcher, Watcher, tell
+from penstock.cli.watcher import JsonWatcher, TerminalWatcher, Watcher, logged_as_json, tell
 from penstock.config import (
     ALLOW_DROPPED,
     CONSOLE,
@@ -93,7 +93,8 @@ def run(
             Configuration(options)
             run_detached(job, args or [], options, as_json, pyflink)
             return
-        with as_pyflink(options) if pyflink else nullcontext(), defaults(options), listening(watcher):
+        log_lines = logged_as_json() if as_json else nullcontext()
+        with as_pyflink(options) if pyflink else nullcontext(), defaults(options), listening(watcher), log_lines:
             command.run(args or [])
     except PenstockError as error:
         command.tell_failure(error)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -93,6 +96,24 @@ def figures(job: JobEntry, progress: Progress) -> dict[str, Any]:
 
 def tell(**facts: Any) -> None:
     print(json.dumps(facts), file=sys.stderr, flush=True)
+
+
+class JsonLog(logging.Handler):
+    """What is logged as a line of JSON too: whoever reads them need not expect anything else."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tell(event="log", level=record.levelname, logger=record.name, text=record.getMessage())
+
+
+@contextmanager
+def logged_as_json() -> Iterator[None]:
+    """For programs that do not say where their log goes."""
+    before = logging.lastResort
+    logging.lastResort = JsonLog(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.lastResort = before
 
 
 class TerminalWatcher(Watcher):
