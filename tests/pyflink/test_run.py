@@ -75,6 +75,6 @@ def test_a_detached_program_gets_the_flag_too(program: Path, monkeypatch: pytest
         return subprocess.CompletedProcess(command, 3)
 
     monkeypatch.setattr("penstock.cli.detached.subprocess.Popen", start)
-    monkeypatch.setattr("penstock.cli.detached._first_job", lambda registry, process: None)
+    monkeypatch.setattr("penstock.cli.detached.first_job", lambda registry, process: None)
     assert run(program, PROGRAM, "--pyflink", "--detached").exit_code == 3
     assert "--pyflink" in started[0]

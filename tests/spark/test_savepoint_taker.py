@@ -49,14 +49,14 @@ class Job:
         )
         self.state = JobStatus.RUNNING
         self.told: list[SavepointAnswer] = []
+        self.over = False
 
     def status(self) -> JobStatus:
         return self.state
 
-    def asked(self) -> AskedSavepoint:
-        deadline = time.monotonic() + 20
-        while (asked := self.folder.savepoint_asked()) is None:
-            assert time.monotonic() < deadline
+    def asked(self) -> AskedSavepoint | None:
+        """What is asked of the job; None when nothing was, and nothing will be."""
+        while (asked := self.folder.savepoint_asked()) is None and not self.over:
             time.sleep(0.01)
         return asked
 
@@ -82,11 +82,20 @@ class Job:
         self, directory: str, during: Callable[[AskedSavepoint], None], end: Any = "", **options: Any
     ) -> SavepointAnswer:
         """Takes a savepoint, while `during` does what Spark would do."""
-        worker = threading.Thread(target=lambda: during(self.asked()), daemon=True)
+
+        def work() -> None:
+            asked = self.asked()
+            if asked is not None:
+                during(asked)
+
+        self.over = False
+        worker = threading.Thread(target=work, daemon=True)
         worker.start()
         taker: Any = SavepointTaker(self, Configuration(options))  # type: ignore[arg-type]
         heard: list[SavepointAnswer] = []
         taker.take(new_request(directory, end), heard.append)
+        self.over = True
+        worker.join()
         self.told = heard
         return heard[-1]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from penstock.errors import CheckpointError, StateError
 from penstock.runtime.store import Changes
 from penstock.spark import recent, working_copy
-from penstock.spark.recent import Recent
+from penstock.spark.recent import Committed, Recent
 from penstock.spark.state_reader import DictStore
 from penstock.spark.statelog import FoldPolicy, StateLog, read_header
 from penstock.spark.working_copy import WorkingCopy, remove_unused
@@ -198,6 +198,31 @@ def test_a_copy_that_ran_ahead_is_not_believed(tmp_path: Path) -> None:
     slot.committed, slot.expected = older, {b"a": b"1"}
     assert slot.batch({b"a": b"3"}) == {b"a": b"1"}
     assert slot.batch({}) == {b"a": b"3"}
+
+
+def test_a_copy_that_moves_on_before_it_is_seen_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same, when the worker of the batch that is gone still writes it."""
+    slot = Slot(tmp_path)
+    slot.batch({b"a": b"1"})
+    older = dict(slot.committed)
+    slot.batch({b"a": b"2"})
+    slot.copies["a"].settled()
+    assert slot.copies["a"].position().seq == 1
+    before, after = read_header(older["h"]).token, read_header(slot.committed["h"]).token
+    late = [Committed({b"a": b"2"}, 2, after, before)]
+    view = WorkingCopy.view
+
+    def view_a_moment_later(self: WorkingCopy) -> Any:
+        while late:
+            self.apply(late.pop())
+        return view(self)
+
+    monkeypatch.setattr(WorkingCopy, "view", view_a_moment_later)
+    slot.committed, slot.expected = older, {b"a": b"1"}
+    assert slot.batch({}) == {b"a": b"1"}
+    assert slot.rebuilt == 1
 
 
 def test_a_copy_of_before_a_reboot_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

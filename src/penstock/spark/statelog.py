@@ -153,13 +153,18 @@ class StateLog:
 
     def _open_view(self) -> Entries:
         opened = self._opened = self._copy.view()
-        recent = self._copy.recent
-        if recent.is_empty:
-            return opened
-        if not recent.shows(self._copy.position_of(opened)):  # somebody came between
+        recent, position = self._copy.recent, self._copy.position_of(opened)
+        whole = position.token == self._token() and not position.partial
+        if not (whole if recent.is_empty else recent.shows(position)):  # somebody came between
             self.end()
             raise Raced
         return recent.over(opened)
+
+    def _token(self) -> bytes:
+        """Of the state that a batch begins with."""
+        if self.header is not None:
+            return self.header.token
+        return _EMPTY if self._loaded is None else self._loaded.token
 
     def _catch_up(self) -> None:
         header, copy = self.header, self._copy
