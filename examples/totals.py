@@ -16,5 +16,5 @@ class Total(ps.KeyedProcessFunction):
 
 
 env = ps.StreamExecutionEnvironment.get_execution_environment()
-env.from_collection([("ann", 5), ("bob", 7), ("ann", 3)]).key_by(lambda order: order[0]).process(Total()).uid("total").print()
+env.from_collection([("ann", 5), ("bob", 7), ("ann", 3)]).key_by(lambda order: order[0]).process(Total()).print()
 env.execute("totals")
