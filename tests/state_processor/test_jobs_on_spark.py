@@ -17,7 +17,7 @@ from penstock.cli.main import app
 from penstock.config import Configuration
 from penstock.connectors import DataGeneratorSource, JsonLinesSink
 from penstock.jobs.registry import registry_of
-from penstock.spark.offset_log import last_commit
+from penstock.spark.spark_log import last_commit
 from penstock.spark.state_reader import checkpoint_as_savepoint
 from penstock.state_processor import SavepointReader, SavepointWriter
 from penstock.state_processor.opening import opened

@@ -15,8 +15,8 @@ import penstock as ps
 from penstock.connectors import FileSource, JsonLinesSink, SimpleSink, StreamFormat
 from penstock.engine.program import build
 from penstock.errors import PlanError
-from penstock.spark.offset_log import last_commit, offsets_of
 from penstock.spark.retained import savepoint_of
+from penstock.spark.spark_log import last_commit, offsets_of
 from penstock.whatif.comparison import compared, lines_of
 from penstock.whatif.plan import ForkPlan, RunFacts, read_plan
 from tests.spark.test_job_client import until

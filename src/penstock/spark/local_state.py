@@ -14,8 +14,8 @@ import msgspec
 
 from penstock.runtime.state.backend import Table
 from penstock.runtime.store import Base, Changes
-from penstock.spark.offset_log import last_commit
 from penstock.spark.overlaid import OverlaidView
+from penstock.spark.spark_log import last_commit
 from penstock.spark.statelog import Delta
 from penstock.spark.working_copy import CopyView, boot_id
 

@@ -19,38 +19,8 @@ from pathlib import Path
 from penstock.errors import CheckpointError
 from penstock.jobs.whole_file import write_whole
 from penstock.spark.checkpoint_files import fault_of, put_aside
+from penstock.spark.spark_log import SparkLog
 from penstock.spark.state_versions import Partition, last_common, partitions
-
-
-class SparkLog:
-    """One of Spark's two logs: a file per batch, with a version and lines of JSON."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def numbers(self) -> list[int]:
-        if not self.folder.is_dir():
-            return []
-        return sorted(int(f.name) for f in self.folder.iterdir() if f.name.isdecimal())
-
-    def file(self, number: int) -> Path:
-        return self.folder / str(number)
-
-    def fault(self, number: int) -> str:
-        """What is wrong with an entry; empty: nothing."""
-        file = self.file(number)
-        if fault := fault_of(file, deep=True):
-            return fault
-        try:
-            version, *lines = file.read_text(encoding="utf-8").split("\n")
-            if not version.startswith("v") or not lines:
-                return "is cut off"
-            for line in lines:
-                if line not in ("", "-"):  # a source that has not begun is a dash
-                    json.loads(line)
-        except ValueError as error:
-            return f"cannot be understood ({error})"
-        return ""
 
 
 @dataclass

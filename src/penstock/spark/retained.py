@@ -19,8 +19,9 @@ from penstock.savepoints.manifest import NAME, SavedSink
 from penstock.savepoints.savepoint import Savepoint, open_savepoint
 from penstock.spark.checkpoint import sink_folder
 from penstock.spark.lock import CheckpointLock
+from penstock.spark.spark_log import last_commit
 from penstock.spark.state_reader import checkpoint_as_savepoint
-from penstock.spark.unfinished import last_entry, unfinished_batch
+from penstock.spark.unfinished import unfinished_batch
 
 _log = logging.getLogger("penstock.job")
 T = TypeVar("T")
@@ -50,14 +51,13 @@ def savepoint_of(folder: str, program: Program, configuration: Configuration) ->
 
 
 def _savepoint_of(folder: str, configuration: Configuration) -> Savepoint:
-    spark = os.path.join(folder, "spark")
-    batch = last_entry(os.path.join(spark, "commits"))
-    if batch is None:
+    batch = last_commit(folder)
+    if batch < 0:
         raise CheckpointError(
             "CHECKPOINT_EMPTY",
             f"The checkpoint {folder} holds no committed batch: there is no state to start from. Start without it.",
         )
-    if unfinished_batch(spark) is not None:
+    if unfinished_batch(os.path.join(folder, "spark")) is not None:
         _log.warning(
             "The checkpoint %s was left in the middle of batch %d. The new job starts behind batch %d; what the unfinished one "
             "has already made visible in sinks that commit task by task (Kafka's) will come again. To finish it first, run the "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import threading
@@ -31,6 +30,7 @@ from penstock.savepoints.part import Part
 from penstock.savepoints.savepoint import publish
 from penstock.savepoints.whole import saved_job
 from penstock.spark.run_folder import AskedSavepoint, SavedBatch
+from penstock.spark.spark_log import offsets_of
 
 if TYPE_CHECKING:
     from penstock.spark.job import SparkJob
@@ -208,7 +208,7 @@ class _Taking:
 
     def _manifest(self, saved: SavedBatch, parts: list[Part]) -> Manifest:
         job, program = self._job, self._job.program
-        control, *offsets = offsets_of(job.checkpoint.spark, saved.batch)
+        control, *offsets = offsets_of(job.checkpoint.folder, saved.batch)
         positions = {
             s.number: self._position(s.number, s.source, offset)
             for s, offset in zip(program.sources, offsets, strict=True)
@@ -307,9 +307,3 @@ def refuse(program: Program, real_time: bool) -> None:
 def default_directory(checkpoint: str) -> str:
     """Where savepoints go when nobody says where: beside the checkpoints."""
     return f"{Path(checkpoint).parent}/savepoints"
-
-
-def offsets_of(checkpoint: str, batch: int) -> list[Any]:
-    """What a batch read up to: the control source's word, then each source's offset; None: not read yet."""
-    _version, _facts, *lines = Path(checkpoint, "offsets", str(batch)).read_text().split("\n")
-    return [None if line == "-" else json.loads(line) for line in lines if line]

@@ -31,9 +31,9 @@ from penstock.savepoints.manifest import FORMAT, SavedLevel
 from penstock.savepoints.slot_writer import SlotPart, with_states, write_slot
 from penstock.spark.checkpoint import job_memory
 from penstock.spark.failure import carrying, in_our_words
-from penstock.spark.offset_log import last_commit, offsets_of
 from penstock.spark.session import get_session
 from penstock.spark.slots import slots
+from penstock.spark.spark_log import last_commit, offsets_of
 from penstock.spark.statelog import KeyValue, all_chunks, read_header
 from penstock.spark.working_copy import WorkingCopy
 

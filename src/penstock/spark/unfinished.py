@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
+
+from penstock.spark.spark_log import SparkLog
 
 
 def unfinished_batch(checkpoint: str) -> tuple[int, int] | None:
@@ -11,23 +14,16 @@ def unfinished_batch(checkpoint: str) -> tuple[int, int] | None:
 
     Spark writes a batch into its offset log before it runs, and into its commit log when all sinks have committed.
     """
-    begun, finished = last_entry(os.path.join(checkpoint, "offsets")), last_entry(os.path.join(checkpoint, "commits"))
+    offsets, commits = (SparkLog(Path(checkpoint, name)) for name in ("offsets", "commits"))
+    begun, finished = offsets.last(), commits.last()
     if begun is None or (finished is not None and finished >= begun):
         return None
-    return begun, _began(os.path.join(checkpoint, "offsets", str(begun)))
+    return begun, _began(offsets.file(begun))
 
 
-def last_entry(log: str) -> int | None:
-    """The last batch in one of Spark's logs."""
-    if not os.path.isdir(log):
-        return None
-    return max((int(name) for name in os.listdir(log) if name.isdecimal()), default=None)
-
-
-def _began(entry: str) -> int:
+def _began(entry: Path) -> int:
     """The batch's own time: its entry is not written again when the batch runs again."""
-    with open(entry, encoding="utf-8") as file:
-        told = file.read().split("\n")
+    told = entry.read_text(encoding="utf-8").split("\n")
     try:
         return int(json.loads(told[1])["batchTimestampMs"])
     except (IndexError, ValueError, KeyError, TypeError):

@@ -28,7 +28,7 @@ from penstock.plan.graph import JobGraph
 from penstock.plan.nodes import SourceNode
 from penstock.spark.engine import SparkEngine, run_in_background
 from penstock.spark.job import SparkJob
-from penstock.spark.offset_log import last_commit, offsets_of
+from penstock.spark.spark_log import last_commit, offsets_of
 from penstock.whatif.plan import ForkPlan, RunFacts, missing, ranges_of, read_plan
 from penstock.whatif.redirected import redirected
 from penstock.whatif.replayed_source import ReplayedSource, SourceRange
