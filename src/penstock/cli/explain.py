@@ -17,6 +17,7 @@ from penstock.cli.captured import ENGINE_NAME, Look, captured, looks
 from penstock.cli.defaults import defaults
 from penstock.cli.failure import failure_of
 from penstock.cli.job_tree import job_tree
+from penstock.cli.program_arguments import AsPyFlink, Master, ProgramArgs, ProgramFile, Settings
 from penstock.cli.run import as_main_program, as_pyflink, given
 from penstock.config import ENGINE
 from penstock.errors import PenstockError
@@ -28,24 +29,16 @@ _WIDE = 400  # columns where there is no terminal: lines are not folded
 
 
 def explain(
-    job: Annotated[Path, typer.Argument(metavar="JOB.PY", help="The program.", exists=True, show_default=False)],
-    args: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ARGS", help="The program's own arguments; its options go behind '--'."),
-    ] = None,
+    job: ProgramFile,
+    args: ProgramArgs = None,
     svg_file: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw a picture into this file.")
     ] = None,
     as_mermaid: Annotated[bool, typer.Option("--mermaid", help="As text of Mermaid.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON: a list of jobs.")] = False,
-    pyflink: Annotated[
-        bool,
-        typer.Option("--pyflink", help="The program was written for PyFlink: its imports give Penstock's classes."),
-    ] = False,
-    master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master, such as local[4].")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Set an option; 'penstock options' lists them.")
-    ] = None,
+    pyflink: AsPyFlink = False,
+    master: Master = None,
+    settings: Settings = None,
 ) -> None:
     """Show how a program's jobs will run: levels, steps, how elements travel, state and windows.
 

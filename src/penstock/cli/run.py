@@ -18,6 +18,7 @@ from penstock.cli.defaults import defaults
 from penstock.cli.detached import run_detached
 from penstock.cli.failure import Failure, failure_of
 from penstock.cli.interrupt import interrupts
+from penstock.cli.program_arguments import AsPyFlink, Master, ProgramArgs, ProgramFile, Settings
 from penstock.cli.quiet import rest_to
 from penstock.cli.watcher import JsonWatcher, TerminalWatcher, Watcher, logged_as_json, tell
 from penstock.config import (
@@ -38,11 +39,8 @@ from penstock.pyflink import pyflink_modules
 
 
 def run(
-    job: Annotated[Path, typer.Argument(metavar="JOB.PY", help="The program to run.", exists=True, show_default=False)],
-    args: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ARGS", help="The program's own arguments; its options go behind '--'."),
-    ] = None,
+    job: ProgramFile,
+    args: ProgramArgs = None,
     resume: Annotated[str | None, typer.Option(metavar="PATH", help="Continue this checkpoint.")] = None,
     from_savepoint: Annotated[
         str | None,
@@ -55,15 +53,10 @@ def run(
     allow_dropped_state: Annotated[
         bool, typer.Option("--allow-dropped-state", help="Drop saved state that no operator of the program takes.")
     ] = False,
-    master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master, such as local[4].")] = None,
+    master: Master = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="The job's name, if it gives itself none.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Set an option; 'penstock options' lists them.")
-    ] = None,
-    pyflink: Annotated[
-        bool,
-        typer.Option("--pyflink", help="The program was written for PyFlink: its imports give Penstock's classes."),
-    ] = False,
+    settings: Settings = None,
+    pyflink: AsPyFlink = False,
     detached: Annotated[
         bool, typer.Option("--detached", "-d", help="Give the job's id once it runs, and let it go on by itself.")
     ] = False,
