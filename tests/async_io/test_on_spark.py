@@ -20,8 +20,8 @@ from tests.async_io import services
 from tests.async_io.test_async_stream import fixed
 from tests.jobs import cached_lookups
 from tests.spark.processes import JobProcess, batches_of, checkpoint_in, lines_of
-from tests.spark.test_job_client import until
 from tests.spark.test_jobs import environment
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_jobs_on_spark import Tried, until
+from tests.cli.test_jobs_on_spark import Tried
+from tests.waiting import until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

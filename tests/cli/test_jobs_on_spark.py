@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 
 from penstock.jobs.entry import JobEntry
 from penstock.jobs.registry import Registry
+from tests.waiting import until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -110,13 +111,6 @@ class Tried:
     def read(self, job_id: str) -> dict[str, Any]:
         progress = self.registry.progress(job_id)
         return {"batches": 0 if progress is None else progress.batches}
-
-
-def until(true: Callable[[], object], seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.1)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from penstock.jobs.registry import Registry
 from penstock.jobs.run import Run, runs
 from penstock.jobs.tally import Report
 from tests.jobs_registry.jobs import NOBODY, FakeJob, entry, report
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -44,13 +45,6 @@ def run(registry: Registry, job: FakeJob) -> Iterator[Run]:
 def new_run(registry: Registry, **more: Any) -> Run:
     operators = [OperatorFigures("s", "numbers", "source"), OperatorFigures("out", "print", "sink")]
     return Run(registry, entry(**more), operators, Configuration())
-
-
-def until(true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 10
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.02)
 
 
 def read(registry: Registry) -> JobEntry:

@@ -17,8 +17,8 @@ from penstock.connectors import Encoder, FileSink, FileSource, RollingPolicy, St
 from penstock.connectors.file.system import file_system
 from tests.connectors.conftest import ObjectStore, _moto, s3  # noqa: F401 - fixtures
 from tests.spark.processes import JobProcess, checkpoint_in
-from tests.spark.test_job_client import until
 from tests.spark.test_jobs import environment
+from tests.waiting import until
 
 JOB = Path(__file__).parent.parent / "jobs" / "files_to_files.py"
 

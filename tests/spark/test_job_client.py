@@ -5,9 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -17,15 +15,9 @@ from penstock.connectors import DataGeneratorSource, JsonLinesSink
 from penstock.errors import JobError, UserFunctionError
 from tests.spark.processes import checkpoint_in, lines_of
 from tests.spark.test_jobs import environment
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark
-
-
-def until(condition: Callable[[], Any], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def endless(env: ps.StreamExecutionEnvironment, out: Path, name: str) -> ps.JobClient:

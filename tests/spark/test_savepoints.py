@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +22,11 @@ from penstock.savepoints import Savepoint, open_savepoint
 from penstock.spark.state_reader import read_state
 from tests.spark.processes import lines_of
 from tests.spark.test_jobs import environment
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark
 
 Keyed = dict[tuple[str, str], dict[bytes, bytes]]
-
-
-def until(condition: Callable[[], Any], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 class Counted(ps.KeyedProcessFunction):
@@ -188,3 +185,32 @@ def test_a_drained_job_whose_batch_fails_and_runs_again(spark: SparkSession, tmp
     fired = [line for line in lines_of(tmp_path / "out") if "-1" in str(line)]
     assert len(fired) > 400
     check_last(savepoint, len(lines_of(tmp_path / "out")) - len(fired))
+
+
+def kill_writer() -> None:
+    """Kills the first process that is to write a slot's part."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for cmdline in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if b"penstock.spark.savepoint_writer" in cmdline.read_bytes():
+                    os.kill(int(cmdline.parent.name), signal.SIGKILL)
+                    return
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+
+
+def test_a_writer_that_is_killed(spark: SparkSession, tmp_path: Path) -> None:
+    """Its savepoint fails and leaves nothing; the job goes on, and so do later savepoints."""
+    client = wide(environment(tmp_path), tmp_path / "out", "killed writer")
+    until(lambda: len(lines_of(tmp_path / "out")) > 2000)
+    killer = threading.Thread(target=kill_writer)
+    killer.start()
+    with pytest.raises(CheckpointError, match="SAVEPOINT_PART"):
+        client.trigger_savepoint(str(tmp_path / "saved")).result()
+    killer.join()
+    until(lambda: not list((tmp_path / "saved").glob("*/*")))
+    before = len(lines_of(tmp_path / "out"))
+    until(lambda: len(lines_of(tmp_path / "out")) > before + 500)
+    check(spark, open_savepoint(client.stop_with_savepoint(False, str(tmp_path / "saved")).result()))
+    assert client.get_job_execution_result().result().attempts == 1

@@ -19,8 +19,8 @@ from penstock.spark.retained import savepoint_of
 from penstock.spark.spark_log import last_commit, offsets_of
 from penstock.whatif.comparison import compared, lines_of
 from penstock.whatif.plan import ForkPlan, RunFacts, read_plan
-from tests.spark.test_job_client import until
 from tests.spark.test_jobs import environment
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark
 ENGINE = "penstock.whatif.engine:ForkEngine"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +25,9 @@ from tests.connectors.kafka.writing import sink_to
 from tests.servers import Kafka
 from tests.spark.processes import checkpoint_in, lines_of
 from tests.spark.test_jobs import environment
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark
-
-
-def until(condition: Callable[[], Any], seconds: float = 180) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 class Count(ps.KeyedProcessFunction):
