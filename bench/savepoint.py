@@ -28,7 +28,9 @@ from penstock.runtime.keys import encode_key, key_group, key_hash
 from penstock.runtime.state.backend import Table
 from penstock.savepoints import SavedOperator, open_savepoint
 from penstock.savepoints.evolution import StateDescription
-from penstock.savepoints.whole import JobFacts, SavedJob, SlotSnapshot, write_savepoint
+from penstock.savepoints.part import in_chunks
+from penstock.savepoints.saved_job import JobFacts, SavedJob
+from penstock.savepoints.whole import SlotSnapshot, write_savepoint
 from penstock.spark.engine import run_in_background
 from penstock.spark.job import SparkJob
 from penstock.spark.session import get_session
@@ -64,7 +66,7 @@ def bootstrap(path: Path, megabytes: int, payload: int) -> int:
     values = [codec.encode((1, text)) for text in pool]
     table: Table = StateDescription("kept", KEPT).table(1, "kept")
 
-    def entries() -> Iterator[tuple[bytes, bytes]]:
+    def scan(start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:  # there is one table, so all of it
         number = 0
         for group, encoded in enumerate(by_group):
             prefix = b"\x00\x01" + group.to_bytes(2, "big")
@@ -74,7 +76,7 @@ def bootstrap(path: Path, megabytes: int, payload: int) -> int:
 
     job = SavedJob("bench", 1, GROUPS, [SavedOperator("kept", "kept", "process", True, 1)], [], [])
     meta = SlotMeta(batch=1, now=int(time.time() * 1000), tables=[table])
-    write_savepoint(str(path), job, [SlotSnapshot(1, 0, meta, entries())], JobFacts("bench", 0))
+    write_savepoint(str(path), job, [SlotSnapshot(1, 0, meta, in_chunks(scan))], JobFacts("bench", 0))
     return keys
 
 

@@ -15,65 +15,41 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import measure
+from touched_keys import Touch, TouchedKeys
 
 import penstock as ps
-from penstock.connectors import Chunk, JsonLinesSink
-from penstock.connectors.collection import CountedSource
+from penstock.connectors import JsonLinesSink
 from penstock.connectors.source import Offset
 from penstock.errors import PenstockError
 from penstock.savepoints import open_savepoint
 from penstock.spark.session import get_session
 
 FILL = 250_000
-PAYLOAD = 64
 SAVEPOINTS = 10
 MOST_LOST = 0.25
 
 
-class PacedKeys(CountedSource):
+class PacedKeys(TouchedKeys):
     """All keys once in large batches, then random ones at a rate."""
 
     def __init__(self, keys: int, rate: int, events: int) -> None:
-        super().__init__(keys + events)
-        self._keys, self._rate = keys, rate
+        super().__init__(keys, events)
+        self._rate = rate
         self._began: float | None = None
 
     def latest(self, start: Offset) -> Offset:
         assert self.count is not None
         n = start["n"]
-        if n < self._keys:
-            return {"n": min(self._keys, n + FILL)}
+        if n < self.keys:
+            return {"n": min(self.keys, n + FILL)}
         if self._began is None:
             self._began = time.monotonic()
-        due = self._keys + int((time.monotonic() - self._began) * self._rate)
+        due = self.keys + int((time.monotonic() - self._began) * self._rate)
         return {"n": max(n, min(self.count, due))}
-
-    def read(self, task: Any) -> Iterator[Chunk]:
-        low, high = task
-        keys = self._keys
-        # A multiplicative scramble: random keys, the same ones in every run.
-        yield Chunk("0", low, [i if i < keys else (i * 11400714819323198485 >> 20) % keys for i in range(low, high)])
-
-
-class Touch(ps.KeyedProcessFunction):
-    """A counter and a payload of each key; tells of every touch but the first."""
-
-    def open(self, runtime_context: ps.RuntimeContext) -> None:
-        self.kept = runtime_context.get_state(
-            ps.ValueStateDescriptor("kept", ps.Types.TUPLE([ps.Types.LONG(), ps.Types.STRING()]))
-        )
-
-    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
-        kept = self.kept.value()
-        count = 1 if kept is None else kept[0] + 1
-        self.kept.update((count, f"{value:0{PAYLOAD}d}"))
-        if count > 1:
-            yield [value, count]
 
 
 class Progress:
@@ -109,7 +85,7 @@ def run(name: str, scratch: Path, given: argparse.Namespace, savepoints: int) ->
     env = ps.StreamExecutionEnvironment(ps.Configuration(settings)).set_parallelism(2)
     source = PacedKeys(given.keys, given.rate, events)
     touched = env.from_source(source, None, "keys").key_by(lambda k: k).process(Touch()).uid("touch")
-    touched.sink_to(JsonLinesSink(folder / "out")).uid("out")
+    touched.filter(lambda told: told[1] > 1).sink_to(JsonLinesSink(folder / "out")).uid("out")
     client = env.execute_async(name)
     progress = Progress(client)
     taken = _savepoints(client, progress, folder, given, savepoints)

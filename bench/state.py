@@ -15,55 +15,31 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import measure
+from touched_keys import PAYLOAD, Touch, TouchedKeys
 
 import penstock as ps
-from penstock.connectors import Chunk, DiscardingSink
-from penstock.connectors.collection import CountedSource
+from penstock.connectors import DiscardingSink
 from penstock.connectors.source import Offset
 from penstock.spark.job import SparkJob
 from penstock.spark.session import get_session
 
 TOUCHED = 50_000
 FILL = 400_000
-PAYLOAD = 64
 
 
-class KeysSource(CountedSource):
+class KeysSource(TouchedKeys):
     """All keys once in large batches, then random ones, 50,000 a batch, without end."""
 
     def __init__(self, keys: int) -> None:
-        super().__init__(None)
-        self._keys = keys
+        super().__init__(keys, None)
 
     def latest(self, start: Offset) -> Offset:
         n = start["n"]
-        return {"n": min(self._keys, n + FILL) if n < self._keys else n + TOUCHED}
-
-    def read(self, task: Any) -> Iterator[Chunk]:
-        low, high = task
-        keys = self._keys
-        # A multiplicative scramble: random keys, the same ones when a batch runs again.
-        yield Chunk("0", low, [i if i < keys else (i * 11400714819323198485 >> 20) % keys for i in range(low, high)])
-
-
-class Touch(ps.KeyedProcessFunction):
-    """A counter and a payload of each key."""
-
-    def open(self, runtime_context: ps.RuntimeContext) -> None:
-        self.kept = runtime_context.get_state(
-            ps.ValueStateDescriptor("kept", ps.Types.TUPLE([ps.Types.LONG(), ps.Types.STRING()]))
-        )
-
-    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
-        kept = self.kept.value()
-        count = 1 if kept is None else kept[0] + 1
-        self.kept.update((count, f"{value:0{PAYLOAD}d}"))
-        yield value, count
+        return {"n": min(self.keys, n + FILL) if n < self.keys else n + TOUCHED}
 
 
 class WorkerMemory:
@@ -174,9 +150,9 @@ def main() -> int:
                 file=sys.stderr,
                 flush=True,
             )
+            figures["worker MiB"] = max(figures.get("worker MiB", 0), memory.peak >> 20)
             if size == max(options.sizes) and turn == options.repeats - 1:
                 figures |= restarts(size, scratch, result)
-                figures["worker MiB"] = memory.peak >> 20
             shutil.rmtree(scratch, ignore_errors=True)
     medians = {size: statistics.median(r) for size, r in rates.items()}
     measure.table(
