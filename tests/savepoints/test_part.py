@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.connectors.file.system import file_system
+from penstock.engine.entry_groups import BROADCAST
 from penstock.engine.frames import Save
 from penstock.engine.slot_meta import SlotMeta
 from penstock.runtime.state.backend import Table
 from penstock.runtime.store import MemoryBase, after_prefix
-from penstock.savepoints.part import BROADCAST, Part, SlotPlace, in_chunks, write_part
+from penstock.savepoints.part import Part, SlotPlace, in_chunks, write_part
 from penstock.savepoints.state_file import StateFileReader
 from penstock.spark import savepoint_writer
 from penstock.spark.recent import Committed

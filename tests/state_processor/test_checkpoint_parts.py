@@ -14,14 +14,16 @@ from penstock.engine.slot_meta import SlotMeta
 from penstock.errors import CheckpointError
 from penstock.runtime.state.backend import Table
 from penstock.savepoints import StateFileReader
+from penstock.savepoints.part import Part
+from penstock.savepoints.saved_job import SavedJob
 from penstock.spark.failure import CarriedError
 from penstock.spark.slots import labels
-from penstock.spark.state_reader import DictStore, _Part, _PartWriter
+from penstock.spark.state_reader import DictStore, _PartWriter
 from penstock.spark.statelog import FoldPolicy, StateLog
 from penstock.spark.working_copy import WorkingCopy
 
 PARALLELISM = 2
-MEMORY = {"parallelism": PARALLELISM, "max_parallelism": 8, "operators": []}
+JOB = SavedJob("counts", PARALLELISM, 8, [], [], [])
 EAGER = FoldPolicy(fraction=0.5, least=200, ratio=2.0)
 
 
@@ -65,14 +67,14 @@ def rows(slots: dict[int, dict[str, bytes]]) -> list[pa.RecordBatch]:
 def test_a_task_writes_what_the_log_means(tmp_path: Path) -> None:
     slots = {slot: stored(tmp_path, slot, 30) for slot in range(PARALLELISM)}
     target = str(tmp_path / "savepoint")
-    write = _PartWriter(target, 1, MEMORY)
+    write = _PartWriter(target, 1, JOB)
     (out,) = write(iter(rows({slot: store for slot, (store, _) in slots.items()})))
-    parts = [msgspec.msgpack.decode(p, type=_Part) for p in out.column("part").to_pylist()]
+    parts = [msgspec.json.decode(p, type=Part) for p in out.column("part").to_pylist()]
     assert [p.level for p in parts] == [1, 1]
-    assert {p.meta.batch for p in parts} == {30}
+    assert {msgspec.json.decode(p.meta, type=SlotMeta).batch for p in parts} == {30}
     found: dict[bytes, bytes] = {}
     for part in parts:
-        with StateFileReader(file_system(target), target, part.part.file) as reader:
+        with StateFileReader(file_system(target), target, part.file) as reader:
             for block in reader.blocks:
                 flat = reader.read(block)
                 assert flat[::2] == sorted(flat[::2])
@@ -86,5 +88,5 @@ def test_a_log_that_lacks_a_part_is_told(tmp_path: Path) -> None:
     store, _ = stored(tmp_path, 0, 5)
     del store[next(key for key in store if key.startswith(("d/", "b/")))]
     with pytest.raises(CarriedError, match="STATE_MISSING") as error:
-        list(_PartWriter(str(tmp_path / "savepoint"), 1, MEMORY)(iter(rows({0: store}))))
+        list(_PartWriter(str(tmp_path / "savepoint"), 1, JOB)(iter(rows({0: store}))))
     assert not isinstance(error.value, CheckpointError)

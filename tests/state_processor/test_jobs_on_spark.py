@@ -23,8 +23,8 @@ from penstock.state_processor import SavepointReader, SavepointWriter
 from penstock.state_processor.opening import opened
 from penstock.state_processor.statistics import entries_of
 from tests.spark.processes import lines_of
-from tests.spark.test_job_client import until
 from tests.spark.test_jobs import environment
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark
 COUNT = ps.ValueStateDescriptor("count", int)
@@ -103,6 +103,15 @@ def test_a_running_job_and_its_checkpoint(spark: SparkSession, tmp_path: Path) -
         assert kept.batch == batch
         assert "working copies" in source
         assert all_of(kept.entries()) == all_of(entries_of(made))
+    read = SavepointReader.read(entry.checkpoint)
+    assert read.table("counts", "count").sort_by("key") == reader.table("counts", "count").sort_by("key")
+    frame = read.dataframe(spark, "counts", "seen")
+    assert frame.count() == reader.table("counts", "seen").num_rows
+    changed = SavepointWriter.from_existing_savepoint(entry.checkpoint).with_state(
+        "counts", COUNT, [{"key": "k1", "value": -7}]
+    )
+    after = SavepointReader.read(changed.write(str(tmp_path / "changed")).path).table("counts", "count").to_pylist()
+    assert {r["key"]: r["value"] for r in after} == {**counts, "k1": -7}
     elsewhere = Configuration({"state.local.dir": str(tmp_path / "nowhere")})
     with opened(entry.checkpoint, registry_of(env.configuration), elsewhere) as (kept, source):
         assert "read by Spark" in source

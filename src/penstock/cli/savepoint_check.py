@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,12 +14,14 @@ from rich.text import Text
 
 from penstock.cli.explain import jobs_of
 from penstock.cli.failure import told
+from penstock.cli.program_arguments import AsPyFlink, ProgramArgs, ProgramFile, Settings
 from penstock.config import Configuration
 from penstock.engine.program import Program, build
 from penstock.errors import PenstockError
 from penstock.plan.graph import JobGraph
 from penstock.savepoints import Savepoint, open_savepoint
 from penstock.savepoints.check import DROPPED, UNKNOWN, Check, StateCheck, check
+from penstock.savepoints.checkpoint_folder import is_checkpoint
 from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS, INCOMPATIBLE
 from penstock.savepoints.values import Tried, try_values
 
@@ -44,22 +45,14 @@ class Checked:
 
 def savepoint_check(
     path: Annotated[str, typer.Argument(metavar="PATH", help="A savepoint, or the checkpoint of a job that ended.")],
-    job: Annotated[Path, typer.Argument(metavar="JOB.PY", help="The program.", exists=True, show_default=False)],
-    args: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ARGS", help="The program's own arguments; its options go behind '--'."),
-    ] = None,
+    job: ProgramFile,
+    args: ProgramArgs = None,
     values: Annotated[
         bool, typer.Option("--values", help="Read the savepoint and try every value that would be rewritten.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
-    pyflink: Annotated[
-        bool,
-        typer.Option("--pyflink", help="The program was written for PyFlink: its imports give Penstock's classes."),
-    ] = False,
-    settings: Annotated[
-        list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Set an option; 'penstock options' lists them.")
-    ] = None,
+    pyflink: AsPyFlink = False,
+    settings: Settings = None,
 ) -> None:
     """Say what becomes of each state of a savepoint in a program that may have changed.
 
@@ -99,7 +92,7 @@ def _checked(path: str, graph: JobGraph, configuration: Configuration, values: b
 
 
 def _opened(path: str, program: Program, configuration: Configuration) -> Savepoint:
-    if not Path(path, "penstock", "job.json").is_file():
+    if not is_checkpoint(path):
         return open_savepoint(path)
     from penstock.spark.retained import savepoint_of  # pyspark takes its time, and savepoints do not need it
 

@@ -7,16 +7,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from penstock.engine.entry_groups import group_of, regrouped
 from penstock.engine.routing import slot_of_group
 from penstock.engine.slot_meta import SlotMeta
 from penstock.errors import CheckpointError
-from penstock.runtime.keys import encoded_length, key_group, key_hash
 from penstock.runtime.state.backend import Table
-from penstock.runtime.state.cell import SlotCell
 
 _TABLE = 2  # bytes of a table's number, before everything else
-_GROUP = slice(2, 4)  # of a state's entry, before its key
-_TIMER_HASH = slice(10, 18)  # of a timer, and of other entries by time: behind the time
 
 
 @dataclass(slots=True)
@@ -78,19 +75,10 @@ class Placement:
 
     def place(self, table: Table, stored: bytes) -> tuple[int | None, bytes]:
         """The key group (None: every slot has a copy), and the rest of the entry's key."""
-        if table.kind in ("timers", "times"):
-            return key_group(int.from_bytes(stored[_TIMER_HASH], "big"), self.max_parallelism), stored[_TABLE:]
-        if table.kind == "keys":
-            return key_group(key_hash(stored[_TABLE:]), self.max_parallelism), stored[_TABLE:]
-        group = stored[_GROUP]
-        if group == SlotCell.GROUP:
-            return None, stored[_TABLE:]
-        if not self._regroup:
-            return int.from_bytes(group, "big"), stored[_TABLE:]
-        start = _GROUP.stop
-        key = stored[start : start + encoded_length(stored, start)]
-        anew = key_group(key_hash(key), self.max_parallelism)
-        return anew, anew.to_bytes(2, "big") + stored[start:]
+        rest = stored[_TABLE:]
+        if self._regroup:
+            rest = regrouped(table.kind, rest, self.max_parallelism)
+        return group_of(table.kind, rest, self.max_parallelism), rest
 
 
 def _merged_tables(slots: Sequence[SlotState], widths: Mapping[str, int]) -> dict[tuple[str, str], Table]:

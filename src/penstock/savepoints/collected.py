@@ -1,14 +1,45 @@
-"""What all slots' parts of a savepoint say together."""
+"""What all slots' parts of a savepoint say together: its manifest."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import msgspec
 
+import penstock
 from penstock.engine.slot_meta import SlotMeta
-from penstock.savepoints.manifest import SavedLevel, SavedOperator, SavedState
+from penstock.savepoints.clocks import saved_level
+from penstock.savepoints.manifest import FORMAT, Manifest, SavedLevel, SavedOperator, SavedState
 from penstock.savepoints.part import Part
+from penstock.savepoints.saved_job import JobFacts, SavedJob
+
+
+def manifest_of(job: SavedJob, parts: Sequence[Part], facts: JobFacts) -> Manifest:
+    """The manifest of a savepoint whose parts are written."""
+    return Manifest(
+        format=FORMAT,
+        id=facts.savepoint_id(),
+        created=int(time.time() * 1000),
+        penstock=penstock.__version__,
+        spark=facts.spark,
+        job_id=facts.job_id,
+        job_name=job.name,
+        batch=facts.batch,
+        parallelism=job.parallelism,
+        max_parallelism=job.max_parallelism,
+        operators=with_states(job.operators, parts),
+        sources=job.sources,
+        sinks=job.sinks,
+        levels=levels_of(parts),
+        files=[part.file for part in parts],
+        control=facts.control,
+        ended=facts.ended,
+        lineage=facts.lineage,
+        checkpoint=facts.checkpoint,
+        from_savepoint=facts.from_savepoint,
+        notes=dict(facts.notes),
+    )
 
 
 def with_states(described: Sequence[SavedOperator], parts: Sequence[Part]) -> list[SavedOperator]:
@@ -33,7 +64,6 @@ def levels_of(parts: Sequence[Part]) -> list[SavedLevel]:
     levels: dict[int, SavedLevel] = {}
     for part in sorted(parts, key=lambda p: (p.level, p.slot)):
         meta = msgspec.json.decode(part.meta, type=SlotMeta)
-        broadcast, meta.tables, meta.broadcast = meta.broadcast, [], {}
-        level = levels.setdefault(part.level, SavedLevel(part.level, msgspec.Raw(msgspec.json.encode(meta))))
-        level.broadcast.update(broadcast)
+        level = levels.setdefault(part.level, saved_level(part.level, meta))
+        level.broadcast |= meta.broadcast  # a slot beyond an operator's parallelism knows nothing of it
     return list(levels.values())

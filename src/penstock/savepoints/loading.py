@@ -7,19 +7,18 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from penstock.connectors.file.system import file_system
+from penstock.engine.entry_groups import BROADCAST
 from penstock.engine.program import Program
 from penstock.engine.rescale import Placement
 from penstock.engine.routing import slot_of_group
 from penstock.engine.slot_meta import SlotMeta
 from penstock.errors import StateError
 from penstock.runtime.state.backend import Table
-from penstock.runtime.state.cell import SlotCell
 from penstock.savepoints.manifest import Manifest, StateFile
 from penstock.savepoints.matching import Matched
 from penstock.savepoints.savepoint import Savepoint
 from penstock.savepoints.state_file import Block, StateFileReader
 
-_EVERYWHERE = int.from_bytes(SlotCell.GROUP, "big")  # stands in the place of a key group: broadcast state
 _TABLE = 2
 
 Migrations = dict[tuple[str, str], Callable[[bytes], bytes]]  # what rewrites values, by operator and state
@@ -71,7 +70,7 @@ class Layout:
         self._first_copy: dict[tuple[str, str], str] = {}  # the file whose copy of a broadcast state is read
         for file, blocks in self._files:
             for block in blocks:
-                if block.first == _EVERYWHERE:
+                if block.first == BROADCAST:
                     self._first_copy.setdefault((block.operator, block.state), file.name)
 
     def plans(self) -> Iterator[tuple[int, int, SlotPlan]]:
@@ -104,7 +103,7 @@ class Layout:
     def _load(self, block: Block, table: Table, file: StateFile, slot: int, width: int, regroup: bool) -> Load | None:
         if slot >= width:
             return None
-        if block.first == _EVERYWHERE:
+        if block.first == BROADCAST:
             mine = self._first_copy[block.operator, block.state] == file.name
             return Load(block, table.number, True) if mine else None
         if regroup:

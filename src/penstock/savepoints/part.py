@@ -12,6 +12,7 @@ from itertools import chain, groupby, islice
 import msgspec
 
 from penstock.connectors.file.system import FileSystem
+from penstock.engine.entry_groups import BY_TIME
 from penstock.engine.routing import slot_of_group
 from penstock.engine.slot_meta import SlotMeta
 from penstock.runtime.state.backend import Table
@@ -21,8 +22,7 @@ from penstock.savepoints.evolution import saved_state
 from penstock.savepoints.manifest import SavedState, StateFile
 from penstock.savepoints.state_file import StateFileWriter
 
-BROADCAST = 0xFFFF  # stands where key groups do, for entries of which each slot has a copy; one is kept
-BY_TIME = ("timers", "times", "keys")  # kinds of tables whose entries are not ordered by key group
+_UNGROUPED = (*BY_TIME, "keys")  # kinds of tables whose entries are not ordered by key group
 _BLOCK = 1 << 20  # bytes
 _LEAST = _BLOCK // 4  # a block may end with its key group from here on
 _AT_ONCE = 2048  # entries
@@ -84,6 +84,18 @@ def write_part(
     system: FileSystem, folder: str, name: str, place: SlotPlace, meta: SlotMeta, scan: Scan, began: float
 ) -> Part:
     """Writes a slot's entries and then the note; on error nothing of it is left. `began`: of the monotonic clock."""
+    part = write_file(system, folder, name, place, meta, scan)
+    if system.find(f"{folder}/{name}") is None:
+        raise FileNotFoundError(f"{folder}/{name} was removed: the savepoint was given up")
+    part.seconds = time.monotonic() - began
+    note = system.create(f"{folder}/{name}.json")
+    note.write(msgspec.json.encode(part))
+    system.close(note)
+    return part
+
+
+def write_file(system: FileSystem, folder: str, name: str, place: SlotPlace, meta: SlotMeta, scan: Scan) -> Part:
+    """Writes a slot's entries; on error nothing of them is left. Of broadcast state only the first slot's copy is kept."""
     writer = StateFileWriter(system, folder, name)
     try:
         tables = sorted(meta.tables, key=lambda t: t.number)
@@ -92,13 +104,7 @@ def write_part(
     except BaseException:
         writer.abort()
         raise
-    if system.find(f"{folder}/{name}") is None:
-        raise FileNotFoundError(f"{folder}/{name} was removed: the savepoint was given up")
-    part = Part(place.level, place.slot, file, states, msgspec.Raw(msgspec.json.encode(meta)), time.monotonic() - began)
-    note = system.create(f"{folder}/{name}.json")
-    note.write(msgspec.json.encode(part))
-    system.close(note)
-    return part
+    return Part(place.level, place.slot, file, states, msgspec.Raw(msgspec.json.encode(meta)))
 
 
 def _write_table(writer: StateFileWriter, table: Table, place: SlotPlace, scan: Scan) -> SavedState:
@@ -108,7 +114,7 @@ def _write_table(writer: StateFileWriter, table: Table, place: SlotPlace, scan: 
     first = next(chunks, None)
     if first is None:
         return state
-    by_group = table.kind not in BY_TIME
+    by_group = table.kind not in _UNGROUPED
     if by_group and first[0][0][_TABLE : _TABLE + 2] == SlotCell.GROUP and place.slot:
         return state  # equal in all slots
     groups = None if by_group else place.groups(table.operator)

@@ -13,12 +13,13 @@ from penstock.engine.program import Program
 from penstock.errors import CheckpointError
 from penstock.jobs.whole_file import write_whole
 from penstock.savepoints.check import fit
+from penstock.savepoints.checkpoint_folder import is_checkpoint
 from penstock.savepoints.matching import Matched, match
 from penstock.savepoints.savepoint import Savepoint, open_savepoint
 from penstock.spark.bridge import take_tables_over
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.restore import write_initial
-from penstock.spark.retained import is_checkpoint, savepoint_of
+from penstock.spark.retained import savepoint_of
 
 _log = logging.getLogger("penstock.job")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from pathlib import Path
 from typing import Any, TypeVar
 
 import cloudpickle
@@ -25,11 +24,6 @@ from penstock.spark.unfinished import unfinished_batch
 
 _log = logging.getLogger("penstock.job")
 T = TypeVar("T")
-
-
-def is_checkpoint(path: str) -> bool:
-    """Whether a path is that of a job's checkpoint."""
-    return Path(path, "penstock", "job.json").is_file()
 
 
 def savepoint_of(folder: str, program: Program, configuration: Configuration) -> Savepoint:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pyspark
 
-import penstock
 from penstock.config import CHECKPOINT_TIMEOUT, SAVEPOINT_DIR, Configuration
 from penstock.connectors.file.system import FileSystem, absolute, file_system
 from penstock.connectors.source import Source
@@ -24,11 +23,11 @@ from penstock.jobs.process import ProcessName
 from penstock.jobs.registry import registry_of
 from penstock.jobs.savepoint_use import prune, retention_of
 from penstock.jobs.savepoints import SavepointAnswer, SavepointRequest
-from penstock.savepoints.collected import levels_of, with_states
-from penstock.savepoints.manifest import FORMAT, Manifest
+from penstock.savepoints.collected import manifest_of
+from penstock.savepoints.manifest import Manifest
 from penstock.savepoints.part import Part
+from penstock.savepoints.saved_job import JobFacts, saved_job
 from penstock.savepoints.savepoint import publish
-from penstock.savepoints.whole import saved_job
 from penstock.spark.run_folder import AskedSavepoint, SavedBatch
 from penstock.spark.spark_log import offsets_of
 
@@ -216,28 +215,18 @@ class _Taking:
         described = saved_job(program, positions)
         for number, sink in enumerate(described.sinks):
             sink.memory = saved.sinks.get(number)
-        return Manifest(
-            format=FORMAT,
-            id=self._request.id,
-            created=int(time.time() * 1000),
-            penstock=penstock.__version__,
-            spark=pyspark.__version__,
-            job_id=job.job_id,
-            job_name=program.name,
-            batch=saved.batch,
-            parallelism=program.parallelism,
-            max_parallelism=program.max_parallelism,
-            operators=with_states(described.operators, parts),
-            sources=described.sources,
-            sinks=described.sinks,
-            levels=levels_of(parts),
-            files=[part.file for part in parts],
-            control=control,
+        facts = JobFacts(
+            job.job_id,
+            saved.batch,
+            control,
             ended=self._request.end,
             lineage=job.checkpoint.lineage,
             checkpoint=job.checkpoint.folder,
             from_savepoint=job.checkpoint.from_savepoint,
+            spark=pyspark.__version__,
+            id=self._request.id,
         )
+        return manifest_of(described, parts, facts)
 
     def _position(self, number: int, source: Source, offset: Any) -> Any:
         if offset is None:

@@ -7,7 +7,6 @@ a worker that lost its own does, and writes that copy's entries in their order: 
 from __future__ import annotations
 
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,15 +19,14 @@ import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-import penstock
 from penstock.config import Configuration
 from penstock.connectors.file.system import absolute, file_system
 from penstock.engine.slot_meta import SlotMeta
 from penstock.errors import CheckpointError
-from penstock.savepoints import Manifest, SavedOperator, SavedSource, Savepoint, publish
-from penstock.savepoints.clocks import saved_level
-from penstock.savepoints.manifest import FORMAT, SavedLevel
-from penstock.savepoints.slot_writer import SlotPart, with_states, write_slot
+from penstock.savepoints import SavedOperator, SavedSource, Savepoint, publish
+from penstock.savepoints.collected import manifest_of
+from penstock.savepoints.part import Part, SlotPlace, in_chunks, write_file
+from penstock.savepoints.saved_job import JobFacts, SavedJob
 from penstock.spark.checkpoint import job_memory
 from penstock.spark.failure import carrying, in_our_words
 from penstock.spark.session import get_session
@@ -120,14 +118,6 @@ def _slot_state(stored: dict[str, bytes]) -> SlotState:
 # -- as a savepoint
 
 
-class _Part(msgspec.Struct):
-    """What a task wrote of a slot."""
-
-    level: int
-    part: SlotPart
-    meta: SlotMeta
-
-
 def checkpoint_as_savepoint(
     folder: str, target: str, configuration: Configuration | None = None, batch: int | None = None
 ) -> Savepoint:
@@ -143,25 +133,37 @@ def checkpoint_as_savepoint(
             "CHECKPOINT_EMPTY", f"The checkpoint {folder} holds no committed batch: there is no state to read."
         )
     target, spark, levels = absolute(target).rstrip("/"), str(Path(folder, "spark")), memory["levels"]
-    parts: list[_Part] = []
+    control, *offsets = offsets_of(folder, batch)
+    job = _saved_job(memory, offsets)
+    parts: list[Part] = []
     try:
         for level in range(1, levels + 1):
-            write = _PartWriter(target, level, memory)
+            write = _PartWriter(target, level, job)
             written = _logs(session, spark, level, levels, batch).mapInArrow(write, "part binary").collect()
-            parts += [msgspec.msgpack.decode(bytes(row.part), type=_Part) for row in written]
+            parts += [msgspec.json.decode(bytes(row.part), type=Part) for row in written]
     except PySparkException as error:
         raise in_our_words(error) from error
-    return publish(target, _manifest(memory, folder, batch, parts))
+    facts = JobFacts(
+        memory["job_id"],
+        batch,
+        control,
+        lineage=memory.get("lineage", ""),
+        checkpoint=folder,
+        spark=pyspark.__version__,
+        notes={"made from": f"the checkpoint {folder}"},
+    )
+    return publish(target, manifest_of(job, parts, facts))
 
 
 class _PartWriter:
     """Writes the files of a savepoint, one of each slot that a task is given."""
 
-    def __init__(self, target: str, level: int, memory: dict[str, Any]) -> None:
+    def __init__(self, target: str, level: int, job: SavedJob) -> None:
         self._target = target
         self._level = level
-        self._parallelism = memory["parallelism"]
-        self._max_parallelism = memory["max_parallelism"]
+        self._parallelism = job.parallelism
+        self._max_parallelism = job.max_parallelism
+        self._widths = job.widths()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carrying(), tempfile.TemporaryDirectory(prefix="penstock-read-") as local:
@@ -173,10 +175,10 @@ class _PartWriter:
                         Path(local, str(slot)).mkdir()
                         stores[slot] = FileStore(f"{local}/{slot}")
                     stores[slot].put(key, value)
-            parts = [msgspec.msgpack.encode(self._write(slot, store, local)) for slot, store in stores.items()]
+            parts = [msgspec.json.encode(self._write(slot, store, local)) for slot, store in stores.items()]
         yield pa.RecordBatch.from_pydict({"part": pa.array(parts, pa.binary())})
 
-    def _write(self, slot: int, store: KeyValue, local: str) -> _Part:
+    def _write(self, slot: int, store: KeyValue, local: str) -> Part:
         data = store.get("h")
         assert data is not None
         header = read_header(data)
@@ -186,53 +188,29 @@ class _PartWriter:
         try:
             name = f"{self._level}-{slot}-{uuid.uuid4().hex[:8]}"
             meta = msgspec.msgpack.decode(header.meta, type=SlotMeta)
-            entries = view.scan(b"", b"\xff" * 1024)
-            system = file_system(self._target)
-            part = write_slot(system, self._target, name, meta, entries, self._max_parallelism)
-            return _Part(self._level, part, msgspec.structs.replace(meta, tables=[]))
+            place = SlotPlace(self._level, slot, self._widths, self._max_parallelism)
+            return write_file(file_system(self._target), self._target, name, place, meta, in_chunks(view.scan))
         finally:
             view.close()
             copy.close()
 
 
-def _manifest(memory: dict[str, Any], folder: str, batch: int, parts: list[_Part]) -> Manifest:
-    control, *offsets = offsets_of(folder, batch)
+def _saved_job(memory: dict[str, Any], offsets: list[Any]) -> SavedJob:
+    """The job as its checkpoint remembers it."""
+    parallelism = memory["parallelism"]
     operators = [
         SavedOperator(
             o["uid"],
             o["name"],
             o["kind"],
             o["keyed"],
-            o.get("parallelism", memory["parallelism"]),
+            o.get("parallelism", parallelism),
             key_type=memory.get("key_types", {}).get(o["uid"]),
         )
         for o in memory["operators"]
     ]
-    levels: dict[int, SavedLevel] = {}
-    for part in parts:
-        level = levels.setdefault(part.level, saved_level(part.level, part.meta))
-        level.broadcast |= part.meta.broadcast
-    return Manifest(
-        format=FORMAT,
-        id=uuid.uuid4().hex,
-        created=int(time.time() * 1000),
-        penstock=penstock.__version__,
-        spark=pyspark.__version__,
-        job_id=memory["job_id"],
-        job_name=memory["name"],
-        batch=batch,
-        parallelism=memory["parallelism"],
-        max_parallelism=memory["max_parallelism"],
-        operators=with_states(operators, [p.part for p in parts]),
-        sources=[
-            SavedSource(s["uid"], s.get("name", s["uid"]), s["kind"], number, offset)
-            for number, (s, offset) in enumerate(zip(memory["sources"], offsets, strict=False))
-        ],
-        sinks=[],
-        levels=list(levels.values()),
-        files=[p.part.file for p in parts],
-        control=control,
-        lineage=memory.get("lineage", ""),
-        checkpoint=folder,
-        notes={"made from": f"the checkpoint {folder}"},
-    )
+    sources = [
+        SavedSource(s["uid"], s.get("name", s["uid"]), s["kind"], number, offset)
+        for number, (s, offset) in enumerate(zip(memory["sources"], offsets, strict=False))
+    ]
+    return SavedJob(memory["name"], parallelism, memory["max_parallelism"], operators, sources, [])

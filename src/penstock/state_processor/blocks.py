@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from penstock.engine.entry_groups import BROADCAST, group_of
 from penstock.savepoints import SavedState, StateFileWriter
-from penstock.state_processor.entries import group_of
 
-BROADCAST = 0xFFFF  # stands where key groups do, for entries of which each slot gets a copy
 _BLOCK = 1 << 20
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from penstock.runtime.keys import encoded_length, key_group, key_hash
-from penstock.runtime.state.cell import SlotCell
+from penstock.engine.entry_groups import BY_TIME
+from penstock.runtime.keys import encoded_length
 
 Scope = Literal["key", "namespace", "slot"]
 GROUP = 2  # bytes of a key group, before the key
 TIME = 8  # bytes of a time, and of a hash
 KEY_TABLE = "__keys__"
 TIMER_TABLES = {"__event_timers__": "event", "__processing_timers__": "processing"}
-BY_TIME = ("timers", "times")  # kinds of tables whose entries begin with a time
 SIGN = 1 << 63
 
 
@@ -50,23 +49,6 @@ def place_of(kind: str, scope: Scope, stored: bytes) -> Place:
         return Place(stored[GROUP:end], b"", stored[end:])
     after = end + encoded_length(stored, end)
     return Place(stored[GROUP:end], stored[end:after], stored[after:])
-
-
-def group_of(kind: str, stored: bytes, max_parallelism: int) -> int | None:
-    """The key group of an entry; None of broadcast state, of which every slot has a copy."""
-    if kind in BY_TIME:
-        return key_group(int.from_bytes(stored[TIME : 2 * TIME], "big"), max_parallelism)
-    if kind == "keys":
-        return key_group(key_hash(stored), max_parallelism)
-    return None if stored[:GROUP] == SlotCell.GROUP else int.from_bytes(stored[:GROUP], "big")
-
-
-def regrouped(kind: str, stored: bytes, max_parallelism: int) -> bytes:
-    """The name of an entry where there are other key groups."""
-    if kind in BY_TIME or kind == "keys" or stored[:GROUP] == SlotCell.GROUP:
-        return stored
-    key = stored[GROUP : GROUP + encoded_length(stored, GROUP)]
-    return key_group(key_hash(key), max_parallelism).to_bytes(GROUP, "big") + stored[GROUP:]
 
 
 def time_of(data: bytes) -> int:

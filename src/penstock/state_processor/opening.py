@@ -13,6 +13,7 @@ from penstock.config import LOCAL_LIMIT, Configuration
 from penstock.errors import CheckpointError
 from penstock.jobs.registry import Registry
 from penstock.savepoints import SavedOperator, open_savepoint
+from penstock.savepoints.checkpoint_folder import is_checkpoint
 from penstock.savepoints.manifest import NAME
 from penstock.state_processor.kept import Kept, SavepointKept, SlotsKept
 
@@ -29,7 +30,7 @@ def opened(word: str, registry: Registry, configuration: Configuration | None = 
         yield SavepointKept(savepoint), f"savepoint {savepoint.path}"
         return
     local = ""
-    if Path(word, "penstock", "job.json").exists():
+    if is_checkpoint(word):
         folder = word
     else:
         entry = registry.find(word)

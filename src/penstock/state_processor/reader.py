@@ -1,4 +1,4 @@
-"""Reads a savepoint: its operators, their state and timers, as tables."""
+"""Reads a savepoint or a checkpoint: its operators, their state and timers, as tables."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from penstock.connectors.file.system import Options
 from penstock.errors import StateError
-from penstock.savepoints import Manifest, SavedOperator, SavedState, Savepoint, open_savepoint
+from penstock.savepoints import Manifest, SavedOperator, SavedState, Savepoint
 from penstock.state_processor.entries import KEY_TABLE, TIMER_TABLES, scope_of
 from penstock.state_processor.frames import StateFrame
+from penstock.state_processor.held import held_at
 from penstock.state_processor.keyed_reading import OUT, KeyedStateReaderFunction, read_keys
 from penstock.state_processor.natural import texts
 from penstock.state_processor.requests import Request, batches_of
@@ -24,7 +25,7 @@ Declared = TypeInformation | type | None
 
 
 class SavepointReader:
-    """What a savepoint holds. Neither the job's program nor Spark is needed.
+    """What a savepoint or a checkpoint holds. The job's program is not needed, and Spark only for a checkpoint.
 
     >>> import tempfile
     >>> from penstock.state import ValueStateDescriptor
@@ -42,9 +43,13 @@ class SavepointReader:
         self._options = storage_options
 
     @staticmethod
-    def read(path: str, storage_options: Options | None = None) -> SavepointReader:
-        """The savepoint at a path."""
-        return SavepointReader(open_savepoint(path, storage_options), storage_options)
+    def read(path: str, storage_options: Options | None = None, *, scratch: str | None = None) -> SavepointReader:
+        """The savepoint at a path; or the checkpoint in a folder, as of its last committed batch, also while its job runs.
+
+        Spark reads a checkpoint and makes a savepoint of it in `scratch`, a folder that all of its workers reach and where it
+        stays. Without one it is made in a temporary folder of this machine, which goes with the process.
+        """
+        return SavepointReader(held_at(path, storage_options, scratch), storage_options)
 
     @property
     def path(self) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 import penstock
 from penstock.connectors.file.system import Options, absolute, file_system
+from penstock.engine.entry_groups import regrouped
 from penstock.errors import StateError
 from penstock.runtime.keys import encode_key
 from penstock.savepoints import (
@@ -21,7 +22,6 @@ from penstock.savepoints import (
     StateFile,
     StateFileReader,
     StateFileWriter,
-    open_savepoint,
     publish,
 )
 from penstock.savepoints.manifest import FORMAT, NAME
@@ -29,8 +29,9 @@ from penstock.state import MapStateDescriptor, StateDescriptor
 from penstock.state_processor.additions import Addition
 from penstock.state_processor.blocks import StateBlocks
 from penstock.state_processor.bootstrap import BootstrapTransformation
-from penstock.state_processor.entries import TIMER_TABLES, place_of, regrouped, scope_of
+from penstock.state_processor.entries import TIMER_TABLES, place_of, scope_of
 from penstock.state_processor.given import Columns, RowForm, Rows
+from penstock.state_processor.held import held_at
 from penstock.types import TypeInformation, type_information
 
 Declared = TypeInformation | type | None
@@ -84,9 +85,11 @@ class SavepointWriter:
         return SavepointWriter([], manifest)
 
     @staticmethod
-    def from_existing_savepoint(path: str, storage_options: Options | None = None) -> SavepointWriter:
-        """All that another savepoint holds, to be changed."""
-        base = open_savepoint(path, storage_options)
+    def from_existing_savepoint(
+        path: str, storage_options: Options | None = None, *, scratch: str | None = None
+    ) -> SavepointWriter:
+        """All that another savepoint or a checkpoint holds, to be changed; `scratch` as for SavepointReader.read."""
+        base = held_at(path, storage_options, scratch)
         return SavepointWriter([base], base.manifest)
 
     # -- what is changed
@@ -177,7 +180,7 @@ class SavepointWriter:
 
     def join(self, path: str, storage_options: Options | None = None) -> SavepointWriter:
         """Adds all operators, sources and sinks of another savepoint. Uids that both have are refused."""
-        other = open_savepoint(path, storage_options)
+        other = held_at(path, storage_options)
         theirs = other.manifest
         ours = self._manifest
         clashes = [o.uid for o in theirs.operators if o.uid in self._operators]

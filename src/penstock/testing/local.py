@@ -42,8 +42,10 @@ from penstock.savepoints.check import fit
 from penstock.savepoints.evolution import migrations
 from penstock.savepoints.loading import Layout, entries_of
 from penstock.savepoints.matching import Matched, match
+from penstock.savepoints.part import in_chunks
+from penstock.savepoints.saved_job import JobFacts, saved_job
 from penstock.savepoints.savepoint import Savepoint
-from penstock.savepoints.whole import JobFacts, SlotSnapshot, saved_job, write_savepoint
+from penstock.savepoints.whole import SlotSnapshot, write_savepoint
 
 Planned = tuple[int, Any, list[str]]  # source, task, splits with unread data
 At = tuple[int, int]  # level, slot
@@ -258,8 +260,8 @@ class LocalJob:
     def savepoint(self, path: str, positions: Mapping[int, Any], control: Any) -> Savepoint:
         """Writes all state, clocks and positions as a savepoint, which jobs on Spark take up too."""
         slots = (
-            SlotSnapshot(level, slot, state.meta, sorted(state.entries.items()))
-            for (level, slot), state in self.states().items()
+            SlotSnapshot(level, slot, host.meta, in_chunks(self._bases[level, slot].scan))
+            for (level, slot), host in self._hosts.items()
         )
         facts = JobFacts("harness", self.batch - 1, {**control, "n": self.batch})
         return write_savepoint(path, saved_job(self.program, positions), slots, facts)
