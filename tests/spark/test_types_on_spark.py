@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
@@ -67,3 +69,20 @@ def test_a_misfit_is_told_by_its_code(spark: SparkSession, tmp_path: Path) -> No
         list(found)
     assert "'last'" in str(caught.value)
     assert "'nine'" in str(caught.value)
+
+
+@pytest.fixture
+def main_struct(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A Struct of the program's main module, which workers do not import."""
+    made = msgspec.defstruct("OfMain", [("number", int), ("word", str, "none")], module="__main__")
+    monkeypatch.setattr(sys.modules["__main__"], "OfMain", made, raising=False)
+    return made
+
+
+def test_a_struct_of_the_main_module_comes_back_as_itself(
+    spark: SparkSession, tmp_path: Path, main_struct: Any
+) -> None:
+    stream = environment(tmp_path).from_collection([1, 2, 3]).map(lambda n: main_struct(n))
+    found = list(stream.key_by(lambda s: s.number).map(lambda s: main_struct(-s.number, "there")).execute_and_collect())
+    assert sorted(found, key=lambda s: -s.number) == [main_struct(-n, "there") for n in (1, 2, 3)]
+    assert {type(s) for s in found} == {main_struct}

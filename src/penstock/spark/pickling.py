@@ -25,7 +25,7 @@ from penstock.engine.unpicklable import unpicklable
 from penstock.types.evolution import Evolution
 
 _ids: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
-_made: dict[str, type] = {}
+_known: weakref.WeakValueDictionary[str, type] = weakref.WeakValueDictionary()  # the same, by id
 _MSGSPEC_CACHE = "__msgspec_cache__"
 
 
@@ -70,6 +70,7 @@ def _reduced_struct(struct: type[msgspec.Struct]) -> Any:
         if isinstance(v, (types.FunctionType, classmethod, staticmethod, property, Evolution))
     }
     identity = _ids.setdefault(struct, uuid.uuid4().hex)
+    _known[identity] = struct
     bases = tuple(b for b in struct.__bases__)
     return _make_struct, (identity, struct.__name__, fields, bases, methods, options)
 
@@ -82,15 +83,17 @@ def _make_struct(
     methods: dict[str, Any],
     options: dict[str, Any],
 ) -> type:
-    """The same class however often it is unpickled in a worker."""
-    if identity not in _made:
+    """The same class however often it is unpickled; where it comes from, the class itself."""
+    struct: type | None = _known.get(identity)
+    if struct is None:
         own = [
             (name, kind, msgspec.field(**stored)) if stored else (name, kind)
             for name, kind, stored in fields
             if not any(name in getattr(b, "__struct_fields__", ()) for b in bases)
         ]
-        _made[identity] = msgspec.defstruct(name, own, bases=bases, module="__main__", namespace=methods, **options)
-    return _made[identity]
+        struct = msgspec.defstruct(name, own, bases=bases, module="__main__", namespace=methods, **options)
+        _ids[struct], _known[identity] = identity, struct
+    return struct
 
 
 def pickle_program(program: Program, archives: list[str]) -> bytes:
@@ -104,8 +107,16 @@ def pickle_program(program: Program, archives: list[str]) -> bytes:
 
 
 def pickle_value(value: Any) -> bytes:
-    """Anything that is to be opened where the program was: it finds the same classes there."""
+    """Anything that is to be opened where the program is, or was: it finds the same classes there."""
     return _dumps(value)
+
+
+def pickle_elements(value: Any) -> bytes:
+    """Elements, and what sinks make of them, for another process of the job: it knows the program's classes by name."""
+    try:
+        return pickle.dumps(value, 5)
+    except Exception:  # what has no name there, such as a function in a function, travels whole
+        return _dumps(value)
 
 
 def _dumps(thing: Any) -> bytes:

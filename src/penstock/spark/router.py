@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from penstock.spark import worker
 from penstock.spark.acknowledged import SinkWork, acknowledged
 from penstock.spark.failure import carrying
 from penstock.spark.handover import hand_over
+from penstock.spark.pickling import pickle_elements
 from penstock.spark.processor import ROW_SCHEMA
 from penstock.spark.run_folder import RunFolder, SavedBatch
 
@@ -37,7 +39,7 @@ from penstock.spark.run_folder import RunFolder, SavedBatch
 class Written(WriterCommitMessage):
     """What a task prepared, and what the slots and sources reported to it."""
 
-    prepared: dict[int, Any] = field(default_factory=dict)
+    prepared: dict[int, bytes] = field(default_factory=dict)  # pickled: Spark's own pickles lose fields of Structs
     reports: list[bytes] = field(default_factory=list)
     told: list[bytes] = field(default_factory=list)  # what the tasks of sources reported
     counted: dict[int, int] = field(default_factory=dict)
@@ -48,6 +50,10 @@ class Written(WriterCommitMessage):
     mapping: float = 0.0
     save: str = ""  # the savepoint that the batch was asked for
     writing: dict[int, float] = field(default_factory=dict)  # seconds by sink
+
+    def prepared_for(self, sink: int) -> list[Any]:
+        """Nothing, or what the task prepared for a sink."""
+        return [pickle.loads(self.prepared[sink])] if sink in self.prepared else []
 
     def spent(self, sink: int, began: float) -> None:
         self.writing[sink] = self.writing.get(sink, 0.0) + time.perf_counter() - began
@@ -100,7 +106,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
                     prepared = writer.prepare()
                 message.spent(number, began)
                 if prepared is not None:
-                    message.prepared[number] = prepared
+                    message.prepared[number] = pickle_elements(prepared)
         except BaseException:
             for writer in writers.values():
                 writer.abort()
@@ -155,7 +161,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
         for message in written:
             work.wrote(message.writing)
         for number, sink in enumerate(program.sinks):
-            prepared = [m.prepared[number] for m in written if number in m.prepared]
+            prepared = [p for m in written for p in m.prepared_for(number)]
             work.files[number] = sink.files_in(prepared)
             began = time.perf_counter()
             if sink.commits_in_program:
@@ -187,7 +193,7 @@ class RouterWriter(DataSourceStreamArrowWriter):
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         written = [m for m in messages if isinstance(m, Written)]
         for number, sink in enumerate(worker.program_of(self._key, self._data).sinks):
-            sink.abort(batchId, [m.prepared[number] for m in written if number in m.prepared])
+            sink.abort(batchId, [p for m in written for p in m.prepared_for(number)])
 
 
 def _saved(savepoint: str, batch: int, reports: list[Report], program: Program) -> SavedBatch:

@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import msgspec
 
 from penstock.engine.frames import SavedPart
@@ -23,6 +22,7 @@ from penstock.jobs.checkpoints import Checkpoint
 from penstock.jobs.whole_file import write_whole
 from penstock.metrics import JobMetrics
 from penstock.metrics.values import Told
+from penstock.spark.pickling import pickle_value
 from penstock.spark.reports import Reports
 
 
@@ -180,7 +180,7 @@ class RunFolder:
     def post(self, batch: int, letters: dict[int, list[Any]]) -> None:
         """What sinks have for the program, once per batch."""
         if any(letters.values()):
-            write_whole(self.path / "mail" / f"{batch:012d}", cloudpickle.dumps(letters), beside=self.path)
+            write_whole(self.path / "mail" / f"{batch:012d}", pickle_value(letters), beside=self.path)
 
     def mail(self) -> list[tuple[int, dict[int, list[Any]]]]:
         """Letters not read yet, in order of their batches."""
