@@ -218,12 +218,15 @@ def test_operators_with_state_and_without_a_uid_are_named_once(caplog: pytest.Lo
     numbers = env.from_collection([1, 2, 3])
     named = numbers.key_by(key_of).process(Sum()).uid("named")
     numbers.rebalance().map(lambda n: n).key_by(key_of).process(Sum()).name("adding up")
+    numbers.key_by(key_of).map(lambda n: n).name("stateless").key_by(key_of).reduce(max).name("largest")
     named.print()
     env._take_graph("job")
     named.print()
     env._take_graph("another job of the same streams")
     (told,) = [record.getMessage() for record in caplog.records if "no uid of their own" in record.getMessage()]
     assert "'adding up' (test_restoring.py:" in told
+    assert "'largest'" in told
+    assert "stateless" not in told
     assert "named" not in told.split("uid of their own:")[1]
 
 

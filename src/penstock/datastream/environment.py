@@ -27,7 +27,7 @@ from penstock.formats.bulk import BulkFormat
 from penstock.plan.element_types import typed
 from penstock.plan.graph import JobGraph
 from penstock.plan.json_plan import json_plan
-from penstock.plan.nodes import Node, PartitionNode, SideOutputNode, SourceNode, UnionNode
+from penstock.plan.nodes import Node, OperatorNode, PartitionNode, SideOutputNode, SourceNode, UnionNode
 from penstock.row import Row
 from penstock.time import WatermarkStrategy
 from penstock.types import type_information
@@ -239,7 +239,7 @@ class StreamExecutionEnvironment(JobSettings):
 
     def _warn_of_made_uids(self, graph: JobGraph) -> None:
         """A savepoint's state is found by uid: one made from a name and number may be another operator's tomorrow."""
-        nameless = [n for n in graph.operators if not n.named and n.spec.kind not in _WITHOUT_STATE]
+        nameless = [n for n in graph.operators if not n.named and _may_keep_state(n)]
         if nameless and not graph.batch:
             _log.warning(
                 "These operators of job '%s' keep state and have no uid of their own: %s. A changed program may not find that "
@@ -286,3 +286,8 @@ def user_line() -> str:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
         frame = frame.f_back
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def _may_keep_state(node: OperatorNode) -> bool:
+    function = getattr(node.spec, "function", None)
+    return node.spec.kind not in _WITHOUT_STATE and bool(getattr(function, "may_keep_state", True))

@@ -24,6 +24,11 @@ class _Adapted(Function):
         """The function of the user's, and the kind that it is of: its annotations say what comes out."""
         return self._function, self.method.rstrip("12")
 
+    @property
+    def may_keep_state(self) -> bool:
+        """A bare callable is never opened: it has nothing to ask for state."""
+        return isinstance(self._function, Function)
+
     def open(self, runtime_context: RuntimeContext) -> None:
         if isinstance(self._function, Function):
             self._function.open(runtime_context)
@@ -60,6 +65,7 @@ class _Filter(_Adapted):
 
 class _Reduce(_Adapted):
     method = "reduce"
+    may_keep_state = True
 
     def open(self, runtime_context: RuntimeContext) -> None:
         super().open(runtime_context)
