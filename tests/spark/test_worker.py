@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,3 +44,36 @@ def test_a_job_that_has_not_run_for_a_while_is_forgotten_when_another_comes(
     now += 0.6 * worker._FORGOTTEN_AFTER
     worker.copy_of("new", str(tmp_path / "c"), 1 << 20)
     assert (list(worker._jobs), closed) == (["beside", "new"], [True])
+
+
+class Knot:
+    """Garbage that only the collector finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    yield
+    gc.unfreeze()
+
+
+def test_what_is_there_at_a_task_s_end_is_looked_at_now_and_then(thawed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(worker, "_garbage", worker._Garbage())
+    knot = Knot()
+    gone = weakref.ref(knot)
+    with worker.no_garbage_collection():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 1000  # all that the process has
+    del knot
+    gc.collect()  # as Spark does after each task
+    assert gone() is not None
+    now += worker._COLLECTED_EVERY
+    with worker.no_garbage_collection():
+        pass
+    gc.collect()
+    assert gone() is None

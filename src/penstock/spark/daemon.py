@@ -6,6 +6,7 @@ six times at a job's start. Here the daemon does it once and the forks share the
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 
@@ -30,6 +31,8 @@ def preload(worker_module: str) -> None:
             importlib.import_module(name)
         except ImportError:
             continue
+    gc.collect()
+    gc.freeze()  # for the life of the forks: a collection that marks these objects would copy their pages
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from penstock.spark.pickling import unpickle_program
 from penstock.spark.run_folder import RunFolder
 from penstock.spark.working_copy import WorkingCopy
 
+_COLLECTED_EVERY = 30.0  # seconds
 _FORGOTTEN_AFTER = 10.0  # seconds that no batch of a job has run here, when another job's first one comes
 
 
@@ -62,6 +63,7 @@ def _kept(key: str) -> _Kept:
     if kept is None:
         for old in [k for k, other in _jobs.items() if now - other.used > _FORGOTTEN_AFTER]:
             _jobs.pop(old).close()
+            gc.unfreeze()
             gc.collect()  # hosts and their contexts know each other, and their caches are large
         kept = _jobs[key] = _Kept()
     kept.used = now
@@ -139,5 +141,29 @@ def no_garbage_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        _garbage.set_aside()
         if was_on:
             gc.enable()
+
+
+class _Garbage:
+    """Spares the collector what a worker keeps.
+
+    Spark has it look at everything after each task: a hundred thousand objects of modules and programs alone, for 15 ms and
+    more, several times a batch. What is there at a task's end is set aside instead, and given back now and then, so that
+    cycles of what has become garbage since are found.
+    """
+
+    def __init__(self) -> None:
+        self._given_back = time.monotonic()
+
+    def set_aside(self) -> None:
+        now = time.monotonic()
+        if now - self._given_back < _COLLECTED_EVERY:
+            gc.freeze()
+        else:
+            gc.unfreeze()
+            self._given_back = now
+
+
+_garbage = _Garbage()
