@@ -205,10 +205,11 @@ def test_ctrl_c_lets_the_batch_finish(tried: Tried) -> None:
 
 
 def test_ctrl_c_twice_cancels_and_a_kill_is_noticed(tried: Tried) -> None:
-    tried.program.write_text(PROGRAM.replace("self.count.update", "import time; time.sleep(0.2); self.count.update"))
+    begun = tried.folder / "begun"
+    slowly = f"import pathlib, time; pathlib.Path({str(begun)!r}).touch(); time.sleep(0.2); self.count.update"
+    tried.program.write_text(PROGRAM.replace("self.count.update", slowly))
     started = tried.start("-m", "penstock", "run", str(tried.program))
-    until(lambda: any(e.status == "running" for e in tried.registry.entries()))
-    time.sleep(2)  # a batch of minutes has begun
+    until(begun.exists)  # a batch of minutes
     os.kill(started.process.pid, signal.SIGINT)
     time.sleep(1)
     assert started.process.poll() is None  # the batch is not given up
