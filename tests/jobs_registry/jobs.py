@@ -57,6 +57,9 @@ class FakeJob:
         new, self.checkpoints = self.checkpoints, []
         return new
 
+    def uncommitted(self) -> int | None:
+        return None
+
     def measured(self, known: int) -> Mapping[int, Measured]:
         return {number: spent for number, spent in self.spent.items() if number > known}
 

@@ -65,6 +65,17 @@ def test_a_failed_one_has_the_number_that_runs_again(tmp_path: Path) -> None:
     )
 
 
+def test_a_batch_that_sinks_took_and_spark_did_not_commit_has_failed(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    ledger = Ledger(history, 0.0)
+    ledger.take([Checkpoint(0), Checkpoint(1)], {0: Measured(1.0, 1.0)}, 100.0)
+    ledger.fail("commit log", 103.0, 1)
+    ledger.take([Checkpoint(1)], {}, 104.0)
+    ledger.fail("commit log", 105.0, 1)
+    ledger.take([Checkpoint(1)], {1: Measured(106.0, 1.0)}, 107.0)
+    assert ids(history) == [(0, "completed"), (1, "failed"), (1, "failed"), (1, "completed")]
+
+
 def test_a_resumed_job_goes_on_with_the_numbers(tmp_path: Path) -> None:
     history = History(tmp_path)
     history.add([Checkpoint(7), Checkpoint(8, "failed")])

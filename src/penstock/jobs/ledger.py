@@ -73,13 +73,20 @@ class Ledger:
         self._shown = current is not None
         self._history.put_current(current)
 
-    def fail(self, reason: str, now: float) -> None:
-        """The checkpoint after the last completed one failed; its batch may run again."""
-        self.end()
-        failed = Checkpoint(
-            self.next, "failed", reason, self._run, self._interval, all_tasks=self._tasks, measured=Measured(now)
-        )
-        self._history.add([failed])
+    def fail(self, reason: str, now: float, number: int | None = None) -> None:
+        """A checkpoint failed, the one after the last completed one if nobody knows better; its batch may run again.
+
+        A batch whose output the sinks took was told already. It is not completed while Spark has not committed it.
+        """
+        with self._lock:
+            if number is not None:
+                self._waiting = {n: waits for n, waits in self._waiting.items() if n < number}
+                self.next, self._last = number, min(self._last, number - 1)
+            self.end()
+            failed = Checkpoint(
+                self.next, "failed", reason, self._run, self._interval, all_tasks=self._tasks, measured=Measured(now)
+            )
+            self._history.add([failed])
 
     def end(self) -> None:
         """Nothing more is told."""

@@ -53,6 +53,9 @@ class RunningJob(Protocol):
     def new_checkpoints(self) -> list[Checkpoint]:
         """What the tasks told of checkpoints since the last call."""
 
+    def uncommitted(self) -> int | None:
+        """The batch after the last one that Spark has committed; None while nobody can say."""
+
     def measured(self, known: int) -> Mapping[int, Measured]:
         """How long the checkpoints after the known one took, by number."""
 
@@ -177,7 +180,10 @@ class Run:
 
     def checkpoint_failed(self, reason: str) -> None:
         """The batch that ran was not committed."""
-        self._safely(lambda: self._ledger.fail(reason, time.time()))
+        batch = None
+        with contextlib.suppress(Exception):  # the store does not answer
+            batch = None if self._job is None else self._job.uncommitted()
+        self._safely(lambda: self._ledger.fail(reason, time.time(), batch))
 
     def _look_at_stages(self) -> bool:
         """Whether a batch job has done more since the last look."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import SparkSession
@@ -34,6 +35,7 @@ from penstock.spark.batch_query import BatchQuery
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.measures import in_progress, measured
 from penstock.spark.reports import Report, ReportReader
+from penstock.spark.spark_log import SparkLog
 from penstock.spark.working_copy import copies_of
 
 if TYPE_CHECKING:
@@ -94,6 +96,10 @@ class WatchedJob:
 
     def new_checkpoints(self) -> list[CheckpointFigures]:
         return self._job.folder.take_checkpoints()
+
+    def uncommitted(self) -> int | None:
+        last = SparkLog(Path(self._job.checkpoint.spark, "commits")).last()
+        return None if last is None else last + 1
 
     def measured(self, known: int) -> dict[int, Measured]:
         query = self._query
