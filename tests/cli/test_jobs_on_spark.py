@@ -215,7 +215,7 @@ def test_ctrl_c_twice_cancels_and_a_kill_is_noticed(tried: Tried) -> None:
     assert started.process.poll() is None  # the batch is not given up
     os.kill(started.process.pid, signal.SIGINT)
     code, _, err = started.end()
-    assert code == 130
+    assert code == 130, err
     assert "[CANCELLED]" in err
     assert tried.registry.entries()[0].status == "cancelled"
 
