@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
-from penstock import StreamExecutionEnvironment
 from penstock.connectors import WriteTask
-from penstock.connectors.kafka import DeliveryGuarantee, KafkaOffsetsInitializer, KafkaSource
+from penstock.connectors.kafka import DeliveryGuarantee
 from penstock.errors import PenstockError
-from penstock.formats.strings import SimpleStringSchema
-from penstock.testing import Harness
+from tests.connectors.kafka.jobs import LATEST, builder, read_all
 from tests.connectors.kafka.writing import sink_to, write
 from tests.servers import Kafka
 
@@ -75,26 +73,16 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     made.kafka.stop()
 
 
-def source_of(secured: Secured, topic: str, options: dict[str, str]) -> KafkaSource:
-    built = KafkaSource.builder().set_bootstrap_servers(secured.kafka.bootstrap).set_topics(topic)
-    built.set_value_only_deserializer(SimpleStringSchema()).set_bounded(KafkaOffsetsInitializer.latest())
-    for name, value in options.items():
-        built.set_property(name, value)
-    return built.build()
-
-
 def send(secured: Secured, topic: str, values: list[str], options: dict[str, str]) -> None:
     sink = sink_to(secured.kafka.bootstrap, topic, DeliveryGuarantee.EXACTLY_ONCE, **options)
     write(sink, WriteTask(0, 0, "0.0", "lineage"), values)
 
 
 def read(secured: Secured, topic: str, options: dict[str, str]) -> list[Any]:
-    env = StreamExecutionEnvironment()
-    harness = Harness(env)
-    out = harness.collect(env.from_source(source_of(secured, topic, options)))
-    with harness:
-        harness.run()
-    return list(out)
+    source = builder(secured.kafka, topic).set_bounded(LATEST)
+    for name, value in options.items():
+        source.set_property(name, value)
+    return read_all(source.build())
 
 
 def test_records_go_there_and_back(secured: Secured) -> None:
