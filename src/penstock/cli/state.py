@@ -19,8 +19,9 @@ from penstock.errors import KeyError_, StateError
 from penstock.jobs.registry import registry_of
 from penstock.runtime.evolution.shape import state_shape_of
 from penstock.runtime.keys import encode_key
+from penstock.runtime.state.backend import KEY_TABLE
 from penstock.savepoints import SavedOperator, SavedState
-from penstock.state_processor.entries import KEY_TABLE, TIMER_TABLES, scope_of
+from penstock.state_processor.entries import TIMER_TABLES, scope_of
 from penstock.state_processor.kept import Kept, rows_of_key
 from penstock.state_processor.opening import opened
 from penstock.state_processor.statistics import StateStatistics, plain, statistics

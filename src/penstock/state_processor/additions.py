@@ -9,9 +9,9 @@ import msgspec
 import pyarrow as pa
 
 from penstock.connectors.file.system import Options, file_system
+from penstock.runtime.state.backend import KEY_TABLE
 from penstock.savepoints import SavedState, StateFile, StateFileWriter
 from penstock.state_processor.blocks import StateBlocks
-from penstock.state_processor.entries import KEY_TABLE
 from penstock.state_processor.given import Rows, is_spark_frame
 from penstock.state_processor.image import OperatorImage
 

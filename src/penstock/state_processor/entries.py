@@ -10,7 +10,6 @@ from penstock.runtime.keys import encoded_length
 Scope = Literal["key", "namespace", "slot"]
 GROUP = 2  # bytes of a key group, before the key
 TIME = 8  # bytes of a time, and of a hash
-KEY_TABLE = "__keys__"
 TIMER_TABLES = {"__event_timers__": "event", "__processing_timers__": "processing"}
 SIGN = 1 << 63
 

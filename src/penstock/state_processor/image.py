@@ -8,13 +8,13 @@ from typing import Any
 
 from penstock.errors import StateError
 from penstock.runtime.keys import KeyTable
-from penstock.runtime.state.backend import StateBackend, Tables
+from penstock.runtime.state.backend import KEY_TABLE, StateBackend, Tables
 from penstock.runtime.store import MemoryBase, Store
 from penstock.runtime.timers import TimerQueue
 from penstock.savepoints import SavedState
 from penstock.savepoints.evolution import saved_state
 from penstock.state import StateDescriptor
-from penstock.state_processor.entries import KEY_TABLE, place_of, scope_of
+from penstock.state_processor.entries import place_of, scope_of
 
 _FLUSHED_AFTER = 20_000  # rows whose values are held decoded
 _TIMERS = {"event": "__event_timers__", "processing": "__processing_timers__"}

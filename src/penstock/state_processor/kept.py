@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 from penstock.engine.entry_groups import BY_TIME
 from penstock.runtime.keys import key_group, key_hash
-from penstock.runtime.state.backend import Table
+from penstock.runtime.state.backend import KEY_TABLE, Table
 from penstock.runtime.store import Base, after_prefix
 from penstock.savepoints import SavedOperator, SavedState, Savepoint, StateFileReader
 from penstock.savepoints.evolution import saved_state
-from penstock.state_processor.entries import GROUP, KEY_TABLE, place_of, scope_of
+from penstock.state_processor.entries import GROUP, place_of, scope_of
 from penstock.state_processor.keys import Keys
 from penstock.state_processor.requests import Request, keys_of
 from penstock.state_processor.statistics import Entries, entries_of

@@ -11,10 +11,10 @@ from penstock.errors import StateError
 from penstock.functions.function import Function
 from penstock.runtime.keys import KeyTable, encode_key
 from penstock.runtime.operator import SubtaskContext
-from penstock.runtime.state.backend import StateBackend, Table, Tables
+from penstock.runtime.state.backend import KEY_TABLE, StateBackend, Table, Tables
 from penstock.runtime.store import Store
 from penstock.savepoints import SavedOperator, Savepoint, StateFile, StateFileReader
-from penstock.state_processor.entries import KEY_TABLE, TIMER_TABLES, place_of, scope_of, time_of
+from penstock.state_processor.entries import TIMER_TABLES, place_of, scope_of, time_of
 from penstock.state_processor.requests import keys_of
 
 K = TypeVar("K")

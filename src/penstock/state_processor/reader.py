@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from penstock.connectors.file.system import Options
 from penstock.errors import StateError
+from penstock.runtime.state.backend import KEY_TABLE
 from penstock.savepoints import Manifest, SavedOperator, SavedState, Savepoint
-from penstock.state_processor.entries import KEY_TABLE, TIMER_TABLES, scope_of
+from penstock.state_processor.entries import TIMER_TABLES, scope_of
 from penstock.state_processor.frames import StateFrame
 from penstock.state_processor.held import held_at
 from penstock.state_processor.keyed_reading import OUT, KeyedStateReaderFunction, read_keys

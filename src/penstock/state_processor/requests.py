@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 
 from penstock.connectors.file.system import FileSystem
+from penstock.runtime.state.backend import KEY_TABLE
 from penstock.savepoints import Block, SavedState, Savepoint, StateFile, StateFileReader
-from penstock.state_processor.entries import KEY_TABLE, scope_of
+from penstock.state_processor.entries import scope_of
 from penstock.state_processor.keys import Keys
 from penstock.state_processor.rows import StateRows
 from penstock.state_processor.values import Values

@@ -10,9 +10,10 @@ import msgspec
 
 from penstock.engine.entry_groups import BY_TIME, group_of
 from penstock.runtime.codec import StampedCodec
+from penstock.runtime.state.backend import KEY_TABLE
 from penstock.runtime.state.list import BOUNDS
 from penstock.savepoints import SavedState, Savepoint, StateFileReader
-from penstock.state_processor.entries import KEY_TABLE, place_of, scope_of
+from penstock.state_processor.entries import place_of, scope_of
 from penstock.state_processor.keys import Keys
 from penstock.state_processor.requests import keys_of
 from penstock.state_processor.values import is_stamped

@@ -25,6 +25,7 @@ from penstock.state import StateDescriptor
 from penstock.ttl import StateTtlConfig
 
 MEASURES = "measures"  # the schema of tables by time
+KEY_TABLE = "__keys__"  # of keys that cannot be decoded from their bytes alone
 
 
 class Table(msgspec.Struct, array_like=True):
@@ -241,7 +242,7 @@ class StateBackend:
 
     def _exotic_table(self) -> bytes:
         """Keys that cannot be decoded from their bytes alone are kept in a table of their own."""
-        return self._tables.of(self._operator, "__keys__", "keys", "pickle").number.to_bytes(2, "big")
+        return self._tables.of(self._operator, KEY_TABLE, "keys", "pickle").number.to_bytes(2, "big")
 
     @staticmethod
     def _schema(descriptor: StateDescriptor) -> str:
