@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from penstock.row import Row, RowKind, make_row
-from penstock.types.evolution import FIRST_VERSION, UNCHANGED, Migrate, evolution
+from penstock.types.evolution import FIRST_VERSION, Migrate, evolution
 from penstock.types.information import Misfit, TypeInformation, present_of, shown
 
 _ABSENT = object()
@@ -127,7 +127,6 @@ class RowTypeInfo(FieldsTypeInfo):
             )
         self.field_types = list(field_types)
         self.exact = all(t.exact for t in field_types)
-        self.evolution = UNCHANGED
         self._named = field_names is not None
         self._names = [f"f{i}" for i in range(len(field_types))] if field_names is None else list(field_names)
         inner = (f"{n}:{t.name}" for n, t in zip(self._names, field_types, strict=True))
@@ -140,7 +139,7 @@ class RowTypeInfo(FieldsTypeInfo):
         aliases: Mapping[str, str | Sequence[str]] | None = None,
         defaults: Mapping[str, Any] | None = None,
         migrate: Migrate | None = None,
-    ) -> RowTypeInfo:
+    ) -> Self:
         """The same type, with what its fields were called before, values of fields that are new, and how old rows become
         new ones: for state whose rows changed from one version of the program to the next.
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from itertools import repeat
 from operator import is_
-from typing import Any
+from typing import Any, Self
+
+from penstock.types.evolution import UNCHANGED, Migrate, evolution
 
 
 class Misfit(Exception):  # noqa: N818 - says what is wrong with a value; whoever knows the operator makes the error of it
@@ -34,6 +37,20 @@ class TypeInformation:
     name: str
     nullable = False
     exact = True  # all that `convert` gives is just as `fits` wants it
+    evolution = UNCHANGED  # what the program says of its history
+
+    def evolved(self, *, version: int, migrate: Migrate) -> Self:
+        """The same type in another version, with the function that makes its values of those of lower versions: for keys and
+        state whose type has no class that could say it by `@state_type`.
+
+        >>> from penstock.types import Types
+        >>> text = Types.STRING().evolved(version=2, migrate=lambda from_version, old: f"user-{old}")
+        >>> text, text.evolution.version
+        (String, 2)
+        """
+        made = copy.copy(self)
+        made.evolution = evolution(version, None, None, migrate, self.name)
+        return made
 
     @property
     def declared(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from penstock.types.collection import ListTypeInfo, MapTypeInfo
+from penstock.types.evolution import UNCHANGED
 from penstock.types.fields import FieldsTypeInfo, TupleTypeInfo
 from penstock.types.information import Misfit, TypeInformation, kinds_of, shown
 
@@ -51,7 +52,8 @@ class PythonTypeInfo(TypeInformation):
         return self._shape
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PythonTypeInfo, (self.python_type,)
+        made = PythonTypeInfo, (self.python_type,)
+        return made if self.evolution is UNCHANGED else (*made, {"evolution": self.evolution})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PythonTypeInfo) and self.python_type == other.python_type

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
 from penstock.errors import StateError
+from penstock.runtime.evolution.key_shape import key_shape
 from penstock.runtime.evolution.shape import Live, Part, Shape, StateShape
 from penstock.runtime.plain import plain_of
 from penstock.runtime.state.own_form import OwnFormDescriptor
@@ -28,7 +30,7 @@ from penstock.types import (
     TypeInformation,
 )
 from penstock.types.collection import BytesTypeInfo, SequenceTypeInfo
-from penstock.types.evolution import Evolution, evolution_of
+from penstock.types.evolution import UNCHANGED, Evolution, evolution_of
 
 
 def describe_state(descriptor: StateDescriptor) -> StateShape:
@@ -42,7 +44,17 @@ def describe_state(descriptor: StateDescriptor) -> StateShape:
         return StateShape(descriptor.shape)
     key = descriptor.key_type if isinstance(descriptor, MapStateDescriptor) else None
     value = describe(descriptor.value_type, descriptor.evolution)
-    return StateShape(value, None if key is None else describe(key))
+    return StateShape(value, None if key is None else describe_key(key))
+
+
+def describe_key(type_info: TypeInformation) -> Shape:
+    """The shape of keys of a type.
+
+    >>> from penstock.types import Types
+    >>> describe_key(Types.STRING().evolved(version=2, migrate=lambda from_version, old: str(old))).plain()
+    {'kind': 'str', 'version': 2}
+    """
+    return key_shape(describe(type_info))
 
 
 def describe(type_info: TypeInformation, evolution: Evolution | None = None) -> Shape:
@@ -61,8 +73,17 @@ def describe(type_info: TypeInformation, evolution: Evolution | None = None) -> 
         live = shape.live or Live(type_info)
         shape.live = Live(type_info, evolution, {**live.defaults, **_constants(evolution)}, live.stored_names)
         shape.version = evolution.version
-    elif shape.live is None:
+    return _with_history(shape, type_info)
+
+
+def _with_history(shape: Shape, type_info: TypeInformation) -> Shape:
+    """A shape with what its type says of its earlier versions, by a method of its own."""
+    if shape.live is None:
         shape.live = Live(type_info)
+    said = type_info.evolution
+    if said is not UNCHANGED and said.version > shape.version:
+        said = replace(said, aliases=said.aliases or shape.live.evolution.aliases)
+        shape.live, shape.version = replace(shape.live, type_info=type_info, evolution=said), said.version
     return shape
 
 
@@ -99,9 +120,7 @@ def _shape(type_info: TypeInformation) -> Shape:
 def _part(type_info: TypeInformation, null: bool) -> Shape:
     shape = _shape(type_info)
     shape.null = shape.null or null
-    if shape.live is None:
-        shape.live = Live(type_info)
-    return shape
+    return _with_history(shape, type_info)
 
 
 def _row(type_info: RowTypeInfo) -> Shape:

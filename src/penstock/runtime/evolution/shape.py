@@ -50,6 +50,7 @@ class Shape:
     named_tuple: bool = False
     tag: list[Any] = field(default_factory=list)  # of a record in a union: the name and value that tell it apart
     values: list[Any] = field(default_factory=list)  # of an enumeration
+    names: list[str] = field(default_factory=list)  # of its members, in the order of `values`: keys are stored by them
     version: int = FIRST_VERSION
     live: Live | None = field(default=None, compare=False, repr=False)
 
@@ -99,7 +100,7 @@ class Shape:
         return f"{_WORDS.get(self.kind, self.kind)}[{of}]" if of else _WORDS.get(self.kind, self.kind)
 
 
-_SIMPLE = ("null", "bits", "name", "form", "named_tuple", "tag", "values")
+_SIMPLE = ("null", "bits", "name", "form", "named_tuple", "tag", "values", "names")
 _ABSENT: tuple[Any, ...] = (False, None, "", [])
 _NUMBERS: dict[tuple[str, int | None], str] = {
     ("int", 8): "BYTE",
