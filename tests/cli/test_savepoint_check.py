@@ -138,6 +138,90 @@ def test_every_value_is_tried_if_asked_for(savepoint: str, tmp_path: Path) -> No
     assert "3 values tried, 0 do not fit" in result.output
 
 
+KEYED = """
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import penstock as ps
+
+CLASS
+
+
+env = ps.StreamExecutionEnvironment.get_execution_environment()
+numbers = env.from_sequence(1, 8).uid("numbers").key_by(lambda n: None, key_type=KEY)
+numbers.reduce(lambda a, b: a + b).uid("sums").print()
+env.execute("sums")
+"""
+KEYS = {
+    "reordered": ("@dataclass(frozen=True)\nclass Sale:\n    shop: int\n    region: str", "Sale"),
+    "removed": ("@dataclass(frozen=True)\nclass Sale:\n    region: str", "Sale"),
+    "refused": ("", "ps.Types.LONG().evolved(version=2, migrate=lambda version, old: 6 // (old['shop'] - 2))"),
+    "incompatible": ("", "str"),
+    "same": ("@dataclass(frozen=True)\nclass Sale:\n    region: str\n    shop: int", "Sale"),
+}
+
+
+@dataclass(frozen=True)
+class Sale:
+    region: str
+    shop: int
+
+
+@pytest.fixture(scope="module")
+def sales(tmp_path_factory: pytest.TempPathFactory) -> str:
+    env = ps.StreamExecutionEnvironment()
+    numbers = env.from_source(PushSource()).uid("numbers").key_by(lambda n: Sale("north", n), key_type=Sale)
+    harness = Harness(env)
+    harness.collect(numbers.reduce(lambda a, b: a + b).uid("sums"))
+    harness.push_all([1, 2, 3])
+    return harness.savepoint(tmp_path_factory.mktemp("savepoint") / "sales")
+
+
+def checked_keys(savepoint: str, folder: Path, keys: str, *options: str) -> Result:
+    text, declared = KEYS[keys]
+    program = folder / "job.py"
+    program.write_text(KEYED.replace("CLASS", text).replace("KEY", declared))
+    return CliRunner().invoke(app, ["savepoints", "check", *options, savepoint, str(program)])
+
+
+@pytest.mark.parametrize(
+    ("keys", "verdict", "code"),
+    [
+        ("reordered", "after migration", 0),
+        ("removed", "after migration", 0),
+        ("incompatible", "incompatible", 1),
+        ("same", "as is", 0),
+    ],
+)
+def test_the_line_of_an_operators_keys(sales: str, tmp_path: Path, keys: str, verdict: str, code: int) -> None:
+    result = checked_keys(sales, tmp_path, keys)
+    assert result.exit_code == code, result.output
+    (line,) = [line for line in result.output.splitlines() if line.startswith("sums ") and " (key) " in line]
+    assert line.split()[:5] == ["sums", "(key)", "Sale(region:", "str,", "shop:"]
+    assert line.rstrip().endswith(verdict)
+
+
+def test_what_differs_in_keys(sales: str, tmp_path: Path) -> None:
+    assert "sums: (key): fields stand in another order" in checked_keys(sales, tmp_path, "reordered").output
+    assert "sums: (key): field 'shop' was removed" in checked_keys(sales, tmp_path, "removed").output
+    assert "sums: (key): Sale cannot become str by itself" in checked_keys(sales, tmp_path, "incompatible").output
+
+
+def test_every_key_is_tried_if_asked_for(sales: str, tmp_path: Path) -> None:
+    result = checked_keys(sales, tmp_path, "reordered", "--values")
+    assert result.exit_code == 0
+    assert "sums: (key): 3 keys tried, 0 do not fit" in result.output
+    result = checked_keys(sales, tmp_path, "removed", "--values")
+    assert result.exit_code == 1
+    assert "sums: (key): 3 keys tried, 1 do not fit" in result.output
+    assert "of operator 'sums' both become Sale('north')" in result.output
+    result = checked_keys(sales, tmp_path, "refused", "--values", "--json")
+    (tried,) = json.loads(result.stdout)["values"]
+    assert (tried["operator"], tried["state"], tried["values"], tried["failed"]) == ("sums", "(key)", 3, 1)
+    assert "Key Sale('north', 2) of operator 'sums' cannot become a key of type LONG" in tried["reasons"][0]
+
+
 def test_no_savepoint(tmp_path: Path) -> None:
     result = checked(str(tmp_path / "nothing"), tmp_path, FITS)
     assert result.exit_code == 1

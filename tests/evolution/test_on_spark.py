@@ -20,6 +20,8 @@ from penstock.state import ListStateDescriptor, MapStateDescriptor, StateDescrip
 from penstock.testing import Harness
 from penstock.types import Types
 from penstock.types.evolution import state_type
+from tests.evolution.key_changes import CHANGES as KEY_CHANGES
+from tests.evolution.key_changes import OnlyRegion
 
 pytestmark = pytest.mark.spark
 
@@ -192,13 +194,18 @@ def saved(folder: Path, lines: dict[str, Line] = LINES) -> str:
     return harness.savepoint(folder / "savepoint")
 
 
+def options(folder: Path, path: str) -> ps.Configuration:
+    return ps.Configuration(
+        {
+            "execution.checkpointing.dir": str(folder / "checkpoints"),
+            "state.local.dir": str(folder / "local"),
+            "execution.state-recovery.path": path,
+        }
+    )
+
+
 def started(folder: Path, path: str, lines: dict[str, Line] = LINES) -> list[Any]:
-    options = {
-        "execution.checkpointing.dir": str(folder / "checkpoints"),
-        "state.local.dir": str(folder / "local"),
-        "execution.state-recovery.path": path,
-    }
-    env = ps.StreamExecutionEnvironment(ps.Configuration(options)).set_parallelism(3).set_max_parallelism(16)
+    env = ps.StreamExecutionEnvironment(options(folder, path)).set_parallelism(3).set_max_parallelism(16)
     pipeline(env, after=True, lines=lines).sink_to(CollectSink())
     job = SparkJob(env.graph("evolved"), env.configuration, env.files)
     job.start()
@@ -218,6 +225,75 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
 @pytest.mark.parametrize("line", list(LINES))
 def test_state_goes_on_with_its_new_type(found: dict[str, dict[int, Any]], line: str) -> None:
     assert found[line] == {key: LINES[line][3](key) for key in range(KEYS)}
+
+
+# -- keys
+
+
+class Reminder(ps.KeyedProcessFunction[Any, Any, Any]):
+    """Keeps a number and a timer for a key; the timer tells the number."""
+
+    def __init__(self, line: str) -> None:
+        self._line = line
+
+    def open(self, runtime_context: Any) -> None:
+        self._kept = runtime_context.get_state(ValueStateDescriptor("kept", int))
+        self._all = runtime_context.get_list_state(ListStateDescriptor("all", int))
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+        self._kept.update((self._kept.value() or 0) + value)
+        self._all.add(value)
+        ctx.timer_service().register_event_time_timer(1_000)
+        return iter(())
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield self._line, ctx.get_current_key(), self._kept.value(), list(self._all.get())
+
+
+def rekeyed(env: ps.StreamExecutionEnvironment, change: str, after: bool) -> DataStream[Any]:
+    """Elements of eight keys before; of one of them afterwards, so that most slots are silent."""
+    before_key, after_key, _ = KEY_CHANGES[change]
+    key = after_key if after else before_key
+    steps = [Step({"s": list(range(KEYS))}), Step({"s": [3]})]
+    source = env.from_source(ScriptedSource(steps, known=("s",)), source_name="numbers").uid("numbers")
+    keyed = source.key_by(lambda n: key.of((n, "north", n)), key_type=key.type)
+    return keyed.process(Reminder(change)).uid(change)
+
+
+@pytest.mark.parametrize("change", ["another order", "a migrate function", "a number that became text by a function"])
+def test_state_and_timers_go_to_the_slots_of_their_new_keys(spark: SparkSession, tmp_path: Path, change: str) -> None:
+    env = ps.StreamExecutionEnvironment().set_parallelism(2).set_max_parallelism(16)
+    harness = Harness(env)
+    harness.collect(rekeyed(env, change, after=False))
+    harness.run(max_batches=1)
+    path = harness.savepoint(tmp_path / "savepoint")
+    env = ps.StreamExecutionEnvironment(options(tmp_path, path)).set_parallelism(5).set_max_parallelism(77)
+    rekeyed(env, change, after=True).sink_to(CollectSink())
+    job = SparkJob(env.graph("rekeyed"), env.configuration, env.files)
+    job.start()
+    job.wait()
+    key = KEY_CHANGES[change][1].of
+    expected = [(change, key((n, "north", n)), n + 3 * (n == 3), [n] + [3] * (n == 3)) for n in range(KEYS)]
+    assert sorted(job.collected(0), key=repr) == sorted(expected, key=repr)
+
+
+def test_keys_that_become_equal_end_the_job(spark: SparkSession, tmp_path: Path) -> None:
+    env = ps.StreamExecutionEnvironment().set_parallelism(2).set_max_parallelism(16)
+    harness = Harness(env)
+    harness.collect(rekeyed(env, "another order", after=False))
+    harness.run(max_batches=1)
+    path = harness.savepoint(tmp_path / "savepoint")
+    env = ps.StreamExecutionEnvironment(options(tmp_path, path)).set_parallelism(3).set_max_parallelism(16)
+    source = env.from_source(ScriptedSource([], known=("s",)), source_name="numbers").uid("numbers")
+    by_region = source.key_by(lambda n: OnlyRegion("north"), key_type=OnlyRegion)
+    by_region.process(Reminder("all")).uid("another order").sink_to(CollectSink())
+    job = SparkJob(env.graph("rekeyed"), env.configuration, env.files)
+    job.start()
+    with pytest.raises(
+        CheckpointError, match=r"of operator 'another order' both become OnlyRegion\('north'\)"
+    ) as raised:
+        job.wait()
+    assert raised.value.code == "SAVEPOINT_KEYS_COLLIDE"
 
 
 def test_an_incompatible_type_is_refused_before_the_job_starts(spark: SparkSession, tmp_path: Path) -> None:

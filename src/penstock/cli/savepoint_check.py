@@ -20,10 +20,10 @@ from penstock.engine.program import Program, build
 from penstock.errors import PenstockError
 from penstock.plan.graph import JobGraph
 from penstock.savepoints import Savepoint, open_savepoint
-from penstock.savepoints.check import DROPPED, UNKNOWN, Check, StateCheck, check
+from penstock.savepoints.check import DROPPED, KEY_ROW, UNKNOWN, Check, StateCheck, check
 from penstock.savepoints.checkpoint_folder import is_checkpoint
 from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS, INCOMPATIBLE
-from penstock.savepoints.values import Tried, try_values
+from penstock.savepoints.values import Tried, try_keys, try_values
 
 _STYLES = {AS_IS: "green", AFTER_MIGRATION: "cyan", INCOMPATIBLE: "red", DROPPED: "red", UNKNOWN: "yellow"}
 _WIDE = 400  # columns where there is no terminal: lines are not folded
@@ -48,7 +48,7 @@ def savepoint_check(
     job: ProgramFile,
     args: ProgramArgs = None,
     values: Annotated[
-        bool, typer.Option("--values", help="Read the savepoint and try every value that would be rewritten.")
+        bool, typer.Option("--values", help="Read the savepoint and try every value and key that would be rewritten.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
     pyflink: AsPyFlink = False,
@@ -87,6 +87,8 @@ def _checked(path: str, graph: JobGraph, configuration: Configuration, values: b
     savepoint = _opened(path, program, configuration)
     checked = check(savepoint.manifest, program)
     tried = try_values(savepoint, checked.changes) if values else {}
+    if values:
+        tried |= {(uid, KEY_ROW): keys for uid, keys in try_keys(savepoint, checked.keys).items()}
     saved = {o.uid for o in savepoint.manifest.operators}
     return Checked(graph.name, checked, tried, sum(o.uid in saved for o in program.operators))
 
@@ -116,7 +118,8 @@ def _show(checked: Checked, console: Console) -> None:
         if row.todo:
             console.print(f"  {name}: {row.todo}", style="dim", markup=False)
     for (operator, state), tried in checked.tried.items():
-        told_values = f"  {operator}: {_state_name(state)}: {tried.values:,} values tried, {tried.failed:,} do not fit"
+        what = "keys" if state == KEY_ROW else "values"
+        told_values = f"  {operator}: {_state_name(state)}: {tried.values:,} {what} tried, {tried.failed:,} do not fit"
         console.print(told_values, style="red" if tried.failed else "green", markup=False)
         for reason in tried.reasons:
             console.print(f"    {reason}", markup=False)

@@ -13,6 +13,14 @@ _GROUP = 2  # bytes of a key group, before the key
 _HASH = slice(8, 16)  # behind the time
 
 
+def key_at(kind: str, stored: bytes) -> slice:
+    """Where the key stands in the name of an entry; not of broadcast state, which has none."""
+    if kind == "keys":
+        return slice(0, len(stored))
+    start = _HASH.stop if kind in BY_TIME else _GROUP
+    return slice(start, start + encoded_length(stored, start))
+
+
 def group_of(kind: str, stored: bytes, max_parallelism: int) -> int | None:
     """The key group of an entry; None of broadcast state, of which every slot has a copy."""
     if kind in BY_TIME:

@@ -85,6 +85,11 @@ class TypedCodec:
         """Of a plain form made elsewhere: what the type reads in it, written as the type writes it."""
         return CHECKED + self._encode(self._decode(self._encode(plain)))
 
+    def made(self, plain: Any) -> Any:
+        """The same as a value."""
+        found, unpack = self._decode(self._encode(plain)), self._unpack
+        return found if unpack is None or found is None else unpack(found)
+
     def _converted(self, value: Any) -> bytes:
         """Of a value that is not of the type itself: one that the type makes of it, if it takes it."""
         try:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from penstock.engine.program import Program
 from penstock.engine.wanted import WantedStates, key_types, wanted_states
 from penstock.errors import CheckpointError
-from penstock.runtime.evolution.describe import describe, describe_state
-from penstock.runtime.evolution.keys import compare_keys
-from penstock.runtime.evolution.shape import shape_of_plain, state_shape_of
+from penstock.runtime.evolution.describe import describe_key, describe_state
+from penstock.runtime.evolution.shape import state_shape_of
+from penstock.runtime.state.backend import KEY_TABLE, Table
 from penstock.savepoints.evolution import (
     AFTER_MIGRATION,
     AS_IS,
@@ -19,11 +19,14 @@ from penstock.savepoints.evolution import (
     StateDescription,
     resolution,
 )
+from penstock.savepoints.key_change import KeyChange, KeyChanges
 from penstock.savepoints.manifest import Manifest, SavedOperator, SavedState
 from penstock.savepoints.matching import Matched
 from penstock.state import StateDescriptor
+from penstock.types import TypeInformation
 
 NEW, DROPPED, UNKNOWN = "new", "dropped", "not known before the job runs"
+KEY_ROW = "(key)"  # stands where a state's name does, in the line of an operator's keys
 _OURS = ("timers", "keys")  # tables of the engine's own, which have one form
 
 
@@ -32,7 +35,7 @@ class StateCheck:
     """One state of an operator: what was saved, what the job asks for, and what becomes of it."""
 
     operator: str  # uid
-    state: str  # the name of its table; "" stands for the operator itself
+    state: str  # the name of its table; or KEY_ROW
     before: str
     after: str
     verdict: str
@@ -50,6 +53,7 @@ class Check:
 
     rows: list[StateCheck] = field(default_factory=list)
     changes: Changes = field(default_factory=dict)  # states that are taken over, as the job describes them
+    keys: KeyChanges = field(default_factory=dict)  # operators whose keys are rewritten
 
     @property
     def fits(self) -> bool:
@@ -75,6 +79,13 @@ def fit(manifest: Manifest, program: Program, matched: Matched, where: str) -> C
             if (change := checked.changes.get((table.operator, table.name))) is not None:
                 tables[at] = change[1].table(table.number, table.operator)
     matched.changes = {k: c for k, c in checked.changes.items() if resolution(*c).migrate is not None}
+    matched.keys = checked.keys
+    for level, tables in matched.tables.items():
+        kept = {t.operator for t in tables if t.name == KEY_TABLE}
+        missing = [o.uid for o in program.operators_at(level) if o.uid in checked.keys and o.uid not in kept]
+        tables += [
+            Table(number, uid, KEY_TABLE, "keys", "pickle") for number, uid in enumerate(missing, len(tables) + 1)
+        ]
     return checked
 
 
@@ -92,8 +103,8 @@ def check(manifest: Manifest, program: Program, also_new: bool = True) -> Check:
             if operator.uid in wanted:
                 found.rows += [_added(operator.uid, n, d) for n, d in wanted[operator.uid].states.items()]
             continue
-        if (key := keys.get(operator.uid)) is not None and before.key_type is not None:
-            found.rows += _key_row(before, describe(key).plain())
+        if (key := keys.get(operator.uid)) is not None and any(s.entries for s in before.states):
+            _check_keys(before, key, found)
         _check_operator(before, wanted.get(operator.uid, WantedStates()), found)
     for gone in saved.values():
         found.rows += [
@@ -102,6 +113,13 @@ def check(manifest: Manifest, program: Program, also_new: bool = True) -> Check:
     return found
 
 
+_MEND_KEY = (
+    "change the key's type back, say aliases or defaults, give it version and migrate, or give the operator another uid: its "
+    "state then starts empty"
+)
+_TRY_KEYS = (
+    "whether every key can be rewritten, and no two become one, is seen when they are read: --values does it now"
+)
 _DROP = "give an operator its uid again, or start with --allow-dropped-state"
 _LATER = "is compared when the function asks for it; ask in open() to know it before"
 
@@ -145,17 +163,23 @@ def _not_asked_for(uid: str, saved: SavedState, wanted: WantedStates) -> StateCh
     return StateCheck(uid, saved.name, _before(saved), "?", UNKNOWN, told, _LATER)
 
 
-def _key_row(saved: SavedOperator, wanted: object) -> list[StateCheck]:
-    before, after = shape_of_plain(saved.key_type), shape_of_plain(wanted)
-    compared = compare_keys(before, after)
-    if not compared.differences:
-        return []
-    verdict = INCOMPATIBLE if compared.obstacles else AS_IS
-    todo = "change the key's type back, or give the operator another uid: its state then starts empty"
-    told = compared.obstacles or compared.differences
-    return [
-        StateCheck(saved.uid, "(key)", before.text(), after.text(), verdict, told, todo if compared.obstacles else "")
-    ]
+def _check_keys(saved: SavedOperator, wanted: TypeInformation, found: Check) -> None:
+    change = KeyChange(saved.key_type, wanted)
+    compared = change.compared()
+    if saved.key_type is None and compared.make is None:
+        return  # was not declared before: keys are what the program makes them
+    verdict, told, todo = AS_IS, compared.differences, ""
+    if compared.obstacles:
+        verdict, told, todo = (
+            INCOMPATIBLE,
+            [*(d for d in told if d not in compared.obstacles), *compared.obstacles],
+            _MEND_KEY,
+        )
+    elif compared.make is not None:
+        verdict, todo = AFTER_MIGRATION, _TRY_KEYS
+        found.keys[saved.uid] = change
+    before, after = change.shape.text(), describe_key(wanted).text()
+    found.rows.append(StateCheck(saved.uid, KEY_ROW, before, after, verdict, told, todo))
 
 
 def _before(saved: SavedState) -> str:

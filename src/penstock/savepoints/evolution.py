@@ -12,7 +12,7 @@ import msgspec
 from penstock.engine.program import Program
 from penstock.engine.wanted import key_types
 from penstock.runtime.codec import StampedCodec, codec_of
-from penstock.runtime.evolution.describe import describe, describe_state
+from penstock.runtime.evolution.describe import describe_key, describe_state
 from penstock.runtime.evolution.keys import compare_keys
 from penstock.runtime.evolution.resolve import Comparison
 from penstock.runtime.evolution.shape import Shape, StateShape, state_shape_of
@@ -87,7 +87,7 @@ def saved_state(table: Table, entries: int = 0, size: int = 0) -> SavedState:
 
 def saved_key_types(program: Program) -> dict[str, Any]:
     """The types of operators' keys, by uid, as a savepoint remembers them."""
-    return {uid: describe(type_info).plain() for uid, type_info in key_types(program).items()}
+    return {uid: describe_key(type_info).plain() for uid, type_info in key_types(program).items()}
 
 
 def resolution(saved: SavedState, wanted: StateDescription, now: int | None = None) -> Resolution:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 
 import msgspec
 
@@ -13,9 +15,12 @@ from penstock.engine.rescale import Placement
 from penstock.engine.routing import slot_of_group
 from penstock.engine.slot_meta import SlotMeta
 from penstock.errors import StateError
-from penstock.runtime.state.backend import Table
+from penstock.runtime.state.backend import KEY_TABLE, Table
+from penstock.savepoints.key_change import KeyChanges
 from penstock.savepoints.manifest import Manifest, StateFile
 from penstock.savepoints.matching import Matched
+from penstock.savepoints.new_keys import NewKeys
+from penstock.savepoints.rekeyed import Rekeyed, SlotShare
 from penstock.savepoints.savepoint import Savepoint
 from penstock.savepoints.state_file import Block, StateFileReader
 
@@ -106,7 +111,7 @@ class Layout:
         if block.first == BROADCAST:
             mine = self._first_copy[block.operator, block.state] == file.name
             return Load(block, table.number, True) if mine else None
-        if regroup:
+        if regroup or table.operator in self._matched.keys:  # a new key may be of any group
             return Load(block, table.number, False)
         groups = self._program.max_parallelism
         first, last = slot_of_group(block.first, width, groups), slot_of_group(block.last, width, groups)
@@ -115,39 +120,75 @@ class Layout:
         return Load(block, table.number, first == last)
 
 
-def entries_of(plan: SlotPlan, migrations: Migrations | None = None) -> Iterator[list[bytes]]:
+def entries_of(
+    plan: SlotPlan, migrations: Migrations | None = None, keys: KeyChanges | None = None
+) -> Iterator[list[bytes]]:
     """A slot's entries, block by block: key, value, key, value, ...; keys begin with the number of their table.
 
     Tables come one after the other, each in the order of its files: entries by key group are then in the order of their keys.
+    Those of operators whose keys are rewritten are in no order, and come last.
     """
     placement = Placement(plan.max_parallelism, plan.regroup)
-    system = file_system(plan.path)
-    for table in plan.meta.tables:
+    rekeyed = _rekeyed(plan, keys or {})
+    for table in sorted(plan.meta.tables, key=lambda t: t.operator in rekeyed):
         prefix = table.number.to_bytes(_TABLE, "big")
         migrate = None if migrations is None else migrations.get((table.operator, table.name))
-        width = plan.widths[table.operator]
-        for file in plan.files:
-            loads = [load for load in file.loads if load.table == table.number]
-            if not loads:
+        width, moving = plan.widths[table.operator], rekeyed.get(table.operator)
+        for load, flat in _read(plan, table):
+            names, values = flat[::2], flat[1::2]
+            if moving is not None and load.block.first != BROADCAST:
+                with _naming(table):
+                    parts = moving.moved(table, names, values, migrate)
+                yield from parts
                 continue
+            if migrate is not None:
+                with _naming(table):
+                    values = list(map(migrate, values))
+            if load.whole:
+                flat[::2] = [prefix + name for name in names]
+                flat[1::2] = values
+            else:
+                flat = _mine(placement, table, [prefix + name for name in names], values, plan.slot, width)
+            if flat:
+                yield flat
+    for operator in rekeyed.values():
+        operator.check()
+
+
+def _read(plan: SlotPlan, table: Table) -> Iterator[tuple[Load, list[bytes]]]:
+    """The blocks of a table that a slot needs, with their entries."""
+    system = file_system(plan.path)
+    for file in plan.files:
+        loads = [load for load in file.loads if load.table == table.number]
+        if loads:
             with StateFileReader(system, plan.path, file.file) as reader:
                 for load in loads:
-                    flat = reader.read(load.block)
-                    keys, values = flat[::2], flat[1::2]
-                    if migrate is not None:
-                        values = _migrated(table, migrate, values)
-                    if load.whole:
-                        flat[::2] = [prefix + key for key in keys]
-                        flat[1::2] = values
-                    else:
-                        flat = _mine(placement, table, [prefix + key for key in keys], values, plan.slot, width)
-                    if flat:
-                        yield flat
+                    yield load, reader.read(load.block)
 
 
-def _migrated(table: Table, migrate: Callable[[bytes], bytes], values: list[bytes]) -> list[bytes]:
+def _rekeyed(plan: SlotPlan, keys: KeyChanges) -> dict[str, Rekeyed]:
+    """What rewrites keys, by operator: of those that this slot has a part of."""
+    found = {}
+    for kept in plan.meta.tables:
+        if kept.name == KEY_TABLE and kept.operator in keys and plan.slot < plan.widths[kept.operator]:
+            share = SlotShare(plan.slot, plan.widths[kept.operator], plan.max_parallelism)
+            names = partial(_names, plan, kept.operator)
+            found[kept.operator] = Rekeyed(NewKeys(kept.operator, keys[kept.operator]), kept, share, names)
+    return found
+
+
+def _names(plan: SlotPlan, operator: str) -> Iterator[tuple[str, list[bytes]]]:
+    """The names of an operator's entries that have a key, block by block, with the kind of their table."""
+    for table in plan.meta.tables:
+        if table.operator == operator:
+            yield from ((table.kind, flat[::2]) for load, flat in _read(plan, table) if load.block.first != BROADCAST)
+
+
+@contextmanager
+def _naming(table: Table) -> Iterator[None]:
+    """Says which state a value is of that could not be rewritten."""
     try:
-        return list(map(migrate, values))
+        yield
     except StateError as error:
         raise StateError(error.code, f"State '{table.name}' of operator '{table.operator}': {error.text}") from error
 

@@ -12,6 +12,7 @@ from penstock.errors import CheckpointError
 from penstock.runtime.state.backend import Table
 from penstock.savepoints.clocks import Clocks
 from penstock.savepoints.evolution import Changes
+from penstock.savepoints.key_change import KeyChanges
 from penstock.savepoints.manifest import Manifest, SavedOperator, SavedSource, SavedState
 
 
@@ -43,6 +44,7 @@ class Matched:
     added: list[str] = field(default_factory=list)  # uids of those that start empty
     dropped: list[Dropped] = field(default_factory=list)
     changes: Changes = field(default_factory=dict)  # states whose values are rewritten when slots load them
+    keys: KeyChanges = field(default_factory=dict)  # operators whose keys are
 
 
 def match(manifest: Manifest, program: Program, where: str, allow_dropped: bool = False) -> Matched:

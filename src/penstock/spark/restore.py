@@ -26,7 +26,7 @@ class InitialState:
 
     def __init__(self, plan: SlotPlan, changes: bytes = b"") -> None:
         self._plan = plan
-        self._changes = changes  # of states whose values are rewritten
+        self._changes = changes  # states whose values are rewritten, and operators whose keys are
 
     @property
     def meta(self) -> SlotMeta:
@@ -34,12 +34,13 @@ class InitialState:
 
     def entries(self, program: bytes) -> Iterator[list[bytes]]:
         """Key, value, key, value, ... in parts of about a megabyte. Types that changed are those of the program."""
-        rewriting = None
+        rewriting, keys = None, None
         if self._changes:
             unpickle_program(program)  # makes its modules and classes known here
-            rewriting = migrations(cloudpickle.loads(self._changes))
+            changes, keys = cloudpickle.loads(self._changes)
+            rewriting = migrations(changes)
         try:
-            yield from entries_of(self._plan, rewriting)
+            yield from entries_of(self._plan, rewriting, keys)
         except OSError as error:
             raise CheckpointError(
                 "SAVEPOINT_UNREADABLE",
@@ -51,8 +52,8 @@ class InitialState:
 def write_initial(folder: str, savepoint: Savepoint, program: Program, matched: Matched) -> int:
     """Writes what each (level, slot) is to start with; gives the bytes that they will read."""
     Path(folder).mkdir(parents=True, exist_ok=True)
-    if matched.changes:
-        Path(folder, _CHANGES).write_bytes(pickle_value(matched.changes))
+    if matched.changes or matched.keys:
+        Path(folder, _CHANGES).write_bytes(pickle_value((matched.changes, matched.keys)))
     size = 0
     for level, slot, plan in Layout(savepoint, program, matched).plans():
         _file(folder, level, slot).write_bytes(msgspec.msgpack.encode(plan))

@@ -51,6 +51,7 @@ class Restoring:
         ]
         if manifest.parallelism != self._program.parallelism:
             told.append(f"its parallelism changes from {manifest.parallelism} to {self._program.parallelism}")
+        told += [f"rewrites the keys of '{operator}'" for operator in matched.keys]
         told += [f"rewrites state '{state}' of '{operator}'" for operator, state in matched.changes]
         return told + [f"drops {dropped}" for dropped in matched.dropped]
 

@@ -274,7 +274,8 @@ class LocalJob:
         self._lineage = uuid.uuid4().hex
         rewriting = migrations(matched.changes)
         for level, slot, plan in Layout(savepoint, self.program, matched).plans():
-            entries = {k: v for flat in entries_of(plan, rewriting) for k, v in zip(flat[::2], flat[1::2], strict=True)}
+            flats = entries_of(plan, rewriting, matched.keys)
+            entries = {k: v for flat in flats for k, v in zip(flat[::2], flat[1::2], strict=True)}
             self._hosts[level, slot].close()
             self._open(level, slot, SlotState(plan.meta, entries))
         return matched

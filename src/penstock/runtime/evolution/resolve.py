@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,7 +79,7 @@ class _Comparing:
         return lambda value: None if value is None else change(value)
 
     def _change(self, saved: Shape, wanted: Shape, path: str) -> Change | None:
-        if (live := wanted.live) is not None and live.evolution.migrate is not None and saved.version != wanted.version:
+        if has_other_version(saved, wanted):
             if saved.version > wanted.version:
                 self._impossible(
                     path,
@@ -212,7 +212,7 @@ class _Comparing:
         if saved.form != wanted.form:
             self._differs(path, f"was stored as {_FORMS[saved.form]} and is {_FORMS[wanted.form]} now")
         before = {f.name: f for f in saved.fields}
-        taken = self._taken(before, wanted)
+        taken = taken_fields(list(before), wanted)
         lost = [name for name in before if name not in taken.values()]
         slots: list[Slot] = []
         for part in wanted.fields:
@@ -234,19 +234,6 @@ class _Comparing:
         self.found.in_place = self.found.in_place and _in_place(saved, wanted, slots)
         return changing(saved, wanted, slots)
 
-    def _taken(self, before: dict[str, Part], wanted: Shape) -> dict[str, str]:
-        """Which saved field each field is made of: the one of its name, or else of an earlier name."""
-        taken = {f.name: f.name for f in wanted.fields if f.name in before}
-        if wanted.live is None:
-            return taken
-        names = wanted.live.stored_names
-        for name, earlier in wanted.live.evolution.aliases.items():
-            stored = names.get(name, name)
-            found = next((old for old in earlier if old in before and old not in taken.values()), None)
-            if stored not in taken and found is not None:
-                taken[stored] = found
-        return taken
-
     def _added(self, wanted: Shape, part: Part, path: str, lost: list[str]) -> Slot:
         default = plain_default(wanted, part)
         renamed = f"; if it was called '{lost[0]}' before, say so by aliases" if lost else ""
@@ -260,6 +247,32 @@ class _Comparing:
         else:
             self._impossible(path, f"was added without a default{renamed}")
         return Slot(part.name, None, None, default)
+
+
+def taken_fields(before: Sequence[str], wanted: Shape) -> dict[str, str]:
+    """Which saved field each field is made of: the one of its name, or else of an earlier name.
+
+    >>> from penstock.types import Types
+    >>> from penstock.runtime.evolution.describe import describe
+    >>> row = Types.ROW_NAMED(["n", "sum"], [Types.INT(), Types.INT()]).evolved(aliases={"sum": "total"})
+    >>> taken_fields(["total", "n"], describe(row))
+    {'n': 'n', 'sum': 'total'}
+    """
+    taken = {f.name: f.name for f in wanted.fields if f.name in before}
+    if wanted.live is None:
+        return taken
+    names = wanted.live.stored_names
+    for name, earlier in wanted.live.evolution.aliases.items():
+        stored = names.get(name, name)
+        found = next((old for old in earlier if old in before and old not in taken.values()), None)
+        if stored not in taken and found is not None:
+            taken[stored] = found
+    return taken
+
+
+def has_other_version(saved: Shape, wanted: Shape) -> bool:
+    """Whether only the type's migrate function can tell what values of another version are."""
+    return wanted.live is not None and wanted.live.evolution.migrate is not None and saved.version != wanted.version
 
 
 _FORMS = {"map": "an object by names", "array": "an object by places", "row": "a row"}
