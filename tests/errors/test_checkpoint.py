@@ -11,13 +11,13 @@ import pytest
 
 import penstock as ps
 from penstock.engine.program import Program, build
-from penstock.errors import CheckpointError
+from penstock.errors import CheckpointError, StateError
 from penstock.spark.checkpoint import open_checkpoint
 
 
-def program(uid: str = "total", parallelism: int = 2) -> Program:
+def program(uid: str = "total", parallelism: int = 2, key_type: Any = None) -> Program:
     env = ps.StreamExecutionEnvironment().set_parallelism(parallelism)
-    env.from_collection([("a", 1)]).key_by(lambda v: v[0]).reduce(max).uid(uid).print()
+    env.from_collection([("a", 1)]).key_by(lambda v: v[0], key_type=key_type).reduce(max).uid(uid).print()
     return build(env.graph())
 
 
@@ -47,6 +47,34 @@ def test_of_another_job(checkpoint: Path) -> None:
     assert told.code == "CHECKPOINT_OF_ANOTHER_JOB"
     for words in ("parallelism was 2 and is now 3", "operator 'total' is gone", "operator 'sum' is new"):
         assert words in told.text
+
+
+TEXT = ps.Types.STRING().evolved(version=2, migrate=lambda from_version, old: str(old))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        (tuple[int, str], tuple[int, str, int | None], "[2] was added; it is None"),
+        (ps.Types.LONG(), ps.Types.STRING(), "LONG cannot become str by itself"),
+        (ps.Types.LONG(), TEXT, "version 1 becomes 2 by its migrate function"),
+        (None, TEXT, "version 1 becomes 2 by its migrate function"),
+    ],
+)
+def test_with_keys_that_would_have_to_be_rewritten(tmp_path: Path, before: Any, now: Any, told: str) -> None:
+    first = open_checkpoint(program(key_type=before), options(execution_checkpointing_dir=tmp_path))
+    with pytest.raises(StateError, match=r"The keys of operator 'total'.*--from-savepoint") as raised:
+        open_checkpoint(program(key_type=now), options(execution_resume=first.folder))
+    assert raised.value.code == "STATE_CHANGED"
+    assert told in raised.value.text
+
+
+@pytest.mark.parametrize(
+    ("before", "now"), [(ps.Types.INT(), ps.Types.LONG()), (int, float), (TEXT, TEXT), (None, str), (str, None)]
+)
+def test_with_keys_that_keep_their_bytes(tmp_path: Path, before: Any, now: Any) -> None:
+    first = open_checkpoint(program(key_type=before), options(execution_checkpointing_dir=tmp_path))
+    assert open_checkpoint(program(key_type=now), options(execution_resume=first.folder)).resumed
 
 
 def test_not_a_checkpoint(tmp_path: Path) -> None:

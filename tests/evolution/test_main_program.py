@@ -33,7 +33,7 @@ class Running(ps.KeyedProcessFunction):
 
 env = ps.StreamExecutionEnvironment.get_execution_environment()
 numbers = env.from_sequence(1, 8).uid("numbers")
-numbers.key_by(lambda n: n % 2).process(Running()).uid("running").print()
+numbers.key_by(lambda n: Key(odd=n % 2, name="n"), key_type=Key).process(Running()).uid("running").print()
 env.execute("running")
 """
 
@@ -41,6 +41,12 @@ BEFORE = (
     """
 class Part(msgspec.Struct, rename="camel"):
     how_many: int
+
+
+@dataclass(frozen=True)
+class Key:
+    odd: int
+    name: str
 
 
 @dataclass
@@ -63,6 +69,13 @@ class Made:
 )
 AFTER = (
     """
+@dataclass(frozen=True)
+class Key:
+    name: str
+    odd: int
+    tenant: str = "first"
+
+
 @ps.state_type(aliases={"count": "howMany"})
 class Part(msgspec.Struct, rename="camel"):
     count: float
@@ -104,9 +117,12 @@ def test_classes_of_the_main_module(tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stderr
     assert "running: kept: parts[].count: was called 'howMany'" in checked.stdout
     assert "running: made: version 1 becomes 2 by its migrate function" in checked.stdout
+    assert "running: (key): tenant: was added with a default" in checked.stdout
+    assert "running: (key): 2 keys tried, 0 do not fit" in checked.stdout
 
     refused = penstock("run", second, *options, "--resume", checkpoint)
     assert "STATE_CHANGED" in refused.stderr
+    assert "The keys of operator 'running' have another type" in refused.stderr
 
     found = penstock("run", second, *options, "--from-savepoint", checkpoint)
     assert found.returncode == 0, found.stderr

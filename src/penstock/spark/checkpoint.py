@@ -12,9 +12,11 @@ from urllib.parse import quote
 
 from penstock.config import CHECKPOINT_DIR, RESUME, Configuration
 from penstock.engine.program import Program
-from penstock.errors import CheckpointError
+from penstock.engine.wanted import key_types
+from penstock.errors import CheckpointError, StateError
 from penstock.jobs.whole_file import write_whole
 from penstock.savepoints.evolution import saved_key_types
+from penstock.savepoints.key_change import KeyChange
 from penstock.spark.lock import CheckpointLock
 
 FORMAT = 1
@@ -132,8 +134,23 @@ def _resumed(folder: str, program: Program) -> Checkpoint:
             f"The program no longer fits the checkpoint {folder}: {'; '.join(differences)}. "
             "Change the program back, or start a new job with this one's state: --from-savepoint instead of --resume.",
         )
+    if (before := saved.get("key_types")) is not None:  # None: written before they were kept
+        _check_keys(folder, before, program)
     lineage, came_from = saved.get("lineage", ""), saved.get("from_savepoint", "")
     return Checkpoint(folder, saved["job_id"], True, lineage=lineage, from_savepoint=came_from)
+
+
+def _check_keys(folder: str, before: dict[str, Any], program: Program) -> None:
+    """State is found by the bytes of its keys: a checkpoint goes on only where they stay."""
+    for uid, wanted in key_types(program).items():
+        compared = KeyChange(before.get(uid), wanted).compared()
+        if compared.make is not None or compared.obstacles:
+            raise StateError(
+                "STATE_CHANGED",
+                f"The keys of operator '{uid}' have another type than in the checkpoint {folder}: "
+                f"{'; '.join(compared.obstacles or compared.differences)}. Change the program back; or start with --from-savepoint "
+                "and the checkpoint's path, which rewrites keys where it can ('penstock savepoints check' says whether).",
+            )
 
 
 def job_memory(folder: str) -> dict[str, Any]:
