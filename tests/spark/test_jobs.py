@@ -224,3 +224,19 @@ def test_spark_connect_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     env.from_collection([1]).print()
     with pytest.raises(ConfigError, match="SPARK_CONNECT"):
         env.execute()
+
+
+def test_a_job_generates_no_code_and_other_queries_of_the_session_do(spark: SparkSession, tmp_path: Path) -> None:
+    """Each batch's plan holds its time: Spark would compile its code anew for every batch."""
+    compiled = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()  # type: ignore[union-attr]
+    env = environment(tmp_path, **{"source.batch.records": 10})
+    source = DataGeneratorSource(lambda n: n, 100)
+    kept = env.from_source(source, ps.WatermarkStrategy.no_watermarks()).key_by(lambda n: n % 3).map(lambda n: n)
+    kept.sink_to(CollectSink())
+    settings = ("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode")
+    before = [spark.conf.get(name) for name in settings]
+    first = compiled.getCount()
+    result = env.execute()
+    assert len(result.batches) >= 10
+    assert compiled.getCount() - first < 25, "some at the start, none per batch"
+    assert [spark.conf.get(name) for name in settings] == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import nullcontext
 from functools import reduce
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from penstock.spark.control import PenstockControl
 from penstock.spark.processor import ROW_SCHEMA, HostSettings, SlotProcessor
 from penstock.spark.router import PenstockRouter
 from penstock.spark.run_folder import RunFolder
-from penstock.spark.session import make_active, prepare
+from penstock.spark.session import interpreted, make_active, prepare
 from penstock.spark.sources import PenstockSource
 from penstock.spark.statelog import FoldPolicy
 from penstock.spark.working_copy import copies_of, remove_unused
@@ -77,7 +78,9 @@ def _started(
         writer = writer.trigger(once=True)
     elif interval := configuration.get(TRIGGER_INTERVAL):
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
-    return writer.start()
+    native = any(isinstance(source.source, DataFrameStream) for source in program.sources)
+    with nullcontext() if native else interpreted(session, configuration):
+        return writer.start()
 
 
 def _source(session: SparkSession, folder: RunFolder, source: SourceProgram, parallelism: int) -> DataFrame:

@@ -8,7 +8,8 @@ import re
 import shutil
 import sys
 import weakref
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ _PER_JOB = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
 }
+# The time of a batch is a literal in its plan: Spark would generate and compile the same code anew for each, to hand on some rows.
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 _usual_python: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # by SparkContext
@@ -129,6 +132,22 @@ def prepare(session: SparkSession, configuration: Configuration, parallelism: in
         session.conf.set(key, configuration.spark.get(key, value))
     session.conf.set("spark.sql.shuffle.partitions", str(parallelism))
     session.conf.set("spark.sql.streaming.minBatchesToRetain", str(configuration.get(RETAIN_BATCHES)))
+
+
+@contextmanager
+def interpreted(session: SparkSession, configuration: Configuration) -> Iterator[None]:
+    """Queries that are started inside run without generated code: a query keeps the settings that it was started with."""
+    before = {key: session.conf.get(key, None) for key in _INTERPRETED}
+    for key, value in _INTERPRETED.items():
+        session.conf.set(key, configuration.spark.get(key, value))
+    try:
+        yield
+    finally:
+        for key, was in before.items():
+            if was is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, was)
 
 
 def own_session(session: SparkSession) -> SparkSession:
