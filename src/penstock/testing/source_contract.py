@@ -135,13 +135,14 @@ class SourceContract:
         """A split that has ended gives nothing more; a bounded source ends with all its splits."""
         driver = self._driver()
         over: set[str] = set()
-        for start, end in driver.ranges():
+        ranges = driver.ranges()
+        for start, end in ranges:
             over |= set(driver.source.ended(start))
             late = {e.split for e in driver.read(start, end)} & over
             assert not late, f"Splits {late} had ended by {start}, and gave elements after it."
             assert over <= set(driver.source.ended(end)), f"Splits {over} had ended, and at {end} they have not."
         if driver.source.bounded:
-            end = driver.ranges()[-1][1]
+            end = ranges[-1][1]
             assert set(driver.source.splits(end)) <= set(driver.source.ended(end)), "A bounded source must end."
 
     def test_splits_that_wait_have_more(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import StreamExecutionEnvironment
-from penstock.connectors.kafka import KafkaOffsetsInitializer, KafkaSource, KafkaSourceBuilder
+from penstock.connectors.kafka import KafkaOffsetsInitializer, KafkaSource, KafkaSourceBuilder, consumers
 from penstock.datastream.on_error import OnBadRecord
 from penstock.formats.strings import SimpleStringSchema
 from penstock.testing import Harness
@@ -30,6 +30,14 @@ def read_all(source: KafkaSource, parallelism: int = 2, on_error: OnBadRecord = 
     with harness:
         harness.run()
     return list(out)
+
+
+def read_straight(source: KafkaSource) -> bool:
+    """Whether all that this source's readers gave came straight from brokers, and none of it by the client."""
+    key = tuple(sorted(source._options.items(), key=lambda item: item[0]))
+    readers = consumers._waiting[key]
+    assert readers
+    return all(r.direct is not None and r.direct._rests_until == 0 and not r.at for r in readers)
 
 
 def bounded(kafka: Kafka, *topics: str) -> KafkaSource:

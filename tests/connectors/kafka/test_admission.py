@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.connectors.kafka.admission import shared_out, spread
-from penstock.connectors.kafka.reader import Range
+from penstock.connectors.kafka.ranges import Range
 
 LAGS = st.dictionaries(st.integers(0, 50), st.integers(1, 10_000_000), max_size=20)
 PARTS = st.lists(st.tuples(st.integers(0, 1_000_000), st.integers(1, 2_000_000)), max_size=20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -11,9 +12,9 @@ from typing import Any
 import pytest
 
 from penstock.connectors import WriteTask
-from penstock.connectors.kafka import DeliveryGuarantee
+from penstock.connectors.kafka import DeliveryGuarantee, KafkaSource
 from penstock.errors import PenstockError
-from tests.connectors.kafka.jobs import LATEST, builder, read_all
+from tests.connectors.kafka.jobs import LATEST, builder, read_all, read_straight
 from tests.connectors.kafka.writing import sink_to, write
 from tests.servers import Kafka
 
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.long
 
 PASSWORD = "sesame-street"
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 KEYTOOL = shutil.which("keytool") or "keytool"
 
 
@@ -42,9 +44,11 @@ class Secured:
             {
                 "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:SASL_SSL",
                 "inter.broker.listener.name": "PLAINTEXT",
-                "sasl.enabled.mechanisms": "PLAIN",
+                "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
                 "sasl.mechanism.inter.broker.protocol": "PLAIN",
                 "listener.name.plaintext.plain.sasl.jaas.config": users,
+                "listener.name.plaintext.scram-sha-256.sasl.jaas.config": f"{SCRAM};",
+                "listener.name.plaintext.scram-sha-512.sasl.jaas.config": f"{SCRAM};",
                 "ssl.keystore.type": "PKCS12",
                 "ssl.keystore.location": str(store),
                 "ssl.keystore.password": PASSWORD,
@@ -53,6 +57,24 @@ class Secured:
                 "auto.create.topics.enable": "true",
             }
         )
+
+    def add_user(self, name: str, mechanism: str) -> None:
+        kafka: Any = importlib.import_module("confluent_kafka.admin")  # its types do not name what it has
+
+        kind = getattr(kafka.ScramMechanism, mechanism.replace("-", "_"))
+        admin = kafka.AdminClient(
+            {
+                "bootstrap.servers": self.kafka.bootstrap,
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanisms": "PLAIN",
+                "sasl.username": "admin",
+                "sasl.password": PASSWORD,
+                "ssl.ca.location": str(self.authority),
+            }
+        )
+        wanted = kafka.UserScramCredentialUpsertion(name, kafka.ScramCredentialInfo(kind, 4096), PASSWORD.encode())
+        for done in admin.alter_user_scram_credentials([wanted]).values():
+            done.result(30)
 
     def options(self, **others: str) -> dict[str, str]:
         """As a Flink program gives them."""
@@ -75,20 +97,37 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 def send(secured: Secured, topic: str, values: list[str], options: dict[str, str]) -> None:
     sink = sink_to(secured.kafka.bootstrap, topic, DeliveryGuarantee.EXACTLY_ONCE, **options)
-    write(sink, WriteTask(0, 0, "0.0", "lineage"), values)
+    write(sink, WriteTask(0, 0, "0.0", f"lineage of {topic}"), values)
+
+
+def source_of(secured: Secured, topic: str, options: dict[str, str]) -> KafkaSource:
+    made = builder(secured.kafka, topic).set_bounded(LATEST)
+    for name, value in options.items():
+        made.set_property(name, value)
+    return made.build()
 
 
 def read(secured: Secured, topic: str, options: dict[str, str]) -> list[Any]:
-    source = builder(secured.kafka, topic).set_bounded(LATEST)
-    for name, value in options.items():
-        source.set_property(name, value)
-    return read_all(source.build())
+    return read_all(source_of(secured, topic, options))
 
 
 def test_records_go_there_and_back(secured: Secured) -> None:
     values = [f"value {n}" for n in range(500)]
     send(secured, "letters", values, secured.options())
-    assert sorted(read(secured, "letters", secured.options())) == sorted(values)
+    source = source_of(secured, "letters", secured.options())
+    assert sorted(read_all(source)) == sorted(values)
+    assert read_straight(source)
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_a_login_by_scram(secured: Secured, mechanism: str) -> None:
+    secured.add_user("reader", mechanism)
+    values = [f"value {n}" for n in range(500)]
+    send(secured, mechanism, values, secured.options())
+    login = {"sasl_mechanism": mechanism, "sasl_jaas_config": f'{SCRAM} username="reader" password="{PASSWORD}";'}
+    source = source_of(secured, mechanism, secured.options(**login))
+    assert sorted(read_all(source)) == sorted(values)
+    assert read_straight(source)
 
 
 def test_a_wrong_password_is_told_and_not_shown(secured: Secured) -> None:

@@ -20,11 +20,19 @@ from penstock.connectors.kafka import (
     KafkaSource,
     KafkaTopicPartition,
 )
-from penstock.connectors.source import Offset
+from penstock.connectors.source import Chunk, Offset
 from penstock.errors import ConfigError, JobError
 from penstock.formats.strings import SimpleStringSchema
 from penstock.testing import Harness
-from tests.connectors.kafka.jobs import LATEST, bounded, builder, delete_before, read_all, write_transaction
+from tests.connectors.kafka.jobs import (
+    LATEST,
+    bounded,
+    builder,
+    delete_before,
+    read_all,
+    read_straight,
+    write_transaction,
+)
 from tests.servers import Kafka
 
 FOR_EVER = {"retention.ms": "-1"}  # records of 1970 are old
@@ -372,23 +380,55 @@ def test_a_paused_split_stays_where_it_is(kafka: Kafka) -> None:
     assert batch(source, end)[0][topic] == {"0": 5, "1": 5}
 
 
-def test_consumers_go_on_where_they_stopped(kafka: Kafka) -> None:
+@pytest.mark.parametrize("by", ["brokers", "client"])
+def test_consumers_go_on_where_they_stopped(kafka: Kafka, by: str) -> None:
     from penstock.connectors.kafka import consumers
 
     topic = kafka.create_topic()
     kafka.produce(topic, numbers(0, 1000))
-    source = builder(kafka, topic).set_client_id_prefix(kafka.new_name("client")).build()
+    made = builder(kafka, topic).set_client_id_prefix(kafka.new_name("client"))
+    source = (made if by == "brokers" else made.set_property("check.crcs", "true")).build()
     source.records_per_batch = 100
     at, found = source.initial(), []
     used = set()
     for _ in range(10):
         at, values = batch(source, at, 1)
         found += values
-        used |= {id(c) for kept in consumers._waiting.values() for c in kept if (topic, 0) in c.at}
+        kept = [c for some in consumers._waiting.values() for c in some]
+        if by == "client":
+            used |= {id(c) for c in kept if (topic, 0) in c.at}
+        else:
+            used |= {id(c) for c in kept if c.direct is not None and (topic, 0) in c.direct._leaders}
     assert found == numbers(0, 1000)
     assert len(used) == 1
     # A batch that runs again is read again, from its start.
     assert batch(source, {topic: {"0": 100}}, 1)[1] == numbers(100, 200)
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_brokers_and_client_give_the_same(kafka: Kafka, codec: str) -> None:
+    topic = kafka.create_topic(config={**FOR_EVER, "compression.type": codec if codec != "none" else "uncompressed"})
+    kafka.produce(topic, [*numbers(0, 3000), ""], timestamps=range(1, 3002))
+    write_transaction(kafka, topic, ["never"] * 5, end="abort")
+    kafka.produce(topic, ["x" * 900_000, "last"], timestamps=[5, 6])
+    for isolation in ("read_committed", "read_uncommitted"):
+        made = builder(kafka, topic).set_property("isolation.level", isolation).set_bounded(LATEST)
+        by_brokers, by_client = made.build(), made.set_property("check.crcs", "true").build()
+        start = by_brokers.initial()
+        end = by_brokers.latest(start)
+        one, other = (
+            [row for task in by_brokers.plan(start, end, 4) for chunk in s.read(task) for row in rows(chunk)]
+            for s in (by_brokers, by_client)
+        )
+        assert one == other
+        assert len(one) == 3003 + (5 if isolation == "read_uncommitted" else 0)
+        assert one[0] == ("0", 0, 1)
+        assert read_straight(by_brokers), "all of it came from the broker itself"
+
+
+def rows(chunk: Chunk) -> list[tuple[Any, int, int]]:
+    assert chunk.timestamps is not None
+    return list(zip(chunk.values, map(int, chunk.positions), chunk.timestamps, strict=True))
 
 
 # -- what is in a record

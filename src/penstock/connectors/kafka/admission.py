@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from penstock.connectors.kafka.reader import Range
+from penstock.connectors.kafka.ranges import Range
 from penstock.connectors.source import even_ranges
 
 _LEAST = 5_000  # records: less is not worth another task

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from penstock.connectors.kafka.reader import Range
+from penstock.connectors.kafka.blocks import Block
+from penstock.connectors.kafka.ranges import Range
 from penstock.connectors.kafka.record import KafkaRecord, KafkaRecordDeserializationSchema
 from penstock.connectors.source import Chunk
 from penstock.formats.bad_record import BadRecord
 from penstock.formats.decoding import Decoding
 from penstock.formats.schema import DeserializationSchema
+
+Part = TypeVar("Part", contravariant=True)
 
 _CHUNK = 40_000  # records
 _CHUNK_BYTES = 32 << 20  # about so much: the size of a chunk's first and last record stands for all
@@ -29,9 +33,8 @@ def split_name(topic: str, partition: int) -> str:
 class ValueChunks:
     """Gathers the messages of one range; their values become elements."""
 
-    def __init__(self, of: Range, schema: DeserializationSchema[Any], stamps_wanted: bool) -> None:
+    def __init__(self, of: Range, schema: DeserializationSchema[Any]) -> None:
         self._of = of
-        self._stamps_wanted = stamps_wanted
         self._decoding = Decoding(schema)
         self._split = split_name(of.topic, of.partition)
         self._clear()
@@ -45,16 +48,11 @@ class ValueChunks:
         self._bytes = 0
         self._start: int | None = None
 
-    def add(self, messages: list[Any]) -> Chunk | None:
-        """A chunk, when enough has come together. Messages are decoded at once, while they are in the processor's cache."""
-        first, last, n = messages[0].offset(), messages[-1].offset(), len(messages)
+    def add(self, block: Block) -> Chunk | None:
+        """A chunk, when enough has come together. Values are decoded at once, while they are in the processor's cache."""
+        raw, offsets, stamps = block.values, block.offsets, block.stamps
         if self._start is None:
-            self._start = first
-        # Offsets rise: so many of them in a range of this size are all of it.
-        dense = last - first + 1 == n
-        offsets: Any = np.arange(first, last + 1) if dense else np.array([m.offset() for m in messages])
-        raw = [m.value() for m in messages]
-        stamps = [m.timestamp()[1] for m in messages] if self._stamps_wanted else []  # each costs a call
+            self._start = int(offsets[0])
 
         def place_of(i: int) -> tuple[int, dict[str, Any]]:
             return int(offsets[i]), _facts(self._of, int(offsets[i]), stamps[i] if stamps else None)
@@ -68,7 +66,7 @@ class ValueChunks:
         self._offsets.append(offsets)
         self._bad += decoded.bad
         self._skipped += decoded.skipped
-        self._bytes += n * max(len(raw[0] or b""), len(raw[-1] or b""))
+        self._bytes += len(raw) * max(len(raw[0] or b""), len(raw[-1] or b""))
         return self.take() if len(self._values) >= _CHUNK or self._bytes >= _CHUNK_BYTES else None
 
     def take(self) -> Chunk | None:
@@ -133,6 +131,29 @@ class RecordChunks:
         chunk = Chunk(self._split, self._start, self._values, stamps, offsets, bad=self._bad)
         self._clear()
         return chunk
+
+
+class Chunks(Protocol[Part]):
+    """Gathers what was read of one range."""
+
+    def add(self, part: Part, /) -> Chunk | None: ...
+
+    def take(self) -> Chunk | None: ...
+
+
+def gathered(read: Iterable[tuple[Range, Part]], chunks_of: Callable[[Range], Chunks[Part]]) -> Iterator[Chunk]:
+    """What was read of some ranges, in chunks."""
+    found: dict[Range, Chunks[Part]] = {}
+    for of, part in read:
+        chunks = found.get(of)
+        if chunks is None:
+            chunks = found[of] = chunks_of(of)
+        chunk = chunks.add(part)
+        if chunk is not None:
+            yield chunk
+    for chunks in found.values():
+        if (chunk := chunks.take()) is not None:
+            yield chunk
 
 
 def _facts(of: Range, offset: int, timestamp: int | None) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.connectors.kafka.client import Heard, confluent_kafka, log, told
+from penstock.connectors.kafka.connections import Address
+from penstock.connectors.kafka.direct import direct_reader
+from penstock.connectors.kafka.ranges import Key
 from penstock.connectors.secret import revealed
 
 _IDLE = 30.0  # seconds after which a consumer that nobody uses is closed
@@ -26,7 +29,6 @@ _DEFAULTS: dict[str, Any] = {
 }
 _FIXED = {"enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error"}
 
-Key = tuple[str, int]  # topic and partition
 Options = Mapping[str, Any]
 LOST = -1  # a place that the next range cannot go on from
 
@@ -34,7 +36,7 @@ LOST = -1  # a place that the next range cannot go on from
 class KeptConsumer:
     """A consumer and its places: `at` is the next offset it gives of each partition, or LOST."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, timeout: float) -> None:
         self._kafka = confluent_kafka()
         self.heard = Heard()
         given = {**_DEFAULTS, **revealed(options), **_FIXED, "error_cb": self.heard}
@@ -45,6 +47,22 @@ class KeptConsumer:
         self.at: dict[Key, int] = {}
         self.used = 0.0
         self._resting: set[Key] = set()
+        self._timeout = timeout
+        self.direct = direct_reader(options, self._leaders)
+
+    def _leaders(self, topic: str) -> dict[int, Address]:
+        """The addresses of the brokers that lead a topic's partitions; nothing where the client cannot say."""
+        try:
+            told = self.client.list_topics(topic, timeout=self._timeout)
+        except self._kafka.KafkaException:
+            return {}  # reading will tell why
+        known = {number: (broker.host, broker.port) for number, broker in told.brokers.items()}
+        return {p.id: known[p.leader] for p in told.topics[topic].partitions.values() if p.leader in known}
+
+    def close(self) -> None:
+        if self.direct is not None:
+            self.direct.close()
+        self.client.close()
 
     def move(self, places: dict[Key, int]) -> None:
         """Reads these partitions from these offsets on. What was fetched ahead is used where it fits."""
@@ -83,17 +101,17 @@ _closer: threading.Thread | None = None
 
 
 @contextmanager
-def lent(options: Options) -> Iterator[KeptConsumer]:
+def lent(options: Options, timeout: float) -> Iterator[KeptConsumer]:
     """A consumer with these options, for this caller alone. One whose reading failed is not kept."""
     key = tuple(sorted(options.items(), key=lambda item: item[0]))
     with _lock:
         kept = _waiting.get(key)
         consumer = kept.pop() if kept else None
-    consumer = consumer or KeptConsumer(options)
+    consumer = consumer or KeptConsumer(options, timeout)
     try:
         yield consumer
     except BaseException:
-        consumer.client.close()
+        consumer.close()
         raise
     consumer.used = time.monotonic()
     with _lock:
@@ -123,6 +141,6 @@ def _close_idle() -> None:
             if not _waiting:
                 _closer = None
         for consumer in old:
-            consumer.client.close()
+            consumer.close()
         if _closer is None:
             return

@@ -9,29 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
+from penstock.connectors.kafka.blocks import Block, block_of
 from penstock.connectors.kafka.client import confluent_kafka, final_codes, log, told
-from penstock.connectors.kafka.consumers import LOST, KeptConsumer, Key, Options, lent
+from penstock.connectors.kafka.consumers import LOST, KeptConsumer, Options, lent
+from penstock.connectors.kafka.ranges import Key, Range, rounds
 from penstock.errors import JobError, PenstockError
 
 _FIRST = 500  # messages taken at first, until it is known how large they are
 _MOST = 5_000  # more of them fall out of the processor's cache
 _BYTES = 16 << 20
 _WAIT = 0.005  # seconds after which the client gives less than was asked for
-
-
-class Range(NamedTuple):
-    """A part of a partition, as tasks carry it."""
-
-    topic: str
-    partition: int
-    low: int
-    high: int
-
-    @property
-    def key(self) -> Key:
-        return self.topic, self.partition
 
 
 class RangeReader:
@@ -48,15 +37,23 @@ class RangeReader:
 
     def read(self, ranges: list[Range]) -> Iterator[tuple[Range, list[Any]]]:
         """The messages of the ranges, some at a time; those of one range in order."""
-        with lent(self._options) as consumer:
-            later = list(ranges)
-            while later:
-                now: dict[Key, Range] = {}  # one range of each partition at a time
-                for r in later:
-                    now.setdefault(r.key, r)
-                later = [r for r in later if now[r.key] is not r]
-                consumer.move({key: r.low for key, r in now.items()})
-                yield from self._read(consumer, now)
+        with lent(self._options, self._timeout) as consumer:
+            yield from self._by_client(consumer, ranges)
+
+    def read_values(self, ranges: list[Range], stamps_wanted: bool) -> Iterator[tuple[Range, Block]]:
+        """The values of the ranges' records, some at a time: straight from the brokers, and by the client where that fails."""
+        with lent(self._options, self._timeout) as consumer:
+            left = ranges
+            if consumer.direct is not None:
+                left = yield from consumer.direct.read(ranges, stamps_wanted)
+            for of, messages in self._by_client(consumer, left):
+                yield of, block_of(messages, stamps_wanted)
+
+    def _by_client(self, consumer: KeptConsumer, ranges: list[Range]) -> Iterator[tuple[Range, list[Any]]]:
+        for some in rounds(ranges):
+            now = {r.key: r for r in some}
+            consumer.move({key: r.low for key, r in now.items()})
+            yield from self._read(consumer, now)
 
     def _read(self, consumer: KeptConsumer, left: dict[Key, Range]) -> Iterator[tuple[Range, list[Any]]]:
         consume, at, alone = consumer.client.consume, consumer.at, len(left) == 1

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.kafka.admission import shared_out, spread
-from penstock.connectors.kafka.chunks import RecordChunks, ValueChunks, split_name
+from penstock.connectors.kafka.chunks import RecordChunks, ValueChunks, gathered, split_name
 from penstock.connectors.kafka.cluster import Cluster, Offsets
 from penstock.connectors.kafka.offsets_initializer import KafkaOffsetsInitializer
 from penstock.connectors.kafka.offsets_initializer import KafkaTopicPartition as Partition
 from penstock.connectors.kafka.places import resolved
-from penstock.connectors.kafka.reader import Range, RangeReader, out_of_range, tell_gap
+from penstock.connectors.kafka.ranges import Range
+from penstock.connectors.kafka.reader import RangeReader, out_of_range, tell_gap
 from penstock.connectors.kafka.record import KafkaRecordDeserializationSchema
 from penstock.connectors.source import DEFAULT_RECORDS_PER_BATCH, Chunk, Offset, Source
 from penstock.formats.schema import DeserializationSchema
@@ -221,22 +222,10 @@ class KafkaSource(Source):
 
     def read(self, task: Any) -> Iterator[Chunk]:
         reader = RangeReader(self._options, self._timeout, self._reset)
-        gathered: dict[Any, ValueChunks | RecordChunks] = {}
-        for of, messages in reader.read([Range(*r) for r in task]):
-            chunks = gathered.get(of)
-            if chunks is None:
-                chunks = gathered[of] = self._chunks(of)
-            chunk = chunks.add(messages)
-            if chunk is not None:
-                yield chunk
-        for chunks in gathered.values():
-            if (chunk := chunks.take()) is not None:
-                yield chunk
-
-    def _chunks(self, of: Range) -> ValueChunks | RecordChunks:
-        if isinstance(self._schema, KafkaRecordDeserializationSchema):
-            return RecordChunks(of, self._schema)
-        return ValueChunks(of, self._schema, self.stamps_wanted)
+        ranges, schema = [Range(*r) for r in task], self._schema
+        if isinstance(schema, KafkaRecordDeserializationSchema):
+            return gathered(reader.read(ranges), lambda of: RecordChunks(of, schema))
+        return gathered(reader.read_values(ranges, self.stamps_wanted), lambda of: ValueChunks(of, schema))
 
 
 def _nested(offsets: Mapping[Partition, int]) -> dict[str, Any]:
