@@ -20,7 +20,7 @@ from penstock.spark.session import get_session
 from penstock.state import ValueStateDescriptor
 from penstock.windows import ContinuousProcessingTimeTrigger, TumblingEventTimeWindows
 
-PER_BATCH = {"Y": 1_000_000, "P": 500_000}  # about a second's work, so that results come each second
+PER_BATCH = {"Y": 1_250_000, "P": 500_000}  # about a second's work, so that results come each second
 CAMPAIGN_OF = {f"ad-{ad}": f"camp-{ad // 10}" for ad in range(1000)}
 
 
@@ -101,8 +101,9 @@ def main() -> None:
     configuration = ps.Configuration(
         {
             "spark.master": "local[2]",
-            # The JVM only coordinates here: its second compiler would take time from the Python workers.
-            "spark.jvm-options": "-XX:TieredStopAtLevel=1",
+            # The JVM only coordinates here: its second compiler and threads that collect garbage beside the program would take
+            # time from the Python workers.
+            "spark.jvm-options": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "source.batch.records": PER_BATCH[options.job],
             "execution.checkpointing.dir": str(Path(options.scratch, "checkpoint")),
             "state.local.dir": str(Path(options.scratch, "state")),
