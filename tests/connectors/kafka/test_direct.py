@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -135,6 +136,29 @@ def test_a_broker_that_is_gone_is_left_alone_for_a_while(monkeypatch: pytest.Mon
         later = time.monotonic() + 60
         monkeypatch.setattr(time, "monotonic", lambda: later)
         assert read(reader, [Range("t", 0, 0, 20)])[1] == []
+
+
+def test_a_broker_that_fails_again_and_again_is_left_alone_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    tries = []
+    failing = True
+    with FakeBroker({("t", 0): log()}, lambda number: "close" if failing else "") as broker:
+        reader = reader_of(broker)
+        while now < 2500:
+            before = len(broker.questions)
+            read(reader, [Range("t", 0, 0, 20)])
+            if len(broker.questions) > before:
+                tries.append(now)
+            now += 10
+        assert [b - a for a, b in pairwise(tries)] == [30, 60, 120, 240, 480]
+        failing, now = False, 9000
+        assert read(reader, [Range("t", 0, 0, 20)])[1] == []
+        failing = True
+        assert read(reader, [Range("t", 0, 0, 20)])[1] != []
+        now += 30
+        failing = False
+        assert read(reader, [Range("t", 0, 0, 20)])[1] == [], "a short rest again"
 
 
 def test_a_partition_without_a_leader_is_left() -> None:

@@ -17,6 +17,7 @@ Connect = Callable[[Address, float], socket.socket]  # a place to go, and second
 _CLIENT = b"penstock"
 _HANDSHAKE, _HANDSHAKE_VERSION = 17, 1
 _AUTHENTICATE, _AUTHENTICATE_VERSION = 36, 0
+_CONNECTED_IN = 3.0  # seconds: the client has been there before
 _INT = struct.Struct(">i")
 _SHORT = struct.Struct(">h")
 _PROTOCOLS = ("plaintext", "ssl", "sasl_plaintext", "sasl_ssl")
@@ -48,8 +49,9 @@ def connector(options: Mapping[str, Any]) -> Connect | None:
         return None
 
     def connected(address: Address, timeout: float) -> socket.socket:
-        plain = socket.create_connection(address, timeout)
+        plain = socket.create_connection(address, min(timeout, _CONNECTED_IN))
         try:
+            plain.settimeout(timeout)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             known = revealed(options)
             made = _tls(known).wrap_socket(plain, server_hostname=address[0]) if protocol.endswith("ssl") else plain

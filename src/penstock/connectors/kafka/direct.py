@@ -20,7 +20,8 @@ from penstock.connectors.kafka.ranges import Key, Range, rounds
 from penstock.connectors.kafka.record_batches import Parse, RecordBatch, batches_in, blocks_in, committed, record_parser
 
 _PATIENCE = 10.0  # seconds for a broker to say anything
-_REST = 30.0  # seconds that the client reads alone after something went wrong
+_REST = 30.0  # seconds that the client reads alone after something went wrong; twice as long when it does again
+_LONGEST_REST = 600.0
 # Options that are understood here, or do not touch how records are fetched. With any other the client reads.
 _KNOWN = OPTIONS | {
     "bootstrap.servers",
@@ -57,6 +58,7 @@ class DirectReader:
         self._leaders: dict[Key, Address] = {}
         self._brokers: dict[Address, Broker] = {}
         self._parse = record_parser()
+        self._rest = _REST
         self._rests_until = 0.0 if self._parse is not None else float("inf")
 
     def read(self, ranges: list[Range], stamps_wanted: bool) -> Read:
@@ -90,6 +92,7 @@ class DirectReader:
             for address, reading in running:
                 if self._try(address, reading, reading.take):
                     yield from self._tried(address, reading)
+                    self._rest = _REST
         for reading in readings.values():
             for key in reading.refused:  # it may have another leader by now
                 self._leaders.pop(key, None)
@@ -131,7 +134,8 @@ class DirectReader:
     def _give_up(self, address: Address, reading: _Reading, error: Exception) -> None:
         log.info("Kafka at %s:%d is left to the client: %s", *address, error)
         reading.asked = False
-        self._rests_until = time.monotonic() + _REST
+        self._rests_until = time.monotonic() + self._rest
+        self._rest = min(2 * self._rest, _LONGEST_REST)
         self._drop(address)
 
     def _drop(self, address: Address) -> None:
