@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+_ROOT = str(Path(__file__).parents[2])  # jobs, and their workers, import from `tests`
+
 
 class JobProcess:
     """A job's program in a session of its own, so that all its processes can be found."""
@@ -21,7 +23,11 @@ class JobProcess:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(script), *arguments], stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                [sys.executable, str(script), *arguments],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))},
+                start_new_session=True,
             )
 
     def members(self) -> list[tuple[int, str]]:
