@@ -11,6 +11,7 @@ from penstock.functions.named_aggregates import NamedAggregates, avg_of, count, 
 from penstock.windows import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
+    EarlyFiringTrigger,
     EventTimeSessionWindows,
     EventTimeTrigger,
     PurgingTrigger,
@@ -203,3 +204,38 @@ def test_early_results_by_the_clock(
     vector, one_by_one = job.run(True, groups, restores), job.run(False)
     assert vector.told() == one_by_one.told()
     assert vector.left <= one_by_one.left
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    assigner=st.sampled_from([TumblingEventTimeWindows.of(10), TumblingEventTimeWindows.of(12, 5)]),
+    interval=st.sampled_from([2, 3, 5, 10, 25]),
+    aggregate=st.sampled_from(AGGREGATES),
+    steps=scripts(events),
+    delay=st.sampled_from([0, 2, 9, 50]),
+    groups=st.sampled_from([1, 2, 5]),
+    restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
+)
+def test_early_results_and_a_final_one(
+    assigner: Any, interval: int, aggregate: Any, steps: Any, delay: int, groups: int, restore: Any
+) -> None:
+    job = Job(assigner, aggregate, steps, trigger=EarlyFiringTrigger.of(interval), delay=delay)
+    restores = {} if restore is None else dict([restore])
+    vector, one_by_one = job.run(True, groups, restores), job.run(False)
+    assert vector.told() == one_by_one.told()
+    assert vector.left == 0
+
+
+def test_the_final_result_comes_for_sure() -> None:
+    """Elements of the last batch, whose next early firing never comes."""
+    steps = [
+        Step({"s0": [at("a", 1), at("a", 3)]}, clock=1000),
+        Step({"s0": [at("a", 5)]}, clock=1004),
+        Step({"s0": [at("a", 6)]}, clock=1005, end=True),
+    ]
+    for vector in (True, False):
+        told = Job(TumblingEventTimeWindows.of(10), count(), steps, trigger=EarlyFiringTrigger.of(4)).run(vector)
+        results = [[value[:4] for value, _ in some] for some in told.outputs]
+        assert results == [[], [("a", 0, 10, 2)], [("a", 0, 10, 4)]]
+        lost = Job(TumblingEventTimeWindows.of(10), count(), steps, trigger=ContinuousProcessingTimeTrigger.of(4))
+        assert [[value[3] for value, _ in some] for some in lost.run(vector).outputs] == [[], [2], []], "as in Flink"

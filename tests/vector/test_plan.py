@@ -13,6 +13,7 @@ from penstock.windows import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
     CountTrigger,
+    EarlyFiringTrigger,
     EventTimeSessionWindows,
     EventTimeTrigger,
     GlobalWindows,
@@ -68,6 +69,7 @@ def described(assigner: WindowAssigner[Any, Any], told: dict[str, Any]) -> Windo
         (TumblingProcessingTimeWindows.of(5), {}, "clock", True),
         (TumblingProcessingTimeWindows.of(5), {"trigger": EVERY_SECOND}, "early by clock", True),
         (TUMBLING, {"trigger": EVERY_SECOND}, "early by clock", True),
+        (TUMBLING, {"trigger": EarlyFiringTrigger.of(1000)}, "early by clock", True),
     ],
 )
 def test_by_columns(assigner: Any, told: dict[str, Any], kind: str, combined: bool) -> None:

@@ -11,6 +11,7 @@ from penstock.plan.windows import WindowDescription
 from penstock.windows import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
+    EarlyFiringTrigger,
     EventTimeSessionWindows,
     EventTimeTrigger,
     ProcessingTimeTrigger,
@@ -71,7 +72,8 @@ def aggregation_of(window: WindowDescription) -> Aggregation | None:
         return Aggregation("slices", True, window)
     if type(assigner) is TumblingEventTimeWindows and type(window.trigger) is ContinuousEventTimeTrigger:
         return Aggregation("early", False, window)
-    if type(assigner) is TumblingEventTimeWindows and type(window.trigger) is ContinuousProcessingTimeTrigger:
+    by_clock = type(window.trigger) in (ContinuousProcessingTimeTrigger, EarlyFiringTrigger)
+    if type(assigner) is TumblingEventTimeWindows and by_clock:
         return Aggregation("early by clock", True, window)
     if type(assigner) is EventTimeSessionWindows and type(trigger) is EventTimeTrigger:
         return Aggregation("sessions", False, window)

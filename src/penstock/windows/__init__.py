@@ -26,6 +26,7 @@ from penstock.windows.sliding import SlidingEventTimeWindows, SlidingProcessingT
 from penstock.windows.time_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
+    EarlyFiringTrigger,
     EventTimeTrigger,
     ProcessingTimeTrigger,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "DeltaTrigger",
     "DynamicEventTimeSessionWindows",
     "DynamicProcessingTimeSessionWindows",
+    "EarlyFiringTrigger",
     "EndOfStreamTrigger",
     "EventTimeSessionWindows",
     "EventTimeTrigger",

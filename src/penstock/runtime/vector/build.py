@@ -13,6 +13,7 @@ from penstock.runtime.vector.late import LateWindows
 from penstock.runtime.vector.sessions import VectorSessions
 from penstock.runtime.vector.sliced import SlicedWindows
 from penstock.runtime.vector.windows import VectorWindows
+from penstock.windows import EarlyFiringTrigger
 
 
 def vector_windows(kind: str, window: Any) -> VectorWindows:
@@ -38,7 +39,8 @@ def _early(window: Any) -> VectorWindows:
 
 def _early_by_clock(window: Any) -> VectorWindows:
     grid, event_time = Grid.of(window.assigner), window.assigner.is_event_time()
-    return EarlyByClock(grid, window.trigger.interval, event_time, window.aggregate, window.function)
+    final = type(window.trigger) is EarlyFiringTrigger
+    return EarlyByClock(grid, window.trigger.interval, event_time, final, window.aggregate, window.function)
 
 
 def _late(window: Any) -> VectorWindows:

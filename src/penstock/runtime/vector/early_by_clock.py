@@ -23,10 +23,16 @@ from penstock.runtime.vector.windows import VectorWindows
 
 
 class EarlyByClock(VectorWindows):
-    """Windows with a continuous processing-time trigger. Entries of state end with the time of the next timer."""
+    """Windows with a continuous processing-time trigger, or with early firings before a final one by event time.
 
-    def __init__(self, grid: Grid, interval: int, event_time: bool, aggregate: Any, function: Any = None) -> None:
+    Entries of state end with the time of the next timer.
+    """
+
+    def __init__(
+        self, grid: Grid, interval: int, event_time: bool, final: bool, aggregate: Any, function: Any = None
+    ) -> None:
         super().__init__(aggregate, function)
+        self._final = final  # whether a window of event time fires at its end
         self._grid = grid
         self._interval = interval
         self._event_time = event_time
@@ -97,9 +103,9 @@ class EarlyByClock(VectorWindows):
         self._next[start] = min([*known, int(timers.min()), *([] if self._event_time else [self._last(start)])])
 
     def _following(self, start: int, times: Column) -> Column:
-        """The next timer: no later than the window's end, while that is ahead."""
+        """The next timer: no later than the window's end, while that is ahead, unless the watermark fires there."""
         following, last = times + self._interval, self._last(start)
-        return np.where(times < last, np.minimum(following, last), following)
+        return following if self._final else np.where(times < last, np.minimum(following, last), following)
 
     # -- elements, and the end of windows by the watermark
 
@@ -112,13 +118,14 @@ class EarlyByClock(VectorWindows):
             start = advance.now - (advance.now - self._grid.offset) % self._grid.size
             starts, late = np.full(len(arrived), start, np.int64), np.zeros(len(arrived), bool)
         for start in self._grid.different(starts[~late]):
-            if self._event_time and self._last(start) <= advance.end and self._clear is None:
+            unseen = self._clear is None and not self._final
+            if self._event_time and self._last(start) <= advance.end and unseen:
                 continue  # it is dropped before the clock moves again, and nobody wants to know
             some = arrived.take(np.flatnonzero((starts == start) & ~late))
             self._add(start, self._by_key(Groups(some.codes, some.counts, some.columns)), advance.now)
         if self._event_time and advance.end > advance.before:
             for start in self._table.times(advance.end):
-                self._end(start, advance)
+                self._end(start, advance, out)
 
     def _add(self, start: int, came: Groups, now: int) -> None:
         first = self._following(start, np.full(len(came.codes), now - now % self._interval))
@@ -135,12 +142,17 @@ class EarlyByClock(VectorWindows):
         self._note(start, following)
         self._table.write(start, Groups(merged.codes, merged.counts, [*merged.columns, following]))
 
-    def _end(self, start: int, advance: Advance) -> None:
-        """Drops a window that the watermark has passed."""
-        if self._last(start) > advance.end:
+    def _end(self, start: int, advance: Advance, out: VectorEmissions) -> None:
+        """Drops a window that the watermark has passed; one with a final result gives it first."""
+        last = self._last(start)
+        if last > advance.end:
             return
         groups = self._table.all_of(start)
         if groups is not None:
-            self._dropped(groups, (start, self._last(start) + 1), self._last(start))
+            if self._final:
+                held = Groups(groups.codes, groups.counts, groups.columns[:-1])
+                self._fire(Firing.of_window(held, start, last + 1, last), advance, out)
+            else:
+                self._dropped(groups, (start, last + 1), last)
             self._table.delete_all(start)
             self._next.pop(start, None)
