@@ -18,7 +18,7 @@ from penstock.functions import KeyedProcessFunction, ProcessWindowFunction
 from penstock.functions.named_aggregates import count
 from penstock.spark.session import get_session
 from penstock.state import ValueStateDescriptor
-from penstock.windows import ContinuousProcessingTimeTrigger, TumblingEventTimeWindows
+from penstock.windows import EarlyFiringTrigger, TumblingEventTimeWindows
 
 PER_BATCH = {"Y": 1_250_000, "P": 500_000}  # about a second's work, so that results come each second
 CAMPAIGN_OF = {f"ad-{ad}": f"camp-{ad // 10}" for ad in range(1000)}
@@ -86,7 +86,7 @@ def job_y(env: Any, options: Any) -> None:
         .assign_timestamps_and_watermarks(lag.with_timestamp_assigner(lambda view, _: view[1]))
         .key_by(lambda view: view[0])
         .window(TumblingEventTimeWindows.of(ps.Duration.of_seconds(10)))
-        .trigger(ContinuousProcessingTimeTrigger.of(ps.Duration.of_seconds(1)))
+        .trigger(EarlyFiringTrigger.of(ps.Duration.of_seconds(1)))
         .aggregate(count(), WithWindow())
         .sink_to(RedisSink.builder().set_host(host).set_port(int(port)).set_mapper(mapper).build())
     )
