@@ -13,6 +13,7 @@ import statistics
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "peers"))
@@ -59,8 +60,8 @@ class Watched:
         return found
 
     def oldest(self) -> float:
-        """Seconds between two changes, the longest."""
-        return max((b - a for a, b in zip(self.changes, self.changes[1:], strict=False)), default=0.0)
+        """Seconds between two changes, the longest: without the first batch, as for rates."""
+        return max((b - a for a, b in pairwise(self.changes[1:])), default=0.0)
 
 
 class Bench:
@@ -88,6 +89,7 @@ class Bench:
         say(
             f"{contender.name}: {ran.steady:,.0f} events/s; {ran.many.seconds:.1f} s, whole {ran.many.whole:.1f} s; "
             f"counts {self.checked[contender.name]}"
+            + (f"; a new value at least every {self.oldest[-1]:.1f} s" if watched is not None else "")
         )
 
     def _check(self, contender: Contender, found: dict[tuple[str, int], int] | None) -> str:
