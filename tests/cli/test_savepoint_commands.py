@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from penstock import StreamExecutionEnvironment
 from penstock.config import Configuration
 from penstock.jobs.registry import Registry
 from penstock.jobs.run import Run
 from penstock.jobs.savepoints import SavepointAnswer, answers, tell_answer
 from penstock.savepoints import SavedOperator, SavedSource, SavedState, open_savepoint, publish
+from penstock.testing import Harness, PushSource
 from tests.cli.test_jobs_commands import EndsWhenAsked, penstock
 from tests.jobs_registry.jobs import NOBODY, FakeJob, entry
 from tests.savepoints.test_catalogue import running, save
@@ -107,6 +109,18 @@ def test_a_savepoint_is_shown_verified_and_deleted(registry: Registry, tmp_path:
     assert "SAVEPOINT_DAMAGED" in damaged.stderr
     assert penstock("savepoints", "delete", savepoint.path).exit_code == 0
     assert "NO_SAVEPOINT" in penstock("savepoints", "show", savepoint.path).stderr
+
+
+def test_a_savepoint_with_clocks_is_shown_as_json(registry: Registry, tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment()
+    env.from_source(PushSource(["s"])).uid("numbers").key_by(lambda n: n).reduce(lambda a, b: a + b).uid("sums")
+    harness = Harness(env)
+    harness.push(1)
+    path = harness.savepoint(tmp_path / "saved" / "one")
+    shown = json.loads(penstock("savepoints", "show", path, "--json").stdout)
+    (listed,) = penstock("savepoints", "list", str(tmp_path / "saved"), "--json").stdout.splitlines()
+    assert shown == json.loads(listed)
+    assert shown["levels"][0]["clocks"]
 
 
 def test_savepoints_are_pruned(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,9 @@ def _known(registry: Registry) -> list[Savepoint]:
 
 
 def _described(registry: Registry, savepoint: Savepoint) -> dict[str, Any]:
-    facts: dict[str, Any] = msgspec.to_builtins(savepoint.manifest)
+    facts: dict[str, Any] = msgspec.json.decode(
+        msgspec.json.encode(savepoint.manifest)
+    )  # with what is kept as raw JSON
     used = [entry.id for entry in users_of(registry, savepoint.path)]
     return {"path": savepoint.path, "size": savepoint.size, "used_by": used, **facts}
 
