@@ -18,6 +18,7 @@ from penstock import redaction
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.hdfs_server import Hdfs
     from tests.servers import Kafka, Redis, TestServer
 
 Server = TypeVar("Server", bound="TestServer")
@@ -71,6 +72,14 @@ def redis() -> Iterator[Redis]:
     from tests.servers import Redis
 
     yield from _while_it_runs(Redis())
+
+
+@pytest.fixture(scope="session")
+def hdfs() -> Iterator[Hdfs]:
+    """One HDFS for all tests that need one. A test that stops it starts it again."""
+    from tests.hdfs_server import Hdfs
+
+    yield from _while_it_runs(Hdfs())
 
 
 def _while_it_runs(server: Server) -> Iterator[Server]:

@@ -16,6 +16,7 @@ VERSIONS = {
     "spark-token-provider": "4.0.0",
     "kafka-clients": "3.9.2",  # the client that spark-kafka was built with
     "commons-pool2": "2.13.1",
+    "hadoop": "3.5.0",  # the HDFS of the long tests: that of Spark's own client
     "flink-kafka": "5.0.0-2.2",  # Flink's Kafka connector, for the benchmarks beside Flink
 }
 
@@ -57,6 +58,15 @@ BUNDLES = {
                 "org.apache.commons:commons-pool2:{commons-pool2}",
             ),
             transitive=False,  # the rest is in Spark
+        ),
+        Bundle(
+            "hdfs-server",
+            "the NameNode and DataNode of the long tests",
+            (
+                "org.apache.hadoop:hadoop-client-minicluster:{hadoop}",
+                "org.apache.logging.log4j:log4j-slf4j-impl:{log4j}",
+            ),
+            transitive=True,
         ),
         Bundle(
             "flink-kafka",
