@@ -15,8 +15,8 @@ from penstock.errors import ConfigError
 
 Options = Mapping[str, Any]
 
-_BUFFER = 1 << 20
-_opened: dict[Any, FileSystem] = {}  # by scheme, host and options: a client has connections of its own
+BUFFER = 1 << 20
+_opened: dict[Any, FileSystem] = {}  # by process, scheme, host and options: clients have connections and threads
 
 
 class FoundFile(NamedTuple):
@@ -144,11 +144,10 @@ class LocalFiles(FileSystem):
 class ArrowFiles(FileSystem):
     """A file system of pyarrow's, which knows paths without their scheme."""
 
-    def __init__(self, system: Any, prefix: str, *, folders: bool, renames: bool) -> None:
+    def __init__(self, system: Any, prefix: str, *, folders: bool) -> None:
         self._system = system
         self._prefix = prefix  # what is before a path of the file system's own
-        self._folders = folders  # they have to be made
-        self._renames = renames
+        self._folders = folders  # they have to be made, and files can be renamed: an object store knows neither
 
     def _inside(self, path: str) -> str:
         return path.removeprefix(self._prefix)
@@ -157,7 +156,7 @@ class ArrowFiles(FileSystem):
         return f"{self._prefix}{path}"
 
     def open(self, path: str) -> Any:
-        return io.BufferedReader(self._system.open_input_file(self._inside(path)), _BUFFER)
+        return io.BufferedReader(self._system.open_input_file(self._inside(path)), BUFFER)
 
     def create(self, path: str) -> Any:
         inside = self._inside(path)
@@ -196,7 +195,6 @@ class ArrowFiles(FileSystem):
         source, target = self._inside(written), self._inside(final)
         if self._folders:
             self._system.create_dir(os.path.dirname(target), recursive=True)
-        if self._renames:
             if self.find(final) is not None:  # of an earlier try; HDFS does not rename over a file
                 self._system.delete_file(target)
             self._system.move(source, target)
@@ -236,7 +234,12 @@ def file_system(path: str, options: Options | None = None) -> FileSystem:
     if "://" not in path:
         return LocalFiles()
     split = urlsplit(path)
-    place = (split.scheme, split.netloc, tuple(sorted((options or {}).items(), key=lambda option: option[0])))
+    place = (
+        os.getpid(),
+        split.scheme,
+        split.netloc,
+        tuple(sorted((options or {}).items(), key=lambda option: option[0])),
+    )
     try:
         known = _opened.get(place)
     except TypeError:  # an option that cannot be compared
@@ -252,29 +255,37 @@ def _open(path: str, options: Options) -> FileSystem:
     except (TypeError, ValueError, ImportError) as error:
         raise ConfigError(
             "FILE_SYSTEM",
-            f"The file system of {path} cannot be opened: {error}. Paths are local, or begin with s3://, hdfs:// or a scheme "
-            "that fsspec knows; storage_options are passed on to pyarrow.fs.S3FileSystem, HadoopFileSystem or fsspec.",
+            f"The file system of {path} cannot be opened: {error}. Paths are local, or begin with s3://, hdfs://, webhdfs:// "
+            "or a scheme that fsspec knows; storage_options are passed on to pyarrow.fs.S3FileSystem, to the client of HDFS or to "
+            "fsspec.",
         ) from error
 
 
-def _remote(path: str, options: dict[str, Any]) -> ArrowFiles:
+def _remote(path: str, options: dict[str, Any]) -> FileSystem:
     from pyarrow import fs
 
     split = urlsplit(path)
     scheme = split.scheme
     if scheme in ("s3", "s3a"):
-        return ArrowFiles(fs.S3FileSystem(**{**_endpoint(), **options}), f"{scheme}://", folders=False, renames=False)
+        return ArrowFiles(fs.S3FileSystem(**{**_endpoint(), **options}), f"{scheme}://", folders=False)
     if scheme in ("gs", "gcs"):
-        return ArrowFiles(fs.GcsFileSystem(**options), f"{scheme}://", folders=False, renames=False)
+        return ArrowFiles(fs.GcsFileSystem(**options), f"{scheme}://", folders=False)
     if scheme in ("hdfs", "viewfs"):
-        hadoop = fs.HadoopFileSystem(split.hostname or "default", split.port or 0, **options)
-        return ArrowFiles(hadoop, f"{scheme}://{split.netloc}", folders=True, renames=True)
+        from penstock.connectors.file.hdfs import hdfs_files
+
+        return hdfs_files(path, options)
+    if scheme == "webhdfs":
+        from penstock.connectors.file.web_hdfs import web_hdfs_files
+
+        return web_hdfs_files(path, options)
     import fsspec.core  # type: ignore[import-untyped]
+
+    from penstock.connectors.file.fsspec_files import FsspecFiles
 
     system, inside = fsspec.core.url_to_fs(path, **options)
     if not path.endswith(inside):
         raise ValueError(f"fsspec calls it {inside}, so its paths cannot be told apart from their beginning")
-    return ArrowFiles(fs.PyFileSystem(fs.FSSpecHandler(system)), path.removesuffix(inside), folders=True, renames=False)
+    return FsspecFiles(system, path.removesuffix(inside), renames=False)
 
 
 def _endpoint() -> dict[str, str]:
