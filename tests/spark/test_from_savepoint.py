@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redis as redis_client
 from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.connectors import CollectSink, Encoder, FileSink, ScriptedSource, Step
+from penstock.connectors.redis import RedisMapper, RedisSink
 from penstock.connectors.scripted import At, Mark
 from penstock.datastream import DataStream
 from penstock.errors import CheckpointError
 from penstock.spark.job import SparkJob
 from penstock.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.testing import Harness
+from tests.contracts.sqlite import TableSink
 
 KEYS = 40
 
@@ -218,3 +223,33 @@ def test_rows_of_a_dataframe_and_files_go_on_where_they_were(spark: SparkSession
     assert visible() == []  # no file is full yet
     run(job(30, **from_savepoint(first.checkpoint.folder)), keep_open=False)
     assert visible() == list(range(60))
+
+
+@pytest.mark.spark
+def test_sinks_of_ones_own_and_redis_take_up_behind_the_savepoint(
+    spark: SparkSession, tmp_path: Path, redis: Any
+) -> None:
+    """Batches of the restored job have the numbers of the old job's: none of them may pass for done."""
+    database = str(tmp_path / "db")
+    with closing(sqlite3.connect(database)) as db, db:
+        db.execute("create table counts (told text)")
+    mapper: RedisMapper[Any] = RedisMapper.hash(
+        "restored", field=lambda c: c.split(": ")[0], value=lambda c: c.split()[1]
+    )
+
+    def job(given: list[Step], **options: Any) -> ps.StreamExecutionEnvironment:
+        env = environment(tmp_path, 2, **options)
+        counted = counts(env, given).filter(lambda told: " at " not in told).uid("counts-only")
+        counted.sink_to(RedisSink.builder().set_host(redis.host).set_port(redis.port).set_mapper(mapper).build())
+        counted.map(lambda told: (told,)).uid("rows").sink_to(TableSink(database, "counts")).uid("table")
+        return env
+
+    with redis_client.Redis(host=redis.host, port=redis.port, decode_responses=True) as server:
+        server.delete("restored")
+        _, first = run(job(steps()[:2]))
+        assert set(server.hgetall("restored").values()) == {"2"}
+        run(job(steps(), **from_savepoint(first.checkpoint.folder)))
+        assert server.hgetall("restored") == {str(key): "3" for key in range(KEYS)}
+    with closing(sqlite3.connect(database)) as db:
+        rows = [told for (told,) in db.execute("select told from counts")]
+    assert sorted(rows) == sorted(f"{key}: {n}" for key in range(KEYS) for n in (1, 2, 3))
