@@ -44,6 +44,7 @@ def stored(folder: Path, slot: int, batches: int) -> tuple[dict[str, bytes], dic
         log.commit(changes, msgspec.msgpack.encode(meta))
         log.end()
         log.settle()
+        copy.settled()  # only what it has taken is folded
         for key, value in changes.items():
             if value is None:
                 entries.pop(key, None)
