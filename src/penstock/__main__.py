@@ -1,4 +1,4 @@
-"""`python -m penstock` is the command `penstock`."""
+"""Runs the command `penstock` for `python -m penstock`."""
 
 from penstock.cli.main import app
 

@@ -1,6 +1,6 @@
-"""Patterns in streams of events, as Flink's CEP library finds them: a pattern, a stream, and what to make of matches."""
+"""Complex event processing. Finds patterns in streams of events, as Flink's CEP library does."""
 
-from penstock.datastream.pattern_stream import CEP, PatternStream
+from penstock.datastream.streams.pattern_stream import CEP, PatternStream
 from penstock.patterns import (
     AfterMatchSkipStrategy,
     ConditionContext,

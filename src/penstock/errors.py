@@ -1,71 +1,82 @@
-"""What can go wrong, as one small tree.
+"""The error classes.
 
-    PenstockError                     every error of ours: a stable code and a text that teaches
-    ├── ConfigError                   an option is unknown, has the wrong type, or contradicts another
-    ├── PlanError                     the program cannot be turned into a job
-    ├── UnsupportedOperation          Flink has it, Penstock does not; the text says why
-    ├── ElementError                  an element does not fit the type that was declared for it
-    ├── KeyError_                     a key cannot be used as a key
-    ├── StateError                    state was used wrongly, or its stored bytes do not fit
-    ├── TimeError                     a timer or timestamp cannot be honoured
-    ├── CheckpointError               a checkpoint is missing, damaged or belongs to another job
-    ├── UserFunctionError             a function of the user's raised; names operator, key and element
-    └── JobError                      the running job failed or was stopped
+    PenstockError                     base class of all errors: a stable code and a message
+    ├── ConfigError                   an option is unknown, has a wrong value, or conflicts with another
+    ├── PlanError                     the program cannot be translated to a job
+    ├── UnsupportedOperation          Penstock does not support a feature of Flink
+    ├── ElementError                  an element does not fit its declared type
+    ├── InvalidKeyError               a key cannot be used as a key
+    ├── StateError                    state was used incorrectly, or stored state does not fit its type
+    ├── TimeError                     a timestamp, a timer or a watermark strategy is invalid
+    ├── CheckpointError               a checkpoint is missing, corrupt, or belongs to another job
+    ├── UserFunctionError             a user function raised an exception; names operator, key and element
+    └── JobError                      a running job failed or was stopped
 
-The text says, in this order: what was found, what was expected, what to do next.
+A message contains, in this order, what was found, what was expected, and what to do next.
 """
 
 from __future__ import annotations
 
+import warnings
+
 import msgspec
 
-from penstock.redaction import redacted
+from penstock.redaction import redact
 
 
 class FailedCall(msgspec.Struct, kw_only=True):
-    """A call of a user's function that raised: all that is known of it, as text, so that it travels."""
+    """A call of a user function that raised an exception, described as text so that it can be sent between processes."""
 
     role: str = "Operator"  # or "Source", "Sink"
     name: str
     uid: str = ""
-    error: str = ""  # the exception's type,
-    message: str = ""  # and its words
-    function: str = ""  # in which it was raised, of the user's own
-    place: str = ""  # file and line of it
-    pattern: str | None = None  # whose condition it was, or that could not be made
+    error: str = ""  # class of the exception
+    message: str = ""  # message of the exception
+    function: str = ""  # user function that raised it
+    location: str = ""  # file and line
+    pattern: str | None = None  # CEP pattern whose condition or creation failed
     key: str | None = None
     element: str | None = None
-    timer: int | None = None  # the time of a timer's call, which has no element
+    timer: int | None = None  # time of the timer; a timer call has no element
     source: str | None = None
     split: str | None = None
     position: int | None = None
     batch: int | None = None
-    stack: str = ""  # the user's own frames, as Python prints them
-    ours: str = ""  # the text of an error of ours that the call met, without the place
+    stack: str = ""  # stack trace of the user code
+    penstock_error: str = ""  # message of the PenstockError that the call raised, without the location
+
+    @property
+    def place(self) -> str:
+        """File and line.
+
+        .. deprecated:: 0.2 Use `location`.
+        """
+        warnings.warn("FailedCall.place is deprecated. Use FailedCall.location.", DeprecationWarning, stacklevel=2)
+        return self.location
 
     def where(self) -> str:
-        """Operator, place, key, element and position, as the tail of a sentence.
+        """Returns operator, location, key, element and position as one phrase.
 
-        >>> FailedCall(name="map", place="job.py:3", element="'a'", source="words", split="0", position=7).where()
+        >>> FailedCall(name="map", location="job.py:3", element="'a'", source="words", split="0", position=7).where()
         "operator 'map', job.py:3, element 'a', from source 'words', split '0', position 7"
         """
-        return ", ".join((f"{self.role.lower()} '{self.name}'{self.of_uid()}", *self._details()))
+        return ", ".join((f"{self.role.lower()} '{self.name}'{self.uid_suffix()}", *self._details()))
 
     def details(self) -> str:
-        """The same without the operator, to go on after a word.
+        """Returns the same phrase without the operator, to be appended to a sentence.
 
-        >>> FailedCall(name="map", place="job.py:3").details()
+        >>> FailedCall(name="map", location="job.py:3").details()
         ' at job.py:3'
         """
         parts = self._details()
-        at = f" at {parts.pop(0)}" if self.place else ""
+        at = f" at {parts.pop(0)}" if self.location else ""
         return ", ".join((at, *parts))
 
-    def of_uid(self) -> str:
+    def uid_suffix(self) -> str:
         return f" (uid '{self.uid}')" if self.uid and self.uid != self.name else ""
 
     def _details(self) -> list[str]:
-        parts = [f"{self.place} in {self.function}" if self.function else self.place] if self.place else []
+        parts = [f"{self.location} in {self.function}" if self.function else self.location] if self.location else []
         if self.pattern is not None:
             parts.append(f"pattern '{self.pattern}'")
         for word, value in (("key", self.key), ("element", self.element)):
@@ -84,66 +95,77 @@ class FailedCall(msgspec.Struct, kw_only=True):
 
 
 class PenstockError(Exception):
-    """An error with a stable code.
+    """Base class of all errors, with a stable code and a message.
 
     >>> str(PenstockError("DUPLICATE_UID", "Two operators have uid 'a'."))
     "[DUPLICATE_UID] Two operators have uid 'a'."
     """
 
     def __init__(self, code: str, text: str) -> None:
-        text = redacted(text)
+        text = redact(text)
         super().__init__(code, text)
         self.code = code
         self.text = text
-        self.failed: FailedCall | None = None  # the call in which it happened, if it was one of a user's function
+        self.failed: FailedCall | None = None  # the call of a user function that raised it, if any
 
     def __str__(self) -> str:
         return f"[{self.code}] {self.text}"
 
 
 class UnreadDeadLetters(UserWarning):
-    """An operator puts elements aside as dead letters, and nobody reads them."""
+    """Warns that an operator has a dead-letter output that no sink reads."""
 
 
 class ConfigError(PenstockError):
-    """An option is unknown, has the wrong type, or contradicts another."""
+    """Raised if an option is unknown, has a wrong value, or conflicts with another option."""
 
 
 class PlanError(PenstockError):
-    """The program cannot be turned into a job."""
+    """Raised if the program cannot be translated to a job."""
 
 
 class UnsupportedOperation(PenstockError):  # noqa: N818 - the name users know from PyFlink
-    """Flink has it, Penstock does not; the text says why."""
+    """Raised for a feature of Flink that Penstock does not support. The message contains the reason."""
 
 
 class ElementError(PenstockError):
-    """An element does not fit the type that was declared for it."""
+    """Raised if an element does not fit its declared type."""
 
 
-class KeyError_(PenstockError):  # noqa: N801, N818 - KeyError is taken by Python
-    """A key cannot be used as a key."""
+class InvalidKeyError(PenstockError):
+    """Raised if a value cannot be used as a key.
+
+    .. deprecated:: the former name ``KeyError_`` still works and warns.
+    """
 
 
 class StateError(PenstockError):
-    """State was used wrongly, or its stored bytes do not fit."""
+    """Raised if state is used incorrectly, or if stored state does not fit its type."""
 
 
 class TimeError(PenstockError):
-    """A timer or timestamp cannot be honoured."""
+    """Raised for an invalid timestamp, timer or watermark strategy."""
 
 
 class CheckpointError(PenstockError):
-    """A checkpoint is missing, damaged or belongs to another job."""
+    """Raised if a checkpoint is missing, corrupt, or belongs to another job."""
 
 
 class UserFunctionError(PenstockError):
-    """A function of the user's raised; the text names operator, key and element."""
+    """Raised if a user function raises an exception. The message names operator, key and element."""
 
 
 class JobError(PenstockError):
-    """The running job failed or was stopped."""
+    """Raised if a running job failed or was stopped."""
 
 
 class OptionIgnored(UserWarning):
-    """An option of Flink's was set that has no effect here."""
+    """Warns that an option of Flink was set that has no effect in Penstock."""
+
+
+def __getattr__(name: str) -> type[PenstockError]:
+    """Resolves deprecated names."""
+    if name == "KeyError_":
+        warnings.warn("penstock.errors.KeyError_ is now InvalidKeyError.", DeprecationWarning, stacklevel=2)
+        return InvalidKeyError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

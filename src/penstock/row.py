@@ -1,14 +1,15 @@
-"""Rows: elements whose fields have places and may have names, and which say what they do to a table."""
+"""The `Row` class."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any
 
 
 class RowKind(Enum):
-    """What a row does to a table.
+    """The kind of change that a row describes in a changelog.
 
     >>> str(RowKind.UPDATE_AFTER)
     '+U'
@@ -27,7 +28,7 @@ _SIGNS = ("+I", "-U", "+U", "-D")
 
 
 class Row:
-    """A row: fields by place, and by name where it has names.
+    """A row with fields that are accessed by position, and also by name if they have names.
 
     >>> row = Row(name="Ada", age=36)
     >>> row, row.name, row["age"], row[0], "name" in row
@@ -46,7 +47,7 @@ class Row:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
             raise ValueError(
-                "Row() got values by place and by name. Give all values by place, as in Row(1, 2), or all by name, as in Row(a=1)."
+                "Row() got positional and named values. Pass all by position, as in Row(1, 2), or all by name, as in Row(a=1)."
             )
         self._fields = list(kwargs) if kwargs else None
         self._values = list(kwargs.values()) if kwargs else list(args)
@@ -54,7 +55,7 @@ class Row:
 
     @staticmethod
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
-        """A row of a kind.
+        """Creates a row with a kind of change.
 
         >>> Row.of_kind(RowKind.DELETE, a=1).get_row_kind()
         <RowKind.DELETE: 3>
@@ -64,45 +65,45 @@ class Row:
         return row
 
     def __call__(self, *args: Any) -> Row:
-        """A row whose field names are this row's values."""
+        """Creates a row whose field names are the values of this row."""
         if len(args) > len(self._values):
             raise ValueError(
-                f"{self!r} makes rows of {len(self._values)} fields, and got {len(args)} values: {args!r}."
+                f"{self!r} creates rows with {len(self._values)} fields, but got {len(args)} values: {args!r}."
             )
         return make_row(self._values, list(args), self._row_kind)
 
     # -- kind and names
 
     def get_row_kind(self) -> RowKind:
-        """The kind of change that the row stands for."""
+        """Returns the kind of change that the row describes."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
-        """Sets the kind of change."""
+        """Sets the kind of change that the row describes."""
         self._row_kind = row_kind
 
     def set_field_names(self, field_names: list[str]) -> None:
-        """Gives the fields names, in their order."""
+        """Sets the names of the fields, in their order."""
         self._fields = field_names
 
     def get_fields_by_names(self, names: list[str]) -> list[Any]:
-        """The values of these fields; all values where the row has no names."""
+        """Returns the values of some fields, or all values if the row has no field names."""
         if self._fields is None or names == self._fields:
             return self._values
         missing = [name for name in names if name not in self._fields]
         if missing:
-            raise ValueError(f"{self!r} has no fields {missing}; it has {self._fields}.")
+            raise ValueError(f"{self!r} has no fields {missing}. Its fields are {self._fields}.")
         return [self._values[self._fields.index(name)] for name in names]
 
     def as_dict(self, recursive: bool = False) -> dict[str, Any]:
-        """The fields by name; with `recursive`, rows inside become dicts too.
+        """Returns the row as a dict. With `recursive`, nested rows are converted too.
 
         >>> Row(a=1, b=Row(c=2)).as_dict(True)
         {'a': 1, 'b': {'c': 2}}
         """
         if self._fields is None:
-            raise TypeError("A row without field names cannot become a dict; call set_field_names first.")
-        values = map(_as_dicts, self._values) if recursive else self._values
+            raise TypeError("A row without field names cannot be converted to a dict. Call set_field_names first.")
+        values = map(_to_dicts, self._values) if recursive else self._values
         return dict(zip(self._fields, values, strict=False))
 
     # -- fields
@@ -110,15 +111,15 @@ class Row:
     def __getitem__(self, item: Any) -> Any:
         if isinstance(item, (int, slice)):
             return self._values[item]
-        return self._values[self._place(item)]
+        return self._values[self._index(item)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, (int, slice)):
             self._values[key] = value
         else:
-            self._values[self._place(key)] = value
+            self._values[self._index(key)] = value
 
-    def _place(self, name: Any) -> int:
+    def _index(self, name: Any) -> int:
         if self._fields is None:
             raise KeyError(name)
         try:
@@ -152,17 +153,25 @@ class Row:
             return self._values == other._values
         if self._fields is None or other._fields is None or len(self._values) != len(other._values):
             return False
-        return sorted(self._fields) == sorted(other._fields) and self.by_name() == other.by_name()
+        return sorted(self._fields) == sorted(other._fields) and self.values_by_name() == other.values_by_name()
 
-    def by_name(self) -> list[Any]:
-        """The values in order of their names: equal for equal rows, whatever the order of their fields."""
+    def values_by_name(self) -> list[Any]:
+        """Returns the values sorted by field name. They are equal for equal rows, whatever the order of the fields."""
         if self._fields is None:
             return self._values
-        named = sorted(range(len(self._values)), key=self._fields.__getitem__)
-        return [self._values[i] for i in named]
+        order = sorted(range(len(self._values)), key=self._fields.__getitem__)
+        return [self._values[i] for i in order]
+
+    def by_name(self) -> list[Any]:
+        """Returns the values in the order of their names.
+
+        .. deprecated:: 0.2 Use `values_by_name`.
+        """
+        warnings.warn("Row.by_name is deprecated. Use Row.values_by_name.", DeprecationWarning, stacklevel=2)
+        return self.values_by_name()
 
     def __hash__(self) -> int:
-        return hash(tuple(self.by_name()))
+        return hash(tuple(self.values_by_name()))
 
     def __repr__(self) -> str:
         if self._fields is None:
@@ -174,7 +183,7 @@ class Row:
 
 
 def make_row(fields: list[str] | None, values: list[Any], kind: RowKind = RowKind.INSERT) -> Row:
-    """A row of these very lists.
+    """Creates a row that uses the given lists, without copying them.
 
     >>> make_row(["a"], [1])
     Row(a=1)
@@ -186,18 +195,18 @@ def make_row(fields: list[str] | None, values: list[Any], kind: RowKind = RowKin
     return row
 
 
-def _as_dicts(value: Any) -> Any:
+def _to_dicts(value: Any) -> Any:
     if isinstance(value, Row):
         return value.as_dict(True)
     if isinstance(value, list):
-        return [_as_dicts(v) for v in value]
+        return [_to_dicts(v) for v in value]
     if isinstance(value, dict):
-        return {k: _as_dicts(v) for k, v in value.items()}
+        return {k: _to_dicts(v) for k, v in value.items()}
     return value
 
 
 def rows_of(fields: list[str], columns: Iterable[Iterable[Any]]) -> list[Row]:
-    """Rows of columns.
+    """Creates rows from columns.
 
     >>> rows_of(["a", "b"], [[1, 2], [3, 4]])
     [Row(a=1, b=3), Row(a=2, b=4)]

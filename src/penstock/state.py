@@ -1,6 +1,6 @@
-"""State that a function may ask for: descriptors and the interfaces of what it gets.
+"""State descriptors and the interfaces of state.
 
-Descriptors are plain descriptions. What runs is in `runtime/state/`.
+The implementations are in `runtime/state/`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 from penstock.errors import StateError
 from penstock.ttl import StateTtlConfig
 from penstock.types import TypeInformation, type_information
-from penstock.types.evolution import FIRST_VERSION, Evolution, Migrate, evolution
+from penstock.types.evolution import FIRST_VERSION, Evolution, Migrate, make_evolution
 
 T = TypeVar("T", default=Any)
 K = TypeVar("K", default=Any)
@@ -24,17 +24,20 @@ OUT = TypeVar("OUT", covariant=True, default=Any)
 
 
 class StateDescriptor:
-    """A state's name, kind and types."""
+    """Base class of state descriptors: the name and the type of a state."""
 
     kind = ""
 
     def __init__(self, name: str, value_type: TypeInformation | type | None = None) -> None:
         if not name:
-            raise StateError("STATE_WITHOUT_NAME", "A state descriptor has an empty name; give it a name.")
+            raise StateError(
+                "STATE_WITHOUT_NAME",
+                "A state descriptor has an empty name. Pass a name.",
+            )
         self.name = name
         self.value_type = type_information(value_type)
         self.ttl: StateTtlConfig | None = None
-        self.evolution: Evolution | None = None  # None: as its type says
+        self.evolution: Evolution | None = None  # None: the evolution of the type applies
 
     def evolve(
         self,
@@ -44,38 +47,37 @@ class StateDescriptor:
         defaults: Mapping[str, Any] | None = None,
         migrate: Migrate | None = None,
     ) -> Self:
-        """Says how this state's type differs from what earlier versions of the program stored.
+        """Declares how the type of this state differs from earlier versions of the program.
 
-        For types without a class of their own; a class says it by `@state_type`. `aliases` and `defaults` are for the
-        fields of rows: earlier names, and values of fields that are new. `migrate(from_version, old)` makes the new value
-        of an old one of a lower version.
+        Use it for types without a class. For a class, use `@state_type`. For rows, `aliases` maps a field to its earlier names
+        and `defaults` has the values of added fields. `migrate(from_version, old)` converts values of lower versions.
 
         >>> from penstock.types import Types
         >>> cents = ValueStateDescriptor("price", Types.LONG())
         >>> cents.evolve(version=2, migrate=lambda version, old: round(old * 100)).evolution.version
         2
         """
-        self.evolution = evolution(version, aliases, defaults, migrate, f"state '{self.name}'")
+        self.evolution = make_evolution(version, aliases, defaults, migrate, f"state '{self.name}'")
         return self
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
-        """Lets entries expire."""
-        given: Any = ttl_config
-        if not isinstance(given, StateTtlConfig):
+        """Enables the expiration of entries."""
+        config: Any = ttl_config
+        if not isinstance(config, StateTtlConfig):
             raise StateError(
                 "STATE_TTL",
-                f"enable_time_to_live() got {given!r}; it takes a StateTtlConfig: "
+                f"enable_time_to_live() got {config!r}. Pass a StateTtlConfig such as "
                 "StateTtlConfig.new_builder(Duration.of_hours(1)).build().",
             )
         self.ttl = ttl_config if ttl_config.is_enabled() else None
 
     def get_name(self) -> str:
-        """The state's name in checkpoints."""
+        """Returns the name of the state, which identifies it in checkpoints."""
         return self.name
 
 
 class ValueStateDescriptor(StateDescriptor, Generic[T]):
-    """One value per key.
+    """Describes a state with one value per key.
 
     >>> ValueStateDescriptor("count", int).name
     'count'
@@ -88,7 +90,7 @@ class ValueStateDescriptor(StateDescriptor, Generic[T]):
 
 
 class ListStateDescriptor(StateDescriptor, Generic[T]):
-    """A list per key; each element is stored by itself."""
+    """Describes a state with a list per key. Elements are stored individually."""
 
     kind = "list"
 
@@ -97,7 +99,7 @@ class ListStateDescriptor(StateDescriptor, Generic[T]):
 
 
 class MapStateDescriptor(StateDescriptor, Generic[K, V]):
-    """A map per key; each entry is stored by itself. Also describes broadcast state."""
+    """Describes a state with a map per key, or broadcast state. Entries are stored individually."""
 
     kind = "map"
 
@@ -112,7 +114,7 @@ class MapStateDescriptor(StateDescriptor, Generic[K, V]):
 
 
 class ReducingStateDescriptor(StateDescriptor, Generic[T]):
-    """One value per key: all that was added, reduced by a function."""
+    """Describes a state with one value per key, to which added elements are reduced."""
 
     kind = "reducing"
 
@@ -121,12 +123,12 @@ class ReducingStateDescriptor(StateDescriptor, Generic[T]):
         self.reduce_function = reduce_function
 
     def get_reduce_function(self) -> Any:
-        """The function that makes one element of two."""
+        """Returns the reduce function."""
         return self.reduce_function
 
 
 class AggregatingStateDescriptor(StateDescriptor, Generic[IN, OUT]):
-    """One accumulator per key, kept by an aggregate function."""
+    """Describes a state with one accumulator per key, to which an aggregate function adds elements."""
 
     kind = "aggregating"
 
@@ -135,85 +137,85 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, OUT]):
         self.agg_function = agg_function
 
     def get_agg_function(self) -> Any:
-        """The function that adds elements up."""
+        """Returns the aggregate function."""
         return self.agg_function
 
 
 @runtime_checkable
 class State(Protocol):
-    """Anything that can be cleared for the current key."""
+    """Interface of all kinds of state."""
 
     def clear(self) -> None:
         """Removes the state of the current key."""
 
 
 class ValueState(State, Protocol[T]):
-    """One value of the current key."""
+    """A single value for the current key."""
 
     def value(self) -> T | None:
-        """The current key's value; None when it has none."""
+        """Returns the value for the current key, or None."""
 
     def update(self, value: T) -> None:
-        """Sets the current key's value; None removes it."""
+        """Sets the value for the current key. None removes it."""
 
 
 class AppendingState(State, Protocol[IN, OUT]):
-    """Something of the current key that elements are added to."""
+    """State for the current key to which elements are added."""
 
     def get(self) -> OUT | None:
-        """What was added so far; None when nothing was."""
+        """Returns the current value, or None if nothing was added."""
 
     def add(self, value: IN) -> None:
-        """Adds one element."""
+        """Adds an element."""
 
 
 class MergingState(AppendingState[IN, OUT], Protocol[IN, OUT]):
-    """Something that two of can be made one, as when session windows meet."""
+    """Appending state that can be merged, as for session windows."""
 
 
 class ListState(MergingState[T, Iterator[T]], Protocol[T]):
-    """A list of the current key."""
+    """A list for the current key."""
 
     def get(self) -> Iterator[T]:
-        """The elements in the order in which they were added."""
+        """Returns the elements in the order in which they were added."""
 
     def add_all(self, values: list[T]) -> None:
         """Adds several elements."""
 
     def update(self, values: list[T]) -> None:
-        """Puts these elements in the place of all others."""
+        """Replaces all elements."""
 
     def __iter__(self) -> Iterator[T]: ...
 
 
 class ReducingState(MergingState[T, T], Protocol[T]):
-    """A value of the current key, reduced as elements are added."""
+    """A value for the current key, to which added elements are reduced."""
 
 
 class AggregatingState(MergingState[IN, OUT], Protocol[IN, OUT]):
-    """An accumulator of the current key."""
+    """An accumulator for the current key. `get` returns the result of the aggregate function."""
 
 
 class ReadOnlyMapState(Protocol[K, READ]):
-    """A map that may be read."""
+    """Read-only access to a map."""
 
     def get(self, key: K) -> READ | None:
-        """The value of a map key; None when there is none."""
+        """Returns the value of a map key, or None."""
 
     def contains(self, key: K) -> bool:
-        """Whether the map has this key."""
+        """Returns whether the map has this key."""
 
     def items(self) -> Iterable[tuple[K, READ]]:
-        """All keys with their values."""
+        """Returns all keys with their values."""
 
     def keys(self) -> Iterable[K]:
-        """All keys."""
+        """Returns all keys."""
 
     def values(self) -> Iterable[READ]:
-        """All values."""
+        """Returns all values."""
 
     def is_empty(self) -> bool:
-        """Whether the map has no entry."""
+        """Returns whether the map is empty."""
 
     def __contains__(self, key: K) -> bool: ...
     def __getitem__(self, key: K) -> READ | None: ...
@@ -221,31 +223,31 @@ class ReadOnlyMapState(Protocol[K, READ]):
 
 
 class MapState(ReadOnlyMapState[K, V], State, Protocol[K, V]):
-    """A map of the current key."""
+    """A map for the current key."""
 
     def put(self, key: K, value: V) -> None:
         """Sets the value of a map key."""
 
     def put_all(self, dict_value: dict[K, V]) -> None:
-        """Sets several values."""
+        """Sets the values of several map keys."""
 
     def remove(self, key: K) -> None:
-        """Removes a map key; nothing happens when it is not there."""
+        """Removes a map key, if it exists."""
 
     def __setitem__(self, key: K, value: V) -> None: ...
     def __delitem__(self, key: K) -> None: ...
 
 
 class ReadOnlyBroadcastState(ReadOnlyMapState[K, READ], Protocol[K, READ]):
-    """Broadcast state as the keyed side sees it."""
+    """Broadcast state on the non-broadcast side, which may only read it."""
 
 
 class BroadcastState(MapState[K, V], Protocol[K, V]):
-    """Broadcast state as the broadcast side sees it: equal on all subtasks."""
+    """Broadcast state on the broadcast side, which may change it. It must be equal on all subtasks."""
 
 
 class OperatorStateStore(Protocol):
-    """Where state of a whole operator is found: broadcast state is the only one that there is."""
+    """Access to operator state. Only broadcast state is supported."""
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
-        """The broadcast state of a descriptor."""
+        """Returns the broadcast state of a descriptor."""

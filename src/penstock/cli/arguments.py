@@ -1,4 +1,4 @@
-"""The arguments of commands that run or read a program."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -10,13 +10,23 @@ import typer
 ProgramFile = Annotated[Path, typer.Argument(metavar="JOB.PY", help="The program.", exists=True, show_default=False)]
 ProgramArgs = Annotated[
     list[str] | None,
-    typer.Argument(metavar="ARGS", help="The program's own arguments; its options go behind '--'."),
+    typer.Argument(metavar="ARGS", help="Arguments of the program; its options come after '--'."),
 ]
 Settings = Annotated[
     list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Set an option; 'penstock options' lists them.")
 ]
-Master = Annotated[str | None, typer.Option(metavar="URL", help="Spark's master, such as local[4].")]
+Master = Annotated[str | None, typer.Option(metavar="URL", help="The Spark master, such as local[4].")]
 AsPyFlink = Annotated[
     bool,
-    typer.Option("--pyflink", help="The program was written for PyFlink: its imports give Penstock's classes."),
+    typer.Option("--pyflink", help="The program is written for PyFlink: its imports resolve to Penstock's classes."),
+]
+
+Job = Annotated[str, typer.Argument(metavar="JOB", help="The id of the job, the beginning of the id, or the name.")]
+SavepointFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="FOLDER",
+        help="The savepoint becomes a new folder in this one. Default: the savepoint folder of the job.",
+    ),
 ]

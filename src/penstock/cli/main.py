@@ -1,4 +1,4 @@
-"""The command `penstock`: one file per command."""
+"""The command `penstock`. Each command has its own module."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import Annotated
 import typer
 
 import penstock
-from penstock.cli.checkpoints import checkpoints
-from penstock.cli.demo import demo
-from penstock.cli.dev import dev_app
-from penstock.cli.diagnose import diagnose
-from penstock.cli.doctor import doctor
-from penstock.cli.ending import cancel, stop
-from penstock.cli.explain import explain
-from penstock.cli.fork import fork
-from penstock.cli.info import info
-from penstock.cli.jars import jars
-from penstock.cli.limiting import limit
-from penstock.cli.listing import list_jobs
-from penstock.cli.logs import logs
-from penstock.cli.options import options
-from penstock.cli.replay import replay
-from penstock.cli.rescale import rescale
-from penstock.cli.run import run
-from penstock.cli.savepoint import savepoint
-from penstock.cli.savepoints import savepoints_app
-from penstock.cli.state import state_app
+from penstock.cli.dev.doctor import doctor
+from penstock.cli.dev.jars import jars
+from penstock.cli.dev.options import options
+from penstock.cli.dev.servers import dev_app
+from penstock.cli.jobs.checkpoints import checkpoints
+from penstock.cli.jobs.diagnose import diagnose
+from penstock.cli.jobs.info import info
+from penstock.cli.jobs.limit import limit
+from penstock.cli.jobs.list_jobs import list_jobs
+from penstock.cli.jobs.logs import logs
+from penstock.cli.jobs.rescale import rescale
+from penstock.cli.jobs.stop import cancel, stop
+from penstock.cli.run.demo import demo
+from penstock.cli.run.explain import explain
+from penstock.cli.run.fork import fork
+from penstock.cli.run.replay import replay
+from penstock.cli.run.run import run
+from penstock.cli.savepoints.group import savepoints_app
+from penstock.cli.savepoints.take import savepoint
+from penstock.cli.state.state import state_app
 
 app = typer.Typer(
     name="penstock",
@@ -59,8 +59,8 @@ app.command()(demo)
 app.command()(options)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"penstock {penstock.__version__}")
         raise typer.Exit
 
@@ -68,7 +68,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _penstock(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Holds the options that belong to no command."""
+    """Options of the command itself."""

@@ -1,177 +1,187 @@
-"""Options of checkpoints: where they are, and what Flink lets be set of them."""
+"""Options of checkpoints and savepoints."""
 
 from __future__ import annotations
 
-from penstock.config.kinds import DURATION, FLAG, FOLDER, FRACTION, MEMORY, PLACE, TEXT, choice, whole
+from penstock.config.execution_options import NO_EFFECT
 from penstock.config.registry import define
-
-_KEPT = "Kept and given back; it changes nothing:"
+from penstock.config.value_kinds import (
+    BOOLEAN,
+    DURATION,
+    FRACTION,
+    MEMORY,
+    PATH,
+    PATH_OR_URI,
+    STRING,
+    choice,
+    integer,
+)
 
 CHECKPOINT_DIR = define(
     "execution.checkpointing.dir",
-    FOLDER,
+    PATH,
     "",
-    "Folder for checkpoints; each job makes one of its own in it. Not set: in the system's temporary folder.",
+    "Folder for checkpoints. Each job creates a subfolder in it. Not set: a folder in the temporary folder of the system.",
     "state.checkpoints.dir",
     "state.backend.fs.checkpointdir",
 )
 RESUME = define(
     "execution.resume",
-    FOLDER,
+    PATH,
     "",
-    "Checkpoint folder to continue, by the same program with the same parallelism; not set: start with empty state.",
+    "Checkpoint folder that the job continues. The program and its parallelism must be unchanged. Not set: the job starts with "
+    "empty state.",
 )
 FROM_SAVEPOINT = define(
     "execution.state-recovery.path",
-    TEXT,
+    STRING,
     "",
-    "Savepoint, or checkpoint of a job that does not run, whose state a new job starts with; the program and its parallelism "
-    "may have changed. Not set: start with empty state.",
+    "Savepoint, or checkpoint of a job that is not running, from which the job restores its state. The program and its "
+    "parallelism may have changed. Not set: the job starts with empty state.",
     "execution.savepoint.path",
 )
 ALLOW_DROPPED = define(
     "execution.state-recovery.ignore-unclaimed-state",
-    FLAG,
+    BOOLEAN,
     False,
-    "Whether a savepoint's state that no operator of the job takes is dropped; else the job is refused.",
+    "Whether state of the savepoint that belongs to no operator of the job is dropped. If false, the job is rejected.",
     "execution.savepoint.ignore-unclaimed-state",
 )
 CHECKPOINT_INTERVAL = define(
     "execution.checkpointing.interval",
     DURATION,
     None,
-    "Asked-for checkpoint interval. Every batch is a checkpoint, so it delays nothing; but a job that sets it is restarted "
-    "when it fails, as in Flink.",
+    "Checkpoint interval. Every batch is a checkpoint, so it does not delay anything. As in Flink, a job that sets it is "
+    "restarted after a failure.",
 )
 STORE_PATIENCE = define(
     "execution.checkpointing.store.patience",
     DURATION,
     None,
-    "How long a running job waits for a checkpoint store that is full, read-only or not to be reached, before it fails. Not set: "
-    "as long as it takes. Restart strategies are not asked.",
+    "How long a running job waits for checkpoint storage that is full, read-only or unreachable before it fails. The restart "
+    "strategy does not apply meanwhile. Not set: no limit.",
 )
 STORE_MOST_PAUSE = define(
     "execution.checkpointing.store.max-pause",
     DURATION,
     30_000,
-    "Most time between two looks at a checkpoint store that a job waits for; the first is after a second.",
+    "Maximum pause between two attempts to access checkpoint storage that failed. The first pause is one second.",
 )
 STORE_SLOW = define(
     "execution.checkpointing.store.slow-after",
     DURATION,
     30_000,
-    "A job whose batch waits for the checkpoint store longer than this says so.",
+    "A job reports that checkpoint storage is slow when a batch waits for it longer than this.",
 )
 CHECKPOINTING_MODE = define(
     "execution.checkpointing.mode",
     choice("EXACTLY_ONCE", "AT_LEAST_ONCE"),
     "EXACTLY_ONCE",
-    "Kept and given back: jobs run exactly once in either mode.",
+    f"{NO_EFFECT} jobs are exactly-once in both modes.",
 )
 CHECKPOINT_RETENTION = define(
     "execution.checkpointing.externalized-checkpoint-retention",
     choice("DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS"),
     None,
-    "What becomes of the checkpoint folder: not set or RETAIN_ON_CANCELLATION: it stays; DELETE_ON_CANCELLATION: it is removed "
-    "when the job is cancelled; NO_EXTERNALIZED_CHECKPOINTS: it is removed when the job ends.",
+    "When the checkpoint folder is deleted. RETAIN_ON_CANCELLATION, or not set: never. DELETE_ON_CANCELLATION: when the job is "
+    "cancelled. NO_EXTERNALIZED_CHECKPOINTS: when the job ends.",
 )
 SAVEPOINT_DIR = define(
     "execution.checkpointing.savepoint-dir",
-    PLACE,
+    PATH_OR_URI,
     "",
-    "Folder for savepoints; each is a new folder in it. Not set: the folder `savepoints` beside the checkpoints.",
+    "Folder for savepoints. Each savepoint is a new subfolder. Not set: the folder `savepoints` next to the checkpoints.",
     "state.savepoints.dir",
 )
 SAVEPOINT_COUNT = define(
     "execution.checkpointing.savepoint-retention.count",
-    whole(1),
+    integer(1),
     None,
-    "How many savepoints of a job are kept in their folder; older ones are removed after each new one. Not set: all.",
+    "How many savepoints of a job are retained. Older ones are deleted after each new one. Not set: all.",
 )
 SAVEPOINT_AGE = define(
     "execution.checkpointing.savepoint-retention.age",
     DURATION,
     None,
-    "Savepoints of a job that are older are removed after each new one. Not set: none.",
+    "How long savepoints of a job are retained. Older ones are deleted after each new one. Not set: no limit.",
 )
 SAVEPOINT_SIZE = define(
     "execution.checkpointing.savepoint-retention.size",
     MEMORY,
     None,
-    "Most bytes of a job's savepoints in their folder: the oldest are removed after each new one. The newest, and one that a "
-    "running job came from, stay in any case. Not set: no limit.",
+    "Maximum total size of the savepoints of a job. The oldest are deleted after each new one. The newest savepoint, and one "
+    "from which a running job was restored, are always retained. Not set: no limit.",
 )
 CHECKPOINT_TIMEOUT = define(
-    "execution.checkpointing.timeout",
-    DURATION,
-    600_000,
-    "How long a savepoint may take; a batch takes as long as it takes.",
+    "execution.checkpointing.timeout", DURATION, 600_000, "Maximum duration of a savepoint. Batches have no timeout."
 )
 CHECKPOINT_PAUSE = define(
     "execution.checkpointing.min-pause",
     DURATION,
     0,
-    "Least time from the end of a checkpoint to the next one's beginning. Every batch is a checkpoint: elements wait meanwhile. "
-    "Streaming DataFrames of Spark's do not.",
+    "Minimum time between the end of a checkpoint and the start of the next one. Every batch is a checkpoint, so elements wait "
+    "meanwhile. Does not apply to streaming DataFrames of Spark.",
 )
 CHECKPOINT_SHARE = define(
     "execution.checkpointing.max-share",
     FRACTION,
     None,
-    "The most that checkpoints may take of the time, such as 0.2: a job whose batches cost more beside the work on their elements "
-    "rests between them, as long as it takes. Not set: as often as possible.",
+    "Maximum fraction of the time that checkpoints may take, such as 0.2. A job whose batches have a higher overhead pauses "
+    "between batches until the fraction is met. Not set: no pause.",
 )
 CHECKPOINTS_AT_ONCE = define(
-    "execution.checkpointing.max-concurrent-checkpoints", whole(1), 1, f"{_KEPT} there is one at a time."
+    "execution.checkpointing.max-concurrent-checkpoints",
+    integer(1),
+    1,
+    f"{NO_EFFECT} there is always one checkpoint at a time.",
 )
 CHECKPOINT_FAILURES = define(
     "execution.checkpointing.tolerable-failed-checkpoints",
-    whole(0),
+    integer(0),
     0,
-    "How many checkpoints in a row may fail because of their store before that is a failure of the job, for its restart strategy "
-    "to decide on. Not set: any number; the job waits for the store.",
+    "How many consecutive checkpoints may fail because of checkpoint storage before the job fails and its restart strategy "
+    "applies. Not set: no limit, the job waits for the storage.",
 )
 UNALIGNED = define(
     "execution.checkpointing.unaligned.enabled",
-    FLAG,
+    BOOLEAN,
     False,
-    f"{_KEPT} there are no barriers to align.",
+    f"{NO_EFFECT} there are no checkpoint barriers.",
     "execution.checkpointing.unaligned",
 )
 UNALIGNED_FORCED = define(
-    "execution.checkpointing.unaligned.forced", FLAG, False, f"{_KEPT} there are no barriers to align."
+    "execution.checkpointing.unaligned.forced", BOOLEAN, False, f"{NO_EFFECT} there are no checkpoint barriers."
 )
 ALIGNMENT_TIMEOUT = define(
     "execution.checkpointing.aligned-checkpoint-timeout",
     DURATION,
     0,
-    f"{_KEPT} there are no barriers to align.",
+    f"{NO_EFFECT} there are no checkpoint barriers.",
     "execution.checkpointing.alignment-timeout",
 )
 INCREMENTAL = define(
     "execution.checkpointing.incremental",
-    FLAG,
+    BOOLEAN,
     True,
-    f"{_KEPT} a checkpoint always holds the changes of its batch.",
+    f"{NO_EFFECT} checkpoints are always incremental.",
     "state.backend.incremental",
 )
 CHECKPOINT_STORAGE = define(
     "execution.checkpointing.storage",
     choice("filesystem", "jobmanager"),
     "filesystem",
-    "filesystem; jobmanager means a checkpoint in the temporary folder, unless a folder is set.",
+    "The checkpoint storage. jobmanager stores checkpoints in the temporary folder, unless a checkpoint folder is set.",
     "state.checkpoint-storage",
 )
 SNAPSHOT_COMPRESSION = define(
     "execution.checkpointing.snapshot-compression",
-    FLAG,
+    BOOLEAN,
     False,
-    f"{_KEPT} Spark compresses its checkpoints by its own rules.",
+    f"{NO_EFFECT} Spark decides how its checkpoints are compressed.",
 )
 CHANGELOG = define(
     "state.changelog.enabled",
-    FLAG,
+    BOOLEAN,
     None,
-    f"{_KEPT} state is always kept as a log of changes.",
+    f"{NO_EFFECT} state is always stored as a log of changes.",
     "state.backend.changelog.enabled",
 )

@@ -1,4 +1,4 @@
-"""Options that a program defines itself, as PyFlink has them."""
+"""`ConfigOptions` of PyFlink."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from penstock.errors import UnsupportedOperation
 
 
 class ConfigOptions:
-    """Not supported: options are those of the registry, so that a mistyped key is found."""
+    """Not supported. The set of options is fixed, so that misspelled keys are detected."""
 
     @staticmethod
     def key(key: str) -> NoReturn:
         raise UnsupportedOperation(
             "OWN_OPTION",
-            f"A new option '{key}' was begun. Options are fixed here, so that a mistyped key is found; docs/reference/options.md "
-            "lists them. Set one with Configuration.set_string, and give settings of your own program as job parameters.",
+            f"ConfigOptions.key('{key}') would define a new option, but the set of options is fixed (docs/reference/options.md). "
+            "Set an existing option with Configuration.set_string, or pass your own settings as job parameters.",
         )

@@ -1,4 +1,4 @@
-"""Options of a job, as a program sets them."""
+"""The configuration of a job."""
 
 from __future__ import annotations
 
@@ -9,41 +9,43 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from penstock.config.kinds import LIST, read_flag
-from penstock.config.registry import Option, find, is_tuning, refuse
+from penstock.config.registry import Option, find, is_tuning, reject_key
+from penstock.config.value_kinds import LIST, read_boolean
 from penstock.errors import ConfigError, OptionIgnored, UnsupportedOperation
 
 OPTIONS_VARIABLE = "PENSTOCK_OPTIONS"
 
 
 class Configuration:
-    """Options of a job, checked against the registry. Those of the variable PENSTOCK_OPTIONS are its defaults.
+    """The options of a job.
 
-    Keys of Flink's are known where the meaning is the same. Those that only tune Flink's own machinery are kept and ignored,
-    with a warning. Keys that begin with `spark.` are Spark's. Any other key is refused.
+    Keys and values are checked when they are set (docs/reference/options.md lists all options). Flink's keys are supported where
+    the meaning is the same. Flink's keys that only tune its internals are stored and ignored, with a warning. Keys that start
+    with `spark.` are passed to Spark. Other keys are rejected. The environment variable PENSTOCK_OPTIONS contains defaults as a
+    JSON object.
 
     >>> Configuration({"state.checkpoints.dir": "file:///data"}).get_string("execution.checkpointing.dir", "")
     '/data'
     """
 
     def __init__(self, other: Configuration | Mapping[str, Any] | None = None) -> None:
-        self._values: dict[str, Any] = {}  # by the key of the registry; read
-        self._others: dict[str, str] = {}  # of Spark's, and of Flink's machinery; as given
+        self._values: dict[str, Any] = {}  # by the key of the option, converted
+        self._others: dict[str, str] = {}  # options of Spark and ignored options of Flink, as text
         if isinstance(other, Configuration):
             self._values, self._others = dict(other._values), dict(other._others)
             return
-        for key, value in {**given_options(), **(other or {})}.items():
+        for key, value in {**environment_options(), **(other or {})}.items():
             self.set(key, value)
 
     @classmethod
     def from_dict(cls, map: Mapping[str, str]) -> Configuration:
-        """A configuration with these values, each checked by its option."""
+        """Creates a configuration from keys and values."""
         return cls(map)
 
-    # -- by option, for Penstock itself
+    # -- access by option, used by Penstock
 
     def set(self, key: str, value: Any) -> Configuration:
-        """Sets an option by its key or an older name of it."""
+        """Sets an option by its key or by a deprecated key of it."""
         option = find(key)
         if option is not None:
             self._values[option.key] = option.read(value)
@@ -51,82 +53,82 @@ class Configuration:
             self._others[key] = str(value)
         elif is_tuning(key):
             warnings.warn(
-                f"Option '{key}' tunes Flink's own machinery and has no effect here.", OptionIgnored, stacklevel=3
+                f"Option '{key}' tunes internals of Flink and has no effect in Penstock.", OptionIgnored, stacklevel=3
             )
             self._others[key] = str(value)
         else:
-            refuse(key)
+            reject_key(key)
         return self
 
     def get(self, option: Option) -> Any:
-        """The value of an option; its default where nothing was set."""
+        """Returns the value of an option, or its default if it is not set."""
         return self._values.get(option.key, option.default)
 
     def is_set(self, option: Option) -> bool:
-        """Whether somebody chose a value for an option."""
+        """Returns whether an option is set."""
         return option.key in self._values
 
     def unset(self, option: Option) -> None:
-        """Forgets what was set."""
+        """Removes the value of an option."""
         self._values.pop(option.key, None)
 
     def add_to(self, option: Option, *more: str) -> None:
-        """Adds to an option that is a list."""
+        """Appends values to an option that is a list."""
         self._values[option.key] = [*self.get(option), *more]
 
     @property
     def spark(self) -> dict[str, str]:
-        """Spark's own settings."""
+        """The options that are passed to Spark."""
         return {k: v for k, v in self._others.items() if k.startswith("spark.")}
 
     def copy(self) -> Configuration:
-        """The same values in a configuration of its own."""
+        """Returns an independent copy."""
         return Configuration(self)
 
-    # -- by key, as PyFlink has it
+    # -- access by key, as in PyFlink
 
     def set_string(self, key: str, value: str) -> Configuration:
-        """Sets a value."""
+        """Sets an option to a string, which is converted to the type of the option."""
         return self.set(key, value)
 
     def set_integer(self, key: str, value: int) -> Configuration:
-        """Sets a whole number."""
+        """Sets an option to an integer."""
         return self.set(key, value)
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
-        """Sets true or false."""
+        """Sets an option to a Boolean."""
         return self.set(key, value)
 
     def set_float(self, key: str, value: float) -> Configuration:
-        """Sets a number."""
+        """Sets an option to a float."""
         return self.set(key, value)
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Sets bytes."""
-        raise UnsupportedOperation("OPTION_BYTES", f"Option '{key}' was given bytes; no option is made of bytes.")
+        """Not supported, because no option has bytes as its value."""
+        raise UnsupportedOperation("OPTION_BYTES", f"Option '{key}' cannot be set to bytes. Use set_string.")
 
     def get_string(self, key: str, default_value: str | None = None) -> str | None:
-        """The value of a key as text, as it would be written in a file."""
+        """Returns the value of a key as text, as in a configuration file, or the default value if the key is not set."""
         text = self._text(key)
         return default_value if text is None else text
 
     def get_integer(self, key: str, default_value: int | None = None) -> int | None:
-        """The value of a key as a whole number; the given default where nothing was set."""
+        """Returns the value of a key as an integer, or the default value if the key is not set. Durations are milliseconds."""
         text = self._text(key)
-        return default_value if text is None else self._converted(key, text, int)
+        return default_value if text is None else self._convert(key, text, int)
 
     def get_boolean(self, key: str, default_value: bool | None = None) -> bool | None:
-        """The value of a key as true or false; the given default where nothing was set."""
+        """Returns the value of a key as a Boolean, or the default value if the key is not set."""
         text = self._text(key)
-        return default_value if text is None else self._converted(key, text, read_flag)
+        return default_value if text is None else self._convert(key, text, read_boolean)
 
     def get_float(self, key: str, default_value: float | None = None) -> float | None:
-        """The value of a key as a number; the given default where nothing was set."""
+        """Returns the value of a key as a float, or the default value if the key is not set."""
         text = self._text(key)
-        return default_value if text is None else self._converted(key, text, float)
+        return default_value if text is None else self._convert(key, text, float)
 
     def get_bytearray(self, key: str, default_value: bytearray | None = None) -> bytearray | None:
-        """The value of a key as bytes; the given default where nothing was set."""
+        """Returns the text of a key as UTF-8 bytes, or the default value if the key is not set."""
         text = self._text(key)
         return default_value if text is None else bytearray(text, "utf-8")
 
@@ -136,43 +138,44 @@ class Configuration:
             return self._others.get(key)
         return option.kind.write(self._values[option.key]) if self.is_set(option) else None
 
-    def _converted(self, key: str, text: str, reader: Any) -> Any:
+    def _convert(self, key: str, text: str, reader: Any) -> Any:
         option = find(key)
         value = None if option is None else self._values[option.key]
-        if reader is not read_flag and type(value) in (int, float):
-            return reader(value)  # a duration is a number of milliseconds, a size one of bytes
+        if reader is not read_boolean and type(value) in (int, float):
+            return reader(value)  # durations are in milliseconds, memory sizes in bytes
         try:
             return reader(text)
         except ValueError as error:
             raise ConfigError(
-                "OPTION_TYPE", f"Option '{key}' is '{text}', which cannot be read as asked. Use get_string('{key}')."
+                "OPTION_TYPE",
+                f"The value '{text}' of option '{key}' has another type. Use get_string('{key}').",
             ) from error
 
     def key_set(self) -> AbstractSet[str]:
-        """The keys that were set."""
+        """Returns the keys that are set."""
         return {*self._values, *self._others}
 
     def contains_key(self, key: str) -> bool:
-        """Whether a key was set."""
+        """Returns whether a key is set."""
         return self._text(key) is not None
 
     def remove_config(self, key: str) -> bool:
-        """Takes a key out; says whether it was there."""
+        """Removes a key. Returns whether it was set."""
         option = find(key)
         if option is not None:
             return self._values.pop(option.key, self) is not self
         return self._others.pop(key, None) is not None
 
     def to_dict(self) -> dict[str, str]:
-        """All that was set, as text."""
+        """Returns all keys that are set with their values as text."""
         return {key: text for key in sorted(self.key_set()) if (text := self._text(key)) is not None}
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        """Puts all that was set into a dict."""
+        """Adds all keys that are set, with their values as text, to a dict."""
         target_dict.update(self.to_dict())
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
-        """Takes over all of another one's; with a prefix, put before their keys."""
+        """Copies all options of another configuration. With a prefix, it is prepended to their keys."""
         if prefix is None:
             self._values.update(other._values)
             self._others.update(other._others)
@@ -183,7 +186,7 @@ class Configuration:
 
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
-        """The parts of a list as Flink writes it.
+        """Returns the elements of a list in Flink's notation.
 
         >>> Configuration.parse_list_value("[a, b]"), Configuration.parse_list_value("a;b")
         (['a', 'b'], ['a', 'b'])
@@ -204,17 +207,17 @@ class Configuration:
         return self.copy()
 
 
-def given_options() -> dict[str, Any]:
-    """The options in the environment variable PENSTOCK_OPTIONS, a JSON object: what `penstock run` was given."""
+def environment_options() -> dict[str, Any]:
+    """Returns the options in the environment variable PENSTOCK_OPTIONS, which `penstock run` sets to a JSON object."""
     text = os.environ.get(OPTIONS_VARIABLE, "")
     try:
-        given = json.loads(text or "{}")
+        options = json.loads(text or "{}")
     except ValueError:
-        given = None
-    if not isinstance(given, dict):
+        options = None
+    if not isinstance(options, dict):
         raise ConfigError(
             "OPTIONS_VARIABLE",
-            f"The environment variable {OPTIONS_VARIABLE} is {text[:200]!r}; a JSON object of options is expected. "
+            f"The environment variable {OPTIONS_VARIABLE} is {text[:200]!r}, but must be a JSON object of options. "
             "Correct it or unset it.",
         )
-    return given
+    return options

@@ -1,9 +1,9 @@
-"""Keys of Flink's configuration that are no options here: those that mean nothing, and those that ask for too much."""
+"""Keys of Flink's configuration that Penstock ignores or rejects."""
 
 from __future__ import annotations
 
-# Keys of Flink's own machinery: they tune how Flink runs a job and change nothing of what comes out. Where all keys with a
-# beginning are of that kind, the beginning ends with a dot or a dash.
+# Ignored keys, which tune the internals of Flink and do not change results. An entry that ends with a dot or a dash stands for
+# all keys with this prefix.
 _TUNING = [
     "blob.",
     "classloader.",
@@ -99,10 +99,10 @@ _TUNING = [
 TUNING_KEYS = {key for key in _TUNING if not key.endswith((".", "-"))}
 TUNING_STARTS = tuple(key for key in _TUNING if key.endswith((".", "-")))
 
-# Keys of Flink's that ask for something, and why it cannot be given.
+# Rejected keys, with the reason.
 REFUSED = {
-    "pipeline.cached-files": "functions written in Python cannot read Flink's file cache. Use python.archives or python.files",
+    "pipeline.cached-files": "Python functions have no distributed file cache. Use python.archives or python.files",
     "table.": "this version has no Table API",
     "sql-": "this version has no SQL client",
-    "python.pythonpath": "workers have the driver's path. Ship modules with python.files",
+    "python.pythonpath": "workers use the Python path of the driver. Ship modules with python.files",
 }

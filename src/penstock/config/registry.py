@@ -1,4 +1,4 @@
-"""The registry of options: one entry per key, and the keys of Flink's that mean nothing here."""
+"""The registry of options."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.config.flink_keys import REFUSED, TUNING_KEYS, TUNING_STARTS
-from penstock.config.kinds import Kind
+from penstock.config.value_kinds import ValueKind
 from penstock.errors import ConfigError, UnsupportedOperation
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option. `aliases` are older names of the same thing, as Flink has them."""
+    """An option. `aliases` are its deprecated keys, as in Flink."""
 
     key: str
-    kind: Kind
+    kind: ValueKind
     default: Any
     doc: str
     aliases: tuple[str, ...] = ()
 
     def read(self, value: Any) -> Any:
-        """A given value as what the program works with."""
+        """Converts a configured value to the value that the program uses."""
         try:
             return self.kind.read(value)
         except (ValueError, TypeError) as error:
             example = f", for example '{self.kind.example}'" if self.kind.example else ""
             raise ConfigError(
                 "OPTION_VALUE",
-                f"Option '{self.key}' is {value!r}; its type is {self.kind.name}{example}. {self.doc}",
+                f"Option '{self.key}' is {value!r}, but its type is {self.kind.name}{example}. {self.doc}",
             ) from error
 
-    def shown_default(self) -> str:
-        """The default as it would be given; nothing: there is none."""
+    def default_text(self) -> str:
+        """Returns the default as text, or an empty string if there is none."""
         return "" if self.default in (None, "", [], {}) else self.kind.write(self.default)
 
 
 _OPTIONS: dict[str, Option] = {}
-_NAMES: dict[str, Option] = {}  # aliases too
+_NAMES: dict[str, Option] = {}  # by key and by alias
 
 
-def define(key: str, kind: Kind, default: Any, doc: str, *aliases: str) -> Option:
+def define(key: str, kind: ValueKind, default: Any, doc: str, *aliases: str) -> Option:
     """Adds an option to the registry."""
     option = _OPTIONS[key] = Option(key, kind, default, doc, aliases)
     for name in (key, *aliases):
@@ -51,25 +51,27 @@ def define(key: str, kind: Kind, default: Any, doc: str, *aliases: str) -> Optio
 
 
 def options() -> list[Option]:
-    """Every option, by key."""
+    """Returns all options, sorted by key."""
     return sorted(_OPTIONS.values(), key=lambda o: o.key)
 
 
 def find(key: str) -> Option | None:
-    """The option of a key or of an older name of it."""
+    """Returns the option with a key or an alias."""
     return _NAMES.get(key)
 
 
 def is_tuning(key: str) -> bool:
-    """Whether a key is one of Flink's that tunes Flink's own machinery."""
+    """Returns whether a key only tunes the internals of Flink."""
     return key in TUNING_KEYS or key.startswith(TUNING_STARTS)
 
 
-def refuse(key: str) -> None:
-    """Says why a key is not taken: Flink has it and Penstock cannot follow, or nobody knows it."""
+def reject_key(key: str) -> None:
+    """Raises an error for a key that is not supported or not known."""
     for start, reason in REFUSED.items():
         if key.startswith(start):
-            raise UnsupportedOperation("FLINK_OPTION", f"Option '{key}' has no effect on Spark: {reason}.")
-    near = difflib.get_close_matches(key, _NAMES, 1)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
-    raise ConfigError("UNKNOWN_OPTION", f"There is no option '{key}'.{hint} docs/reference/options.md lists them all.")
+            raise UnsupportedOperation("FLINK_OPTION", f"Option '{key}' is not supported: {reason}.")
+    similar = difflib.get_close_matches(key, _NAMES, 1)
+    hint = f" Did you mean '{similar[0]}'?" if similar else ""
+    raise ConfigError(
+        "UNKNOWN_OPTION", f"There is no option '{key}'.{hint} docs/reference/options.md lists all options."
+    )

@@ -1,49 +1,56 @@
-"""Options of rescaling: what the command gives a job, and the policy that does it by itself."""
+"""Options of rescaling."""
 
 from __future__ import annotations
 
-from penstock.config.kinds import DURATION, choice, whole
 from penstock.config.registry import define
+from penstock.config.value_kinds import DURATION, choice, integer
 
 RESCALED = define(
     "execution.rescale.parallelism",
-    whole(1),
+    integer(1),
     None,
-    "Parallelism of the job, whatever its program sets; operators that want more get this. What `penstock rescale` gives.",
+    "Parallelism of the job, which overrides the program. Operators with a higher parallelism are limited to it. Set by "
+    "`penstock rescale`.",
 )
 RESCALE_POLICY = define(
     "execution.rescale.policy",
     choice("off", "dry-run", "on"),
     "off",
-    "Whether a job changes its parallelism by itself: `on`: with a savepoint, as `penstock rescale` does; `dry-run`: its log says "
-    "what it would do.",
+    "Whether the job adapts its parallelism automatically. on rescales it with a savepoint, as `penstock rescale` does. dry-run "
+    "only logs the decisions.",
 )
 RESCALE_BATCH_TIME = define(
     "execution.rescale.target-batch-time",
     DURATION,
     0,
-    "The time that batches should take; a job whose batches take longer grows, one that needs far less shrinks. 0: no target.",
+    "Target duration of batches. The parallelism is increased if batches take longer, and reduced if they take much less. 0: no "
+    "target.",
 )
 RESCALE_LAG = define(
     "execution.rescale.target-lag",
     DURATION,
     0,
-    "How far sources may be behind, as the time that it takes to read what waits; a job that is further behind grows. 0: no "
-    "target.",
+    "Maximum backlog of the sources, as the time needed to process it. The parallelism is increased if the backlog is larger. 0: "
+    "no target.",
 )
-RESCALE_LEAST = define("execution.rescale.min-parallelism", whole(1), 1, "The least that the policy gives a job.")
+RESCALE_LEAST = define(
+    "execution.rescale.min-parallelism", integer(1), 1, "Minimum parallelism for automatic rescaling."
+)
 RESCALE_MOST = define(
     "execution.rescale.max-parallelism",
-    whole(1),
+    integer(1),
     None,
-    "The most that the policy gives a job; not set: as many as the driver's machine has cores.",
+    "Maximum parallelism for automatic rescaling. Not set: the number of cores of the driver's machine.",
 )
 RESCALE_COOL_DOWN = define(
     "execution.rescale.cool-down",
     DURATION,
     300_000,
-    "How long the policy leaves a job alone after it started, and after it was rescaled.",
+    "Minimum time between the start of the job, or its last rescaling, and the next automatic rescaling.",
 )
 RESCALE_BATCHES = define(
-    "execution.rescale.batches", whole(1), 10, "How many batches the policy looks at; one slow batch changes nothing."
+    "execution.rescale.batches",
+    integer(1),
+    10,
+    "Number of recent batches that a decision is based on, so that a single slow batch has no effect.",
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.config.kinds import DURATION, NUMBER, choice, whole
 from penstock.config.registry import define
+from penstock.config.value_kinds import DOUBLE, DURATION, choice, integer
 
 RESTARTS = define(
     "restart-strategy.type",
@@ -19,38 +19,53 @@ RESTARTS = define(
         exponentialdelay="exponential-delay",
     ),
     None,
-    "What happens when a job fails. Not set: none; exponential-delay when a checkpoint interval is set.",
+    "The restart strategy for failed jobs. Not set: exponential-delay if a checkpoint interval is set, otherwise none.",
     "restart-strategy",
 )
-FIXED_ATTEMPTS = define("restart-strategy.fixed-delay.attempts", whole(0), 1, "How often a job is restarted.")
-FIXED_DELAY = define("restart-strategy.fixed-delay.delay", DURATION, 1000, "Time before each restart.")
+FIXED_ATTEMPTS = define(
+    "restart-strategy.fixed-delay.attempts", integer(0), 1, "Maximum number of restarts before the job fails."
+)
+FIXED_DELAY = define("restart-strategy.fixed-delay.delay", DURATION, 1000, "Delay before each restart.")
 RATE_FAILURES = define(
-    "restart-strategy.failure-rate.max-failures-per-interval", whole(1), 1, "Failures in an interval that are forgiven."
+    "restart-strategy.failure-rate.max-failures-per-interval",
+    integer(1),
+    1,
+    "Maximum number of restarts in an interval before the job fails.",
 )
-RATE_INTERVAL = define("restart-strategy.failure-rate.failure-rate-interval", DURATION, 60_000, "The interval.")
-RATE_DELAY = define("restart-strategy.failure-rate.delay", DURATION, 1000, "Time before each restart.")
+RATE_INTERVAL = define(
+    "restart-strategy.failure-rate.failure-rate-interval",
+    DURATION,
+    60_000,
+    "The interval in which failures are counted.",
+)
+RATE_DELAY = define("restart-strategy.failure-rate.delay", DURATION, 1000, "Delay before each restart.")
 BACKOFF_INITIAL = define(
-    "restart-strategy.exponential-delay.initial-backoff", DURATION, 1000, "Time before the first restart."
+    "restart-strategy.exponential-delay.initial-backoff", DURATION, 1000, "Delay before the first restart."
 )
-BACKOFF_MOST = define("restart-strategy.exponential-delay.max-backoff", DURATION, 60_000, "Most time before a restart.")
+BACKOFF_MOST = define(
+    "restart-strategy.exponential-delay.max-backoff", DURATION, 60_000, "Maximum delay before a restart."
+)
 BACKOFF_MULTIPLIER = define(
-    "restart-strategy.exponential-delay.backoff-multiplier", NUMBER, 1.5, "How the time grows from restart to restart."
+    "restart-strategy.exponential-delay.backoff-multiplier",
+    DOUBLE,
+    1.5,
+    "Factor by which the delay grows with every restart.",
 )
 BACKOFF_RESET = define(
     "restart-strategy.exponential-delay.reset-backoff-threshold",
     DURATION,
     3_600_000,
-    "After running so long without a failure the job counts as never failed.",
+    "The delay and the number of restarts are reset after the job ran for this long without a failure.",
 )
 BACKOFF_JITTER = define(
     "restart-strategy.exponential-delay.jitter-factor",
-    NUMBER,
+    DOUBLE,
     0.1,
-    "The time varies by this part of itself, at random.",
+    "Fraction of the delay that is added or subtracted at random.",
 )
 BACKOFF_ATTEMPTS = define(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff",
-    whole(1),
+    integer(1),
     2**31 - 1,
-    "How often a job is restarted, unless it ran long enough in between.",
+    "Maximum number of restarts before the job fails, unless the delay was reset in between.",
 )

@@ -1,7 +1,4 @@
-"""Kinds of option values, written as Flink writes them: `10 s`, `64 mb`, `[a, b]`, `{k: v}`, `EXACTLY_ONCE`.
-
-A kind reads what a program or a command line gave, and writes a value back as text.
-"""
+"""Types of option values, in Flink's notation: `10 s`, `64 mb`, `[a, b]`, `{k: v}`, `EXACTLY_ONCE`."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ from penstock.time import Duration
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """How values of one kind are read and written. `read` raises ValueError or TypeError for what does not fit."""
+class ValueKind:
+    """Parses and formats the values of one type. `read` raises ValueError or TypeError for a wrong value."""
 
     name: str
     read: Callable[[Any], Any]
@@ -55,7 +52,7 @@ for _power, _names in enumerate(("k kb kibibytes", "m mb mebibytes", "g gb gibib
 
 
 def read_duration(value: Any) -> int:
-    """Milliseconds of a duration.
+    """Returns a duration in milliseconds.
 
     >>> read_duration("10 s"), read_duration(250), read_duration("1 min"), read_duration(timedelta(hours=1))
     (10000, 250, 60000, 3600000)
@@ -68,7 +65,7 @@ def read_duration(value: Any) -> int:
 
 
 def write_duration(millis: int) -> str:
-    """A duration in the largest unit that it is a whole number of.
+    """Formats a duration in the largest unit without a fraction.
 
     >>> write_duration(90_000), write_duration(60_000), write_duration(0)
     ('90 s', '1 min', '0 ms')
@@ -77,7 +74,7 @@ def write_duration(millis: int) -> str:
 
 
 def read_memory(value: Any) -> int:
-    """Bytes of a memory size.
+    """Returns a memory size in bytes.
 
     >>> read_memory("64 mb"), read_memory("1g"), read_memory(512)
     (67108864, 1073741824, 512)
@@ -86,7 +83,7 @@ def read_memory(value: Any) -> int:
 
 
 def write_memory(size: int) -> str:
-    """A size in the largest unit that it is a whole number of.
+    """Formats a memory size in the largest unit without a fraction.
 
     >>> write_memory(64 << 20), write_memory(1000)
     ('64 mb', '1000 bytes')
@@ -108,7 +105,7 @@ def _in_unit(value: int, units: tuple[tuple[str, int], ...], smallest: str) -> s
     return f"{value} {smallest}"
 
 
-def read_flag(value: Any) -> bool:
+def read_boolean(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     if str(value).strip().lower() in ("true", "false"):
@@ -116,164 +113,167 @@ def read_flag(value: Any) -> bool:
     raise ValueError(value)
 
 
-def read_whole(value: Any) -> int:
+def read_integer(value: Any) -> int:
     if isinstance(value, (bool, float)):
         raise ValueError(value)
     return int(value)
 
 
-def read_text(value: Any) -> str:
+def read_string(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(value)
     return value
 
 
-def list_of(separator: str) -> Kind:
-    """Lists in brackets, or with a separator of Flink's older form.
+def list_kind(separator: str) -> ValueKind:
+    """Returns the type of lists in brackets, or with the separator of Flink's legacy notation.
 
-    >>> list_of(";").read("[a, 'b, c']"), list_of(";").read("a;b"), list_of(",").write(["a", "b"])
+    >>> list_kind(";").read("[a, 'b, c']"), list_kind(";").read("a;b"), list_kind(",").write(["a", "b"])
     (['a', 'b, c'], ['a', 'b'], '[a, b]')
     """
 
     def read(value: Any) -> list[str]:
         if isinstance(value, (list, tuple)):
             return [str(v) for v in value]
-        text = read_text(value).strip()
+        text = read_string(value).strip()
         if text.startswith("[") and text.endswith("]"):
-            return [_bare(v) for v in split(text[1:-1], ",")]
-        return [_bare(v) for v in split(text, separator)]
+            return [_unquote(v) for v in split(text[1:-1], ",")]
+        return [_unquote(v) for v in split(text, separator)]
 
-    return Kind("list", read, lambda v: f"[{', '.join(_quoted(e, ',[]') for e in v)}]", f"a{separator}b")
+    return ValueKind("list", read, lambda v: f"[{', '.join(_quote(e, ',[]') for e in v)}]", f"a{separator}b")
 
 
 def read_map(value: Any) -> dict[str, str]:
-    """A map in braces, or in Flink's older form.
+    """Returns a map in braces, or in Flink's legacy notation.
 
     >>> read_map("{a: 1, b: 'x, y'}"), read_map("a:1,b:2")
     ({'a': '1', 'b': 'x, y'}, {'a': '1', 'b': '2'})
     """
     if isinstance(value, Mapping):
         return {str(k): str(v) for k, v in value.items()}
-    text = read_text(value).strip()
+    text = read_string(value).strip()
     if text.startswith("{") and text.endswith("}"):
         text = text[1:-1]
     found = {}
     for entry in split(text, ","):
-        key, colon, inside = entry.partition(":")
+        key, colon, item = entry.partition(":")
         if not colon:
             raise ValueError(value)
-        found[_bare(key)] = _bare(inside)
+        found[_unquote(key)] = _unquote(item)
     return found
 
 
 def write_map(value: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f"{_quoted(k, ',:{}')}: {_quoted(v, ',{}')}" for k, v in value.items()) + "}"
+    return "{" + ", ".join(f"{_quote(k, ',:{}')}: {_quote(v, ',{}')}" for k, v in value.items()) + "}"
 
 
 def split(text: str, separator: str) -> list[str]:
-    """The parts between separators that stand outside of quotes."""
+    """Splits a text at separators that are not inside quotes."""
     parts, quote, begin = [], "", 0
-    for at, letter in enumerate(text):
+    for index, char in enumerate(text):
         if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        elif letter == separator:
-            parts.append(text[begin:at])
-            begin = at + 1
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char == separator:
+            parts.append(text[begin:index])
+            begin = index + 1
     parts.append(text[begin:])
     return [p.strip() for p in parts if p.strip()]
 
 
-def _bare(text: str) -> str:
+def _unquote(text: str) -> str:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1].replace("''", "'") if text[0] == "'" else text[1:-1]
     return text
 
 
-def _quoted(text: str, special: str) -> str:
+def _quote(text: str, special: str) -> str:
     return "'" + text.replace("'", "''") + "'" if any(c in special for c in text) else text
 
 
-def read_folder(value: Any) -> str:
-    """A folder, as a path or as a `file:` address.
+def read_path(value: Any) -> str:
+    """Returns a local path. Accepts `file:` URIs.
 
-    >>> read_folder("file:///data/checkpoints"), read_folder("here")
+    >>> read_path("file:///data/checkpoints"), read_path("here")
     ('/data/checkpoints', 'here')
     """
-    text = read_text(value)
-    address = urlsplit(text)
-    if address.scheme == "file":
-        return address.path
+    text = read_string(value)
+    uri = urlsplit(text)
+    if uri.scheme == "file":
+        return uri.path
     if "://" in text:
         raise ValueError(value)
     return text
 
 
-def read_place(value: Any) -> str:
-    """A folder of any file system.
+def read_path_or_uri(value: Any) -> str:
+    """Returns a path, or a URI of any file system.
 
-    >>> read_place("file:///data/saved"), read_place("s3://bucket/saved")
+    >>> read_path_or_uri("file:///data/saved"), read_path_or_uri("s3://bucket/saved")
     ('/data/saved', 's3://bucket/saved')
     """
-    text = read_text(value)
-    return text if "://" in text and not text.startswith("file:") else read_folder(text)
+    text = read_string(value)
+    return text if "://" in text and not text.startswith("file:") else read_path(text)
 
 
-def choice(*values: str, **synonyms: str) -> Kind:
-    """One of some words, whatever their case; synonyms mean one of them.
+def choice(*values: str, **synonyms: str) -> ValueKind:
+    """Returns the type of an enumeration. Case is ignored, and each synonym means one of the values.
 
     >>> choice("lmdb", "hashmap", rocksdb="lmdb").read("RocksDB")
     'lmdb'
     """
-    meant = {v.lower(): v for v in values} | {k.replace("_", "-"): v for k, v in synonyms.items()}
+    known = {v.lower(): v for v in values} | {k.replace("_", "-"): v for k, v in synonyms.items()}
 
     def read(value: Any) -> str:
         word = value.name if isinstance(value, Enum) else str(value).strip()
-        if word.lower().replace("_", "-") in meant:
-            return meant[word.lower().replace("_", "-")]
-        if word.lower() in meant:
-            return meant[word.lower()]
+        if word.lower().replace("_", "-") in known:
+            return known[word.lower().replace("_", "-")]
+        if word.lower() in known:
+            return known[word.lower()]
         raise ValueError(value)
 
-    return Kind(" or ".join(values), read)
+    return ValueKind(" or ".join(values), read)
 
 
-def whole(least: int, most: int | None = None) -> Kind:
-    """Whole numbers within bounds."""
+def integer(minimum: int, maximum: int | None = None) -> ValueKind:
+    """Returns the type of integers within bounds."""
 
     def read(value: Any) -> int:
-        number = read_whole(value)
-        if number < least or (most is not None and number > most):
+        number = read_integer(value)
+        if number < minimum or (maximum is not None and number > maximum):
             raise ValueError(value)
         return number
 
-    return Kind(
-        f"whole number from {least}" + (f" to {most}" if most is not None else ""), read, str, str(max(least, 4))
+    return ValueKind(
+        f"integer of at least {minimum}" if maximum is None else f"integer from {minimum} to {maximum}",
+        read,
+        str,
+        str(max(minimum, 4)),
     )
 
 
 def read_fraction(value: Any) -> float:
-    """A share of a whole.
+    """Returns a number that is greater than 0 and at most 1.
 
     >>> read_fraction("0.2")
     0.2
     """
     fraction = float(value)
     if not 0 < fraction <= 1:
-        raise ValueError(f"{value} is not above 0 and at most 1")
+        raise ValueError(f"{value} is not greater than 0 and at most 1")
     return fraction
 
 
-TEXT = Kind("text", read_text, str, "some words")
-NUMBER = Kind("number", float, str, "1.5")
-FRACTION = Kind("number above 0, at most 1", read_fraction, str, "0.2")
-FLAG = Kind("true or false", read_flag, lambda v: str(v).lower(), "true")
-DURATION = Kind("duration", read_duration, write_duration, "10 s")
-MEMORY = Kind("memory size", read_memory, write_memory, "64 mb")
-LIST = list_of(";")
-COMMAS = list_of(",")
-MAP = Kind("map", read_map, write_map, "a:1,b:2")
-FOLDER = Kind("folder", read_folder, str, "/data/checkpoints")
-PLACE = Kind("folder or address", read_place, str, "s3://bucket/savepoints")
+STRING = ValueKind("string", read_string, str, "some text")
+DOUBLE = ValueKind("number", float, str, "1.5")
+FRACTION = ValueKind("number greater than 0, at most 1", read_fraction, str, "0.2")
+BOOLEAN = ValueKind("boolean", read_boolean, lambda v: str(v).lower(), "true")
+DURATION = ValueKind("duration", read_duration, write_duration, "10 s")
+MEMORY = ValueKind("memory size", read_memory, write_memory, "64 mb")
+LIST = list_kind(";")
+COMMA_LIST = list_kind(",")
+MAP = ValueKind("map", read_map, write_map, "a:1,b:2")
+PATH = ValueKind("path", read_path, str, "/data/checkpoints")
+PATH_OR_URI = ValueKind("path or URI", read_path_or_uri, str, "s3://bucket/savepoints")

@@ -1,4 +1,4 @@
-"""Sinks of this package's own: JSON-lines files, the screen, the program itself, a callable, nothing."""
+"""Simple sinks: JSON lines files, standard output, the user's program, a callable, and a sink that discards everything."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 
 from penstock.connectors.encoder import Encoder
-from penstock.connectors.file.bucket_assigner import BucketAssigner
-from penstock.connectors.file.rolling_policy import RollingPolicy
-from penstock.connectors.file.sink import FileSink
+from penstock.connectors.file.sink.bucket_assigner import BucketAssigner
+from penstock.connectors.file.sink.rolling_policy import RollingPolicy
+from penstock.connectors.file.sink.sink import FileSink
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
-from penstock.runtime.records import TAG_NAMES, Tags
+from penstock.runtime.loop.records import TAG_NAMES, Tags
 from penstock.types import TypeInformation
-from penstock.types.flink_text import printed_text
+from penstock.types.flink_text import print_formatter
 
 
 class JsonLinesSink(FileSink):
-    """JSON lines in files of a folder, exactly once: a batch's files appear when it is committed.
+    """Writes JSON lines to files in a folder, exactly once. The files of a batch become visible when it is committed.
 
-    Readers see `part-<batch>-<partition>-<sink>.jsonl`; what is being written is in a folder that begins with a dot.
+    Files are named `part-<batch>-<partition>-<sink>.jsonl`. Unfinished files are in a folder whose name starts with a dot.
     """
 
     def __init__(self, folder: str | Path, *, storage_options: Mapping[str, Any] | None = None) -> None:
@@ -35,12 +35,12 @@ class JsonLinesSink(FileSink):
         )
 
     def part_name(self, batch: int, partition: int, number: int) -> str:
-        """The batch comes first, so that the files are in its order."""
+        """Returns the file name. It starts with the batch, so that files sort by batch."""
         return f"part-{batch:09d}-{partition:05d}-{self.name_in_files}.jsonl"
 
 
 class CollectSink(Sink):
-    """Brings elements to the program, each batch in the order of time.md 1.6."""
+    """Passes elements to the user's program, each batch in the order of time-rules 1.6."""
 
     wants_tags = True
 
@@ -48,16 +48,16 @@ class CollectSink(Sink):
         return _CollectWriter()
 
     def commit(self, batch: int, prepared: list[Any]) -> list[Any]:
-        return in_order([element for part in prepared for element in part])
+        return sort_by_tags([element for part in prepared for element in part])
 
 
-def in_order(elements: list[tuple[tuple[int, ...], Any]]) -> list[Any]:
-    """Elements with their tags, sorted by them."""
+def sort_by_tags(elements: list[tuple[tuple[int, ...], Any]]) -> list[Any]:
+    """Returns elements sorted by their tags."""
     return [value for _, value in sorted(elements, key=lambda element: element[0])]
 
 
 class PrintSink(CollectSink):
-    """Prints elements to the program's standard output: as Python does, or those of a type as Flink does.
+    """Prints elements to the standard output of the program, as `str` or, if their type is declared, in Flink's format.
 
     >>> from penstock.types import Types
     >>> pair = Types.TUPLE([Types.STRING(), Types.INT()])
@@ -70,34 +70,34 @@ class PrintSink(CollectSink):
         self._kind = kind
 
     def line(self, element: Any) -> str:
-        """What is printed of an element."""
-        text = str(element) if self._kind is None else printed_text(self._kind)(element)
+        """Returns the printed line of an element."""
+        text = str(element) if self._kind is None else print_formatter(self._kind)(element)
         return f"{self.prefix}{text}"
 
 
 class _CollectWriter(SinkWriter):
     def __init__(self) -> None:
-        self._kept: list[tuple[tuple[int, ...], Any]] = []
+        self._elements: list[tuple[tuple[int, ...], Any]] = []
 
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
         if tags is None:
-            self._kept += [((), v) for v in values]
+            self._elements += [((), v) for v in values]
             return
         rows = np.stack([getattr(tags, name) for name in TAG_NAMES], axis=1).tolist()
-        self._kept += [(tuple(row), value) for row, value in zip(rows, values, strict=True)]
+        self._elements += [(tuple(row), value) for row, value in zip(rows, values, strict=True)]
 
     def prepare(self) -> Any:
-        return self._kept or None
+        return self._elements or None
 
 
 class CallableSink(Sink):
-    """Calls a function with each element where it was processed. At least once: a batch that runs again calls again."""
+    """Calls a function with each element, in tasks. Delivery is at-least-once, because a batch may run again."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
 
     def in_chain(self) -> CallableSink:
-        """The same, called before the batch is written, so that elements on which it raises can be put aside."""
+        """Returns a sink that calls the function within the chain, so that elements on which it raises become dead letters."""
         sink = CallableSink(self._function)
         sink.called_in_chain, sink.wants_values = self._function, False
         return sink
@@ -111,17 +111,17 @@ class _CallableWriter(SinkWriter):
         self._function = function
 
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
-        rest = iter(values)
+        remaining = iter(values)
         try:
-            for value in rest:
+            for value in remaining:
                 self._function(value)
         except Exception:
-            self.failed_on = (values[len(values) - operator.length_hint(rest) - 1],)
+            self.failed_on = (values[len(values) - operator.length_hint(remaining) - 1],)
             raise
 
 
 class DiscardingSink(Sink):
-    """Takes everything and keeps nothing."""
+    """Discards all elements."""
 
     wants_values = False
 
@@ -131,4 +131,4 @@ class DiscardingSink(Sink):
 
 class _DiscardingWriter(SinkWriter):
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
-        """Nothing is kept."""
+        """Does nothing."""

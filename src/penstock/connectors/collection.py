@@ -1,4 +1,4 @@
-"""Sources made of what is at hand: a collection, a sequence of numbers, generated data."""
+"""Sources of a collection, a sequence of numbers, or generated data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.connectors.source import DEFAULT_RECORDS_PER_BATCH, Chunk, Offset,
 
 
 class CountedSource(Source):
-    """A source whose elements have numbers 0, 1, 2, ...; one split, read in chunks by several tasks."""
+    """Base class of sources with one split whose elements are numbered 0, 1, 2, ... Several tasks read it in parallel."""
 
     def __init__(self, count: int | None, records_per_batch: int | None = None) -> None:
         self.count = count
@@ -40,7 +40,7 @@ class CountedSource(Source):
 
 
 class CollectionSource(CountedSource):
-    """The elements of a collection, in order.
+    """Emits the elements of a collection, in order.
 
     >>> list(CollectionSource([1, 2]).read([0, [1, 2]]))[0].values
     [1, 2]
@@ -59,14 +59,14 @@ class CollectionSource(CountedSource):
         yield Chunk("0", low, values)
 
     def without_values(self) -> CollectionSource:
-        """The same source for where tasks are read: the tasks carry the elements."""
-        lean = CollectionSource((), self.records_per_batch)
-        lean.count, lean._values = self.count, None
-        return lean
+        """Returns a copy without the elements, for tasks. Each task contains the elements that it reads."""
+        copy = CollectionSource((), self.records_per_batch)
+        copy.count, copy._values = self.count, None
+        return copy
 
 
 class NumberSequenceSource(CountedSource):
-    """All numbers from `start` to `end`, both included."""
+    """Emits all numbers from `start` to `end`, both inclusive."""
 
     output_type = int
     output_is_exact = True
@@ -81,7 +81,10 @@ class NumberSequenceSource(CountedSource):
 
 
 class DataGeneratorSource(CountedSource):
-    """generator(i) for i = 0, 1, 2, ...; endless without a count; at most `rate` elements a second."""
+    """Emits generator(i) for i = 0, 1, 2, ...
+
+    `count` limits the number of elements; without it the source is unbounded. `rate` limits the elements per second.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Generated rows: fields of random values or of sequences, as many a second as wanted."""
+"""A source of generated rows with random or sequential fields, at a given rate."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.atomic_file import write_atomic
 from penstock.connectors.collection import DataGeneratorSource
-from penstock.connectors.lasting_file import write_lasting
 from penstock.connectors.source import Chunk, Offset
 from penstock.errors import ConfigError
 from penstock.row import make_row
 from penstock.types import TypeInformation, Types
 from penstock.types.basic import RANGES, BasicType
 
-_ROWS_A_SECOND = 10_000
-_LETTERS = 100
-_AT_ONCE = 50_000
-_BLOCK = 256  # rows that share a generator of random numbers: to seed one takes longer than to make a row
+_ROWS_PER_SECOND = 10_000
+_STRING_LENGTH = 100
+_CHUNK_SIZE = 50_000  # rows
+_BLOCK = 256  # rows that share a random number generator, because seeding one takes longer than generating a row
 _LARGEST = {BasicType.FLOAT: 3.4028234663852886e38, BasicType.DOUBLE: 1.7976931348623157e308}
 _SMALLEST = {BasicType.FLOAT: 1.401298464324817e-45, BasicType.DOUBLE: 5e-324}
 
 
 @dataclass(frozen=True)
 class RandomField:
-    """Random values of a basic type: numbers from `low` to `high`, text of `length` hexadecimal digits, truth values.
+    """Random values of a basic type: numbers from `low` to `high`, strings of `length` hexadecimal digits, or booleans.
 
     >>> RandomField(BasicType.INT, 1, 1).value(random.Random(0), 7)
     1
@@ -37,11 +37,11 @@ class RandomField:
     kind: BasicType
     low: float | None = None
     high: float | None = None
-    length: int = _LETTERS
+    length: int = _STRING_LENGTH
     null_rate: float = 0.0
 
     def value(self, chance: random.Random, number: int) -> Any:
-        """The field of the element with this number."""
+        """Returns the field value of the row with this number."""
         if self.null_rate and chance.random() < self.null_rate:
             return None
         if self.kind is BasicType.STRING:
@@ -60,7 +60,7 @@ class RandomField:
 
 @dataclass(frozen=True)
 class SequenceField:
-    """All numbers from `start` to `end`, both included; with the last one the source ends.
+    """All numbers from `start` to `end`, both inclusive. The source ends with the last one.
 
     >>> SequenceField(5, 9).value(random.Random(), 2)
     7
@@ -71,12 +71,12 @@ class SequenceField:
     kind: BasicType = BasicType.LONG
 
     def value(self, chance: random.Random, number: int) -> int:
-        """The field of the element with this number."""
+        """Returns the field value of the row with this number."""
         return self.start + number
 
     @property
     def count(self) -> int:
-        """How many elements there are."""
+        """The number of values."""
         return self.end - self.start + 1
 
 
@@ -84,8 +84,10 @@ Field = RandomField | SequenceField
 
 
 class DataGenSource(DataGeneratorSource):
-    """Rows with these fields. A row depends on its number and on a seed that is kept with the checkpoint, so a batch that
-    runs again reads the same rows.
+    """Emits generated rows with the given fields.
+
+    A row depends only on its number and on a seed that is stored with the checkpoint, so a batch that runs again reads the same
+    rows.
 
     >>> source = DataGenSource({"n": SequenceField(1, 3), "word": RandomField(BasicType.STRING, length=4)}, seed=1)
     >>> [row.n for row in next(source.read((0, 3, 1))).values]
@@ -95,7 +97,7 @@ class DataGenSource(DataGeneratorSource):
     def __init__(
         self,
         fields: Mapping[str, Field],
-        rows_per_second: int = _ROWS_A_SECOND,
+        rows_per_second: int = _ROWS_PER_SECOND,
         number_of_rows: int | None = None,
         seed: int | None = None,
     ) -> None:
@@ -104,36 +106,39 @@ class DataGenSource(DataGeneratorSource):
         super().__init__(int, min(counts) if counts else None, rows_per_second)
         self._fields = dict(fields)
         self._seed = random.getrandbits(63) if seed is None else seed
-        self._kept = ""
+        self._seed_file = ""
         for name, field in fields.items():
             _check(name, field)
 
     def row_type(self) -> TypeInformation:
-        """The type of the rows."""
+        """Returns the type of the rows."""
         return Types.ROW_NAMED(list(self._fields), [_type(f.kind) for f in self._fields.values()])
 
     def attach(self, folder: str) -> None:
-        self._kept = os.path.join(folder, "seed.json")
-        if not os.path.exists(self._kept):
-            self._keep_seed()
-        with open(self._kept, encoding="utf-8") as file:
+        self._seed_file = os.path.join(folder, "seed.json")
+        if not os.path.exists(self._seed_file):
+            self._store_seed()
+        with open(self._seed_file, encoding="utf-8") as file:
             self._seed = json.load(file)
 
-    def _keep_seed(self) -> None:
-        write_lasting(self._kept, json.dumps(self._seed).encode())
+    def _store_seed(self) -> None:
+        write_atomic(self._seed_file, json.dumps(self._seed).encode(), durable=True)
 
     def position(self, offset: Offset) -> Offset:
         return {**offset, "seed": self._seed}
 
     def restored(self, position: Offset) -> Offset:
-        """The rows behind it are those that the first job would have made."""
+        """Converts a position to an offset. Restores the seed, so that the rows continue as in the first job."""
         self._seed = position.get("seed", self._seed)
-        self._keep_seed()
+        self._store_seed()
         return {name: value for name, value in position.items() if name != "seed"}
 
     def latest(self, start: Offset) -> Offset:
         if self._began is None:
-            self._began = (time.monotonic() - 1, start["n"])  # the rows of the first second come at once, as Flink's do
+            self._began = (
+                time.monotonic() - 1,
+                start["n"],
+            )  # emits the rows of the first second immediately, like Flink
         return super().latest(start)
 
     def plan(self, start: Offset, end: Offset, parallelism: int) -> list[Any]:
@@ -142,23 +147,23 @@ class DataGenSource(DataGeneratorSource):
     def read(self, task: Any) -> Iterator[Chunk]:
         low, high, seed = task
         names, fields = list(self._fields), list(self._fields.values())
-        made: list[Any] = []
+        rows: list[Any] = []
         for block in range(low // _BLOCK, -(-high // _BLOCK)):
             chance = random.Random(seed << 64 | block)
             for number in range(block * _BLOCK, min(high, (block + 1) * _BLOCK)):
                 row = make_row(names, [f.value(chance, number) for f in fields])
                 if number >= low:
-                    made.append(row)
-            if len(made) >= _AT_ONCE:
-                yield Chunk("0", low, made)
-                low, made = low + len(made), []
-        if made:
-            yield Chunk("0", low, made)
+                    rows.append(row)
+            if len(rows) >= _CHUNK_SIZE:
+                yield Chunk("0", low, rows)
+                low, rows = low + len(rows), []
+        if rows:
+            yield Chunk("0", low, rows)
 
 
 def _type(kind: BasicType) -> TypeInformation:
-    made: TypeInformation = getattr(Types, kind.name)()
-    return made
+    type_info: TypeInformation = getattr(Types, kind.name)()
+    return type_info
 
 
 def _check(name: str, field: Field) -> None:
@@ -171,10 +176,11 @@ def _check(name: str, field: Field) -> None:
         if not 0 <= field.null_rate <= 1 or field.length < 0:
             raise ConfigError(
                 "GENERATED_FIELD",
-                f"Field '{name}' has null rate {field.null_rate} and length {field.length}; the rate goes from 0 to 1, and the "
-                "length is not negative.",
+                f"Field '{name}' has null rate {field.null_rate} and length {field.length}. The rate must be from 0 to 1, and the "
+                "length must not be negative.",
             )
     if low > high:
         raise ConfigError(
-            "GENERATED_FIELD", f"Field '{name}' goes from {low} to {high}; the first must not be more than the second."
+            "GENERATED_FIELD",
+            f"Field '{name}' has values from {low} to {high}. The first number must not be larger than the second.",
         )

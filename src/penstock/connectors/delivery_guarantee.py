@@ -1,4 +1,4 @@
-"""What a sink promises when something fails."""
+"""Delivery guarantees of sinks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from enum import Enum
 
 
 class DeliveryGuarantee(Enum):
-    """What becomes of elements when a batch fails and runs again.
+    """The guarantee of a sink for batches that fail and run again.
 
-    EXACTLY_ONCE: readers of committed data see each element once. AT_LEAST_ONCE: nothing is lost, some elements may come
-    twice. NONE: elements may be lost or come twice.
+    EXACTLY_ONCE: consumers of committed data see each element once. AT_LEAST_ONCE: no element is lost, but some may be
+    duplicated. NONE: elements may be lost or duplicated.
     """
 
     EXACTLY_ONCE = "exactly-once"

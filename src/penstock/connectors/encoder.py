@@ -1,4 +1,4 @@
-"""How a file sink writes elements."""
+"""Encoders of the file sink."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from typing import Any
 
 import msgspec
 
-from penstock.formats.charset import known_charset
+from penstock.formats.charset import resolve_charset
 from penstock.types import TypeInformation
-from penstock.types.flink_text import flink_text
+from penstock.types.flink_text import flink_formatter
 
 
 class Encoder:
-    """Turns elements into the bytes of a file. Subclasses may write any format that is a row of elements."""
+    """Encodes elements as bytes of a file. Subclasses can write any format in which elements simply follow each other."""
 
     def encode(self, values: list[Any], kind: TypeInformation | None) -> list[bytes]:
-        """The bytes of each element; `kind` is the type that was declared for them, if one was."""
+        """Returns the bytes of each element. `kind` is the declared type of the elements, if there is one."""
         raise NotImplementedError
 
     def encode_all(self, values: list[Any], kind: TypeInformation | None) -> bytes:
-        """The bytes of all elements, one after the other; for formats that have a faster way."""
+        """Returns the bytes of all elements together. Override it if the format has a faster way."""
         return b"".join(self.encode(values, kind))
 
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
-        """One line per element: in Flink's form where a type was declared for them, else as `str` gives it.
+        """Returns an encoder that writes one line per element, in Flink's format if the type is declared, else as `str`.
 
         >>> Encoder.simple_string_encoder().encode([("a", 1), "b"], None)
         [b"('a', 1)\\n", b'b\\n']
         """
-        return _Lines(known_charset(charset_name))
+        return _Lines(resolve_charset(charset_name))
 
     @staticmethod
     def json_lines() -> Encoder:
-        """One line of JSON per element.
+        """Returns an encoder that writes one line of JSON per element.
 
         >>> Encoder.json_lines().encode([{"a": 1}], None)
         [b'{"a":1}\\n']
@@ -46,7 +46,7 @@ class _Lines(Encoder):
         self._charset = charset
 
     def encode(self, values: list[Any], kind: TypeInformation | None) -> list[bytes]:
-        text = str if kind is None else flink_text(kind)
+        text = str if kind is None else flink_formatter(kind)
         charset = self._charset
         return [f"{text(value)}\n".encode(charset) for value in values]
 

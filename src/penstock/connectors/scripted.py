@@ -1,4 +1,4 @@
-"""A source that follows a script, batch by batch: for tests of time, order and recovery."""
+"""A source that reads scripted batches, for tests of event time, order and recovery."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """Fails the job once: reading passes it after the job was resumed."""
+    """Fails the job once. After the job is resumed, reading continues after it."""
 
-    reason: str = "the script says so"
+    reason: str = "the script contains an Abort"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One batch: elements per split, and what the control source says of it."""
+    """One batch: elements per split, and the values of the control source."""
 
     splits: dict[str, list[Any]] = field(default_factory=dict)
     clock: int | None = None
@@ -50,7 +50,7 @@ class ScriptedSource(Source):
     def __init__(self, steps: list[Step], known: tuple[str, ...] = (), lockstep: bool = True) -> None:
         self.steps = steps
         self.known = known
-        self.lockstep = lockstep  # the control source follows the same script
+        self.lockstep = lockstep  # whether the control source follows the same script
         self._folder = ""
 
     def attach(self, folder: str) -> None:
@@ -89,11 +89,13 @@ class ScriptedSource(Source):
 
     @staticmethod
     def _abort_once(folder: str, split: str, position: int, abort: Abort) -> None:
-        passed = os.path.join(folder, f"aborted-{split}-{position}")
-        if folder and not os.path.exists(passed):
-            with open(passed, "w", encoding="utf-8"):
+        marker = os.path.join(folder, f"aborted-{split}-{position}")
+        if folder and not os.path.exists(marker):
+            with open(marker, "w", encoding="utf-8"):
                 pass
-            raise JobError("SCRIPTED_ABORT", f"The script aborts the job here: {abort.reason}. Resume it to go on.")
+            raise JobError(
+                "SCRIPTED_ABORT", f"The scripted source aborts the job: {abort.reason}. Resume it to continue."
+            )
 
     def splits(self, offset: Offset) -> list[str]:
         return list(self.known)

@@ -1,8 +1,9 @@
-"""A password, a token, a key: used where it is needed, shown nowhere."""
+"""Secrets such as passwords and tokens, which are redacted in all output."""
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,15 +12,15 @@ from types import NoneType
 from typing import Any, Self
 
 from penstock.errors import ConfigError
-from penstock.redaction import HIDDEN, hide, is_secret
+from penstock.redaction import HIDDEN, is_secret, register_secret
 
-_may_travel: ContextVar[bool] = ContextVar("penstock_secrets_may_travel", default=False)
+_pickling_allowed: ContextVar[bool] = ContextVar("penstock_secrets_may_travel", default=False)
 
 
 class Secret:
-    """A text that is never shown: not in a repr, an error, a log, a plan, the registry or a checkpoint.
+    """A string that is redacted in reprs, errors, logs, plans, the registry and checkpoints.
 
-    It travels to the workers inside the job's program, and nowhere else: it cannot be part of an element or of state.
+    It is sent to workers only as part of the job's program. It cannot be part of an element or of state.
 
     >>> password = Secret("open sesame")
     >>> password, f"{password}", password.reveal()
@@ -30,16 +31,14 @@ class Secret:
 
     def __init__(self, value: str) -> None:
         if not isinstance(value, str):
-            raise ConfigError(
-                "SECRET_TYPE", f"A secret was given a {type(value).__name__}; it is made of text. Pass a str."
-            )
+            raise ConfigError("SECRET_TYPE", f"Secret() got a {type(value).__name__}; expected a str.")
         self._kind = "value"
         self._text = value
-        hide(value)
+        register_secret(value)
 
     @classmethod
     def from_env(cls, name: str) -> Self:
-        """The value of a variable of the environment, read where it is used: on each machine that reads or writes.
+        """Returns a secret that reads an environment variable on each machine where it is used.
 
         >>> Secret.from_env("KAFKA_PASSWORD")
         Secret.from_env('KAFKA_PASSWORD')
@@ -48,7 +47,7 @@ class Secret:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
-        """The text of a file, without the line's end, read where it is used: on each machine that reads or writes.
+        """Returns a secret that reads a file, without the final newline, on each machine where it is used.
 
         >>> Secret.from_file("/run/secrets/kafka")
         Secret.from_file('/run/secrets/kafka')
@@ -60,15 +59,15 @@ class Secret:
         secret = cls.__new__(cls)
         secret._kind, secret._text = kind, text
         if kind == "value":
-            hide(text)
+            register_secret(text)
         return secret
 
     def reveal(self) -> str:
-        """The text. Hand it to a client at once; do not keep it."""
+        """Returns the value. Pass it directly to a client, and do not store it."""
         if self._kind == "value":
             return self._text
         text = self._from_env() if self._kind == "env" else self._from_file()
-        hide(text)
+        register_secret(text)
         return text
 
     def _from_env(self) -> str:
@@ -77,8 +76,8 @@ class Secret:
         except KeyError:
             raise ConfigError(
                 "SECRET_NOT_FOUND",
-                f"Secret.from_env('{self._text}'): there is no variable of this name in the environment of the process that uses "
-                "it. Set it on every machine that runs the job, or use Secret.from_file.",
+                f"Secret.from_env('{self._text}') failed because this environment variable is not set in the process that uses it. "
+                "Set it on every machine that runs the job, or use Secret.from_file.",
             ) from None
 
     def _from_file(self) -> str:
@@ -87,8 +86,8 @@ class Secret:
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(
                 "SECRET_NOT_FOUND",
-                f"Secret.from_file('{self._text}') cannot be read: {type(error).__name__}. Put the file on every machine that "
-                "runs the job, readable for the job's user.",
+                f"Secret.from_file('{self._text}') cannot read the file: {type(error).__name__}. Put the file on every machine "
+                "that runs the job, readable by the user of the job.",
             ) from None
 
     def __repr__(self) -> str:
@@ -113,54 +112,68 @@ class Secret:
         return self
 
     def __reduce__(self) -> Any:
-        if not _may_travel.get():
+        if not _pickling_allowed.get():
             raise ConfigError(
                 "SECRET_WRITTEN",
-                "A Secret was about to be written out with an element, a key, state or a task of a source. Only sources, sinks and "
-                "functions may hold one: keep it in a field of theirs, and reveal it where it is used.",
+                "An element, a key, state or a task of a source contains a Secret, which must not be written. Store the Secret "
+                "in a field of a source, sink or function, and call reveal() where it is used.",
             )
-        return _restored, (type(self), self._kind, self._text)
+        return _unpickle, (type(self), self._kind, self._text)
 
 
-def _restored(cls: type[Secret], kind: str, text: str) -> Secret:
+def _unpickle(cls: type[Secret], kind: str, text: str) -> Secret:
     return cls._of(kind, text)
 
 
 @contextmanager
-def secrets_may_travel() -> Iterator[None]:
-    """While a job's program is pickled: the one way on which secrets reach the workers."""
-    token = _may_travel.set(True)
+def allow_pickling_secrets() -> Iterator[None]:
+    """Allows secrets to be pickled. Used only while the program of a job is pickled for the workers."""
+    token = _pickling_allowed.set(True)
     try:
         yield
     finally:
-        _may_travel.reset(token)
+        _pickling_allowed.reset(token)
 
 
-def with_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options, those whose names say that they are secret as Secrets, also within others. This is how connectors keep them.
+def wrap_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns options in which values with secret names, such as passwords, are Secrets, also in nested options.
 
-    >>> with_secrets({"sasl.username": "app", "sasl.password": "sesame"})
+    >>> wrap_secrets({"sasl.username": "app", "sasl.password": "sesame"})
     {'sasl.username': 'app', 'sasl.password': Secret('***')}
     """
-    return {name: _kept(name, value) for name, value in options.items()}
+    return {name: _wrap(name, value) for name, value in options.items()}
 
 
-def _kept(name: str, value: Any) -> Any:
+def _wrap(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
-        return with_secrets(value)
+        return wrap_secrets(value)
     return Secret(str(value)) if is_secret(str(name)) and not isinstance(value, (Secret, NoneType)) else value
 
 
-def revealed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as a client wants them: with the texts of their secrets.
+def reveal_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns options in which Secrets are replaced by their values, for a client.
 
-    >>> revealed(with_secrets({"sasl.password": "sesame"}))
+    >>> reveal_secrets(wrap_secrets({"sasl.password": "sesame"}))
     {'sasl.password': 'sesame'}
     """
-    return {name: _opened(value) for name, value in options.items()}
+    return {name: _reveal(value) for name, value in options.items()}
 
 
-def _opened(value: Any) -> Any:
+def _reveal(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return revealed(value)
+        return reveal_secrets(value)
     return value.reveal() if isinstance(value, Secret) else value
+
+
+_OLD_NAMES = {"with_secrets": wrap_secrets, "revealed": reveal_secrets}
+
+
+def __getattr__(name: str) -> Any:
+    """Resolves the names of version 0.1.0.
+
+    .. deprecated:: 0.2 Use `wrap_secrets` and `reveal_secrets`.
+    """
+    if name not in _OLD_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(f"{name} is deprecated. Use {_OLD_NAMES[name].__name__}.", DeprecationWarning, stacklevel=2)
+    return _OLD_NAMES[name]

@@ -1,18 +1,18 @@
-"""A base for sinks of one's own: what a task writes where nobody sees it, and what makes a batch visible."""
+"""SimpleSink, a base class for user-defined sinks."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
-from penstock.runtime.records import Tags
+from penstock.runtime.loop.records import Tags
 
 
 class SimpleSink(Sink):
-    """A sink that makes a batch visible in one step on the driver. Write one method, or three.
+    """Base class for user-defined sinks that publish a batch in one step on the driver.
 
-    Without a `write` of its own the elements themselves come to the driver: fine for small results. A task's elements are
-    in memory until it has them all.
+    Implement `publish`, and optionally `write` and `discard`. Without `write`, the elements are sent to the driver, which is
+    suitable for small results. The elements of a task are held in memory until the task has received all of them.
 
     >>> class Ledger(SimpleSink):
     ...     def publish(self, batch, written):
@@ -24,24 +24,28 @@ class SimpleSink(Sink):
     job/ledger/0 [5, 7]
     """
 
-    # -- what you write
+    # -- methods for subclasses
 
     def write(self, elements: list[Any], task: WriteTask) -> Any:
-        """Puts a task's elements where nobody sees them; what it gives reaches `publish`. Runs in tasks.
+        """Writes the elements of a task to a location where they are not visible yet. Runs in tasks.
 
-        Another attempt may run beside this one or after it: a name with `task.attempt` in it is this one's own.
+        The result is passed to `publish`. Another attempt of the task may run at the same time or later, so use
+        `task.attempt` in names to keep attempts apart.
         """
         return elements
 
     def publish(self, batch: str, written: list[Any]) -> None:
-        """Makes visible what the tasks wrote. Runs on the driver, and again with the same batch when it is not known whether
-        the first call ended: keep the batch's name with its elements, in one transaction. No other batch has this name."""
+        """Makes the results of the tasks visible. Runs on the driver.
+
+        It is called again for the same batch if it is unknown whether the first call finished. Store the name of the batch
+        together with its elements in one transaction to detect this. Names of batches are unique.
+        """
         raise NotImplementedError
 
     def discard(self, written: list[Any]) -> None:
-        """Removes what tasks wrote, since the batch failed. Runs on the driver."""
+        """Removes what the tasks of a failed batch wrote. Runs on the driver."""
 
-    # -- what jobs ask
+    # -- called by the engine
 
     def writer(self, task: WriteTask) -> SinkWriter:
         return _Writer(self, task)

@@ -1,4 +1,4 @@
-"""A base for sources of one's own: which splits there are, how far each goes, and what is in a range of one."""
+"""SimpleSource, a base class for user-defined sources."""
 
 from __future__ import annotations
 
@@ -8,77 +8,78 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from penstock.connectors.lasting_file import write_lasting
+from penstock.atomic_file import write_atomic
 from penstock.connectors.source import DEFAULT_RECORDS_PER_BATCH, Chunk, Offset, Source, even_ranges
 from penstock.errors import PlanError
 
-_AT_ONCE = 10_000
+_CHUNK_SIZE = 10_000
 
 
 class SimpleSource(Source):
-    """A source whose elements have whole numbers as positions, in one split or several. Write two methods, or three.
+    """Base class for user-defined sources whose elements have integer positions, in one or more splits.
 
-    A position always has the same element, or none: a batch may be read again. Positions may have gaps.
+    Implement `end` and `read_range`, and `find_splits` if there are several splits. A batch may be read again, so a position must
+    always have the same element, or none. Positions may have gaps.
 
-    >>> class Letters(SimpleSource):
+    >>> class Alphabet(SimpleSource):
     ...     def end(self, split):
     ...         return 26
     ...     def read_range(self, split, start, end):
     ...         return ((i, chr(97 + i)) for i in range(start, end))
-    >>> chunk, = Letters().read(("0", 2, 5))
+    >>> chunk, = Alphabet().read(("0", 2, 5))
     >>> chunk.values
     ['c', 'd', 'e']
     """
 
-    bounded = True  # False: the job goes on when all that there is has been read
-    records_per_batch = DEFAULT_RECORDS_PER_BATCH  # how many positions a batch may read, of all splits together
-    _ends: dict[str, int] | None = None  # as far as is known
-    _kept = ""
+    bounded = True  # if False, the job waits for more elements after it has read all
+    records_per_batch = DEFAULT_RECORDS_PER_BATCH  # positions that a batch may read, in all splits together
+    _ends: dict[str, int] | None = None  # last known end of each split
+    _ends_file = ""
 
-    # -- what you write
+    # -- methods for subclasses
 
     def find_splits(self) -> Iterable[str]:
-        """The names of the splits that there are now. Runs on the driver."""
+        """Returns the names of the splits that exist now. Runs on the driver."""
         return ["0"]
 
     def start(self, split: str) -> int:
-        """The position of a split's first element. Runs on the driver."""
+        """Returns the position of the first element of a split. Runs on the driver."""
         return 0
 
     def end(self, split: str) -> int:
-        """The position behind a split's last element that there is now. Runs on the driver."""
+        """Returns the position after the last element that a split has now. Runs on the driver."""
         raise NotImplementedError
 
     def read_range(self, split: str, start: int, end: int) -> Iterable[tuple[int, Any]]:
-        """Positions from `start` to before `end` with their elements, ascending. Runs in tasks."""
+        """Returns positions from `start` (inclusive) to `end` (exclusive) with their elements, ascending. Runs in tasks."""
         raise NotImplementedError
 
-    # -- what jobs ask
+    # -- called by the engine
 
     def attach(self, folder: str) -> None:
-        """A bounded source looks once: a resumed job ends where the first run would have."""
+        """Determines the ends of a bounded source once, so that a resumed job ends where the first run would have."""
         if not self.bounded:
             return
-        self._kept = os.path.join(folder, "ends.json")
-        if os.path.exists(self._kept):
-            with open(self._kept, encoding="utf-8") as file:
+        self._ends_file = os.path.join(folder, "ends.json")
+        if os.path.exists(self._ends_file):
+            with open(self._ends_file, encoding="utf-8") as file:
                 self._ends = json.load(file)
             return
-        self._ends = self._look()
-        self._keep_ends()
+        self._ends = self._find_ends()
+        self._store_ends()
 
-    def _keep_ends(self) -> None:
-        write_lasting(self._kept, json.dumps(self._ends).encode())
+    def _store_ends(self) -> None:
+        write_atomic(self._ends_file, json.dumps(self._ends).encode(), durable=True)
 
     def position(self, offset: Offset) -> Offset:
         return {"offset": offset, "ends": self._ends} if self.bounded else offset
 
     def restored(self, position: Offset) -> Offset:
-        """A bounded source ends where it would have ended without the restore."""
+        """Converts a position to an offset. A bounded source ends where it would have ended without the restore."""
         if not self.bounded:
             return position
         self._ends = position["ends"]
-        self._keep_ends()
+        self._store_ends()
         offset: Offset = position["offset"]
         return offset
 
@@ -86,63 +87,64 @@ class SimpleSource(Source):
         return {}
 
     def latest(self, start: Offset) -> Offset:
-        ends = self._known(look=not self.bounded)
+        ends = self._known_ends(refresh=not self.bounded)
         at = {split: self._at(start, split) for split in ends}
         more = [split for split in ends if at[split] < ends[split] and split not in self.paused]
-        left, moved = self.records_per_batch, {}
-        for done, split in enumerate(more):  # what a split does not need is left for those behind it
-            moved[split] = min(ends[split], at[split] + max(1, left // (len(more) - done)))
-            left -= moved[split] - at[split]
+        remaining, moved = self.records_per_batch, {}
+        for done, split in enumerate(more):  # the following splits get what a split does not need
+            moved[split] = min(ends[split], at[split] + max(1, remaining // (len(more) - done)))
+            remaining -= moved[split] - at[split]
         return {**start, **moved}
 
     def plan(self, start: Offset, end: Offset, parallelism: int) -> list[Any]:
         ranges = [(split, self._at(start, split), end[split]) for split in end]
-        whole = sum(high - low for _, low, high in ranges)
+        total = sum(high - low for _, low, high in ranges)
         return [
             (split, low, high)
             for split, first, last in ranges
             if last > first
-            for low, high in even_ranges(first, last, max(1, -(-parallelism * (last - first) // whole)))
+            for low, high in even_ranges(first, last, max(1, -(-parallelism * (last - first) // total)))
         ]
 
     def read(self, task: Any) -> Iterator[Chunk]:
         split, start, end = task
-        found = self._checked(split, start, end)
-        while part := list(itertools.islice(found, _AT_ONCE)):
+        elements = self._read_checked(split, start, end)
+        while part := list(itertools.islice(elements, _CHUNK_SIZE)):
             positions, values = zip(*part, strict=True)
             yield Chunk(split, positions[0], list(values), positions=list(positions))
 
-    def _checked(self, split: str, start: int, end: int) -> Iterator[tuple[int, Any]]:
-        least = start
+    def _read_checked(self, split: str, start: int, end: int) -> Iterator[tuple[int, Any]]:
+        minimum = start
         for position, value in self.read_range(split, start, end):
-            if not least <= position < end:
+            if not minimum <= position < end:
                 raise PlanError(
                     "SOURCE_POSITION",
-                    f"{type(self).__name__}.read_range({split!r}, {start}, {end}) gave position {position}; it must give ascending "
-                    f"positions from {start} to before {end}, and the next one here is at least {least}. Correct read_range.",
+                    f"{type(self).__name__}.read_range({split!r}, {start}, {end}) returned position {position}. Positions must "
+                    f"be ascending and in the range, so the next one must be at least {minimum} and less than {end}. Correct "
+                    "read_range.",
                 )
-            least = position + 1
+            minimum = position + 1
             yield position, value
 
     def splits(self, offset: Offset) -> list[str]:
-        return list(dict.fromkeys([*offset, *self._known()]))
+        return list(dict.fromkeys([*offset, *self._known_ends()]))
 
     def ended(self, offset: Offset) -> list[str]:
-        ends = self._known()
+        ends = self._known_ends()
         gone = [split for split in offset if split not in ends]
         return gone + [s for s, end in ends.items() if self.bounded and self._at(offset, s) >= end]
 
     def waiting(self, end: Offset) -> list[str]:
-        return [s for s, last in self._known().items() if self._at(end, s) < last]
+        return [s for s, last in self._known_ends().items() if self._at(end, s) < last]
 
     def _at(self, offset: Offset, split: str) -> int:
         position: int = offset[split] if split in offset else self.start(split)
         return position
 
-    def _known(self, look: bool = False) -> dict[str, int]:
-        if self._ends is None or look:
-            self._ends = self._look()
+    def _known_ends(self, refresh: bool = False) -> dict[str, int]:
+        if self._ends is None or refresh:
+            self._ends = self._find_ends()
         return self._ends
 
-    def _look(self) -> dict[str, int]:
+    def _find_ends(self) -> dict[str, int]:
         return {split: self.end(split) for split in self.find_splits()}

@@ -1,48 +1,46 @@
-"""The seam of sinks: written in tasks, prepared there, committed on the driver with the batch's number."""
+"""The interface of sinks: tasks write and prepare, the driver commits the batch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.runtime.records import Tags
+from penstock.runtime.loop.records import Tags
 from penstock.types import TypeInformation
 
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """Who writes: a batch's number, a partition of it, and the attempt.
+    """Identifies a write: batch number, partition and attempt.
 
-    Numbers of batches begin at 0 again when a job is restored into a fresh checkpoint. The lineage tells such runs apart: it
-    is new with each fresh checkpoint, and stays the same however often the job is resumed from it.
+    Batch numbers start at 0 again if a job is restored into a new checkpoint. The lineage distinguishes such runs: each new
+    checkpoint has a new lineage, and all runs that resume from the checkpoint have the same one.
     """
 
     batch: int
     partition: int
     attempt: str
     lineage: str = ""
-    sink: str = ""  # the sink's uid, unique within its job
-    partitions: int = 1  # the job's parallelism; a batch may have more tasks
-    begun_before: int | None = (
-        None  # when an earlier run began this batch, in milliseconds since 1970; none: no run has
-    )
-    repeated: bool = (
-        False  # a damaged checkpoint went back: later batches may have been written before, and this one with them
-    )
-    whole_job: bool = False  # a job in batch mode: this batch is all of it, and a restart begins with it again
+    sink: str = ""  # uid of the sink, unique within its job
+    partitions: int = 1  # parallelism of the job; a batch may have more tasks
+    # When an earlier run began this batch, in milliseconds since the epoch. None if no run has.
+    begun_before: int | None = None
+    # After the repair of a damaged checkpoint: this batch and later ones may have been written before.
+    repeated: bool = False
+    whole_job: bool = False  # batch mode: this batch is the complete job, and a restart repeats it
 
 
 class SinkWriter:
-    """Writes the elements of one task; nothing is visible before the sink's commit."""
+    """Writes the elements of one task. Nothing becomes visible before `Sink.commit`."""
 
     failed_on: tuple[Any, ...] = ()  # the element on which `write` raised, if the writer knows it
 
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
-        """Writes some elements; timestamps and tags are there if the sink wants them."""
+        """Writes elements. `timestamps` and `tags` are None unless the sink requests them."""
         raise NotImplementedError
 
     def prepare(self) -> Any:
-        """Finishes writing; what it returns reaches `Sink.commit` (None: nothing was written)."""
+        """Finishes the write. The result is passed to `Sink.commit`; None means that nothing was written."""
         return None
 
     def abort(self) -> None:
@@ -50,59 +48,59 @@ class SinkWriter:
 
 
 class Sink:
-    """Where elements go. Subclasses describe themselves by plain, picklable fields."""
+    """Base class of sinks. All fields of a subclass must be picklable."""
 
-    wants_tags = False  # get each element's place in the order, to sort what is shown to people
-    wants_timestamps = False  # get each element's timestamp
-    wants_values = True  # False: elements are counted where they are, and go nowhere
-    takes_inferred_type = False  # `of_type` is also given a type that was read from annotations
-    commits_in_program = (
-        False  # what tasks prepared is handed to the program, whose answer the batch's commit waits for
-    )
-    upserts = (
-        False  # an element that is written again leaves what it left the first time, as a value under its key does
-    )
-    native = False  # Spark can write to it without any Python
-    called_in_chain: Any = None  # a function that takes the elements where they are, so that it can refuse some
+    wants_tags = False  # whether `write` gets tags, which sort the elements of a batch
+    wants_timestamps = False  # whether `write` gets timestamps
+    wants_values = True  # False if elements are only counted and not passed to the writer
+    takes_inferred_type = False  # whether `of_type` also gets types that were inferred from annotations
+    # Whether the prepared results are sent to the user's program. The commit of the batch waits for its reply.
+    commits_in_program = False
+    upserts = False  # whether writing an element twice has the same effect as writing it once
+    native = False  # Spark can write to it without Python code
+    called_in_chain: Any = None  # a function that is called within the chain, so that its errors become dead letters
 
     def of_type(self, kind: TypeInformation | None) -> Sink:
-        """The same sink for elements of this type, which was declared for them; None: no type was declared."""
+        """Returns this sink for elements of the declared type. None means that no type was declared."""
         return self
 
     def attach(self, folder: str) -> None:
-        """Called on the driver before the job runs, with a folder that lasts as long as the checkpoint."""
+        """Called on the driver before the job runs, with a folder that exists as long as the checkpoint."""
 
     def writer(self, task: WriteTask) -> SinkWriter:
-        """What writes the elements of one task."""
+        """Returns the writer of one task."""
         raise NotImplementedError
 
     def commit(self, batch: int, prepared: list[Any]) -> list[Any] | None:
-        """Makes a batch visible; called again with the same batch when it is not known whether the first call ended.
+        """Makes a batch visible. Called again for the same batch if it is unknown whether the first call finished.
 
-        What it returns is handed to the program that runs the job (for collect and print).
+        The result is passed to the program that runs the job (for collect and print).
         """
         return None
 
     def files_in(self, prepared: list[Any]) -> tuple[int, int]:
-        """How many files a batch's tasks have written, and their bytes; of a sink that writes files."""
+        """Returns the number of files that the tasks of a batch wrote, and their bytes. For sinks that write files."""
         return 0, 0
 
     def due(self) -> int | None:
-        """When `commit` is to be called again even if no element comes, in milliseconds since 1970; asked after it."""
+        """Returns when `commit` must be called again even without new elements, in milliseconds since the epoch, or None.
+
+        Called after `commit`.
+        """
         return None
 
     def finish(self) -> None:
-        """Called on the driver when the job has come to its end and nothing more will be written; perhaps again."""
+        """Called on the driver when the job has ended and nothing more will be written, possibly more than once."""
 
     def abort(self, batch: int, prepared: list[Any]) -> None:
         """Removes what was prepared."""
 
     def memory(self) -> Any:
-        """What another run has to know of the batches up to the one that was just committed, for JSON; None: nothing.
+        """Returns what a restored job needs to know about the committed batches, as JSON value; None means nothing.
 
-        Asked on the driver right after `commit`, when the batch is a savepoint's.
+        Called on the driver right after `commit` if the batch belongs to a savepoint.
         """
         return None
 
     def restore(self, memory: Any) -> None:
-        """Called on the driver before a job runs that begins with a savepoint, after `attach`: what `memory` gave."""
+        """Called on the driver, after `attach`, before a job starts from a savepoint. Gets the result of `memory`."""

@@ -1,7 +1,7 @@
-"""The seam of sources: splits, offsets, and chunks of elements.
+"""The interface of sources: splits, offsets and chunks of elements.
 
-An offset is a JSON-able dict that says how far a source has been read. Its methods `latest` and `plan` run on the driver,
-`read` runs where the data is processed, with nothing but the task that `plan` made.
+An offset is a dict that can be stored as JSON and contains how far a source has been read. `latest` and `plan` run on the driver.
+`read` runs in tasks and gets nothing but the task that `plan` created.
 """
 
 from __future__ import annotations
@@ -24,92 +24,107 @@ class Chunk:
     """Consecutive elements of one split.
 
     `marks` are explicit watermarks: (index, watermark) comes before the element at that index. A transient split is read
-    whole within its batch and ends with it, like a file of a directory.
+    completely within one batch and ends with it, like a file of a directory.
 
-    `bad` are the records between them that do not decode: what becomes of them is decided by from_source's on_error. A chunk
-    may have nothing but such records.
+    `bad` are records that cannot be deserialized. `on_error` of from_source decides what happens to them. A chunk may consist
+    of such records only.
     """
 
     split: str
     start: int
     values: list[Any]
     timestamps: list[int] | None = None
-    positions: Any = None  # a list or array of numbers; None: start, start + 1, ...
+    positions: Any = None  # a list or array of numbers; None means start, start + 1, ...
     marks: list[tuple[int, int]] = field(default_factory=list)
     transient: bool = False
     bad: list[BadRecord] = field(default_factory=list)
-    skipped: int = 0  # records that were dropped already, because their schema ignores them
+    skipped: int = 0  # records that were dropped because the schema ignores parse errors
+
+
+@dataclass(frozen=True, slots=True)
+class ReadContext:
+    """Settings of a running job that concern a source. See `Source.configure`."""
+
+    max_records: int | None = None  # per batch; None means that of `Source.records_per_batch`
+    paused_splits: frozenset[str] = frozenset()  # splits that watermark alignment holds back
+    timestamps_needed: bool = True  # False if no step reads the timestamps of the source
 
 
 class Source:
-    """A source of elements. Subclasses describe themselves by plain, picklable fields."""
+    """Base class of sources. All fields of a subclass must be picklable."""
 
     bounded = True
-    native = False  # Spark reads it without any Python
-    stops = False  # a source that is not bounded and comes to an end all the same: its splits end one by one
-    records_per_batch: int | None = (
-        None  # most records that `latest` admits, where it counts them; may change while a job runs
-    )
-    stamps_wanted = True  # False, set where chunks are read: nobody looks at their timestamps
-    output_type: Any = None  # a type or an annotation of its elements, where they are all of one
-    output_is_exact = False  # no element is of a subclass, or has a whole number where a float is annotated
-    paused: frozenset[str] = (
-        frozenset()
-    )  # splits that watermark alignment holds back: `latest` leaves them where they are
+    native = False  # Spark reads it without Python code
+    stops = False  # an unbounded source that ends nevertheless; its splits end one by one
+    records_per_batch: int | None = None  # most records that `latest` admits; None if it does not count them
+    stamps_wanted = True  # False if no step reads the timestamps of chunks; see `configure`
+    output_type: Any = None  # type or annotation of the elements, if all have the same type
+    output_is_exact = False  # True if no element has a subclass of that type, or an int where a float is annotated
+    paused: frozenset[str] = frozenset()  # splits that `latest` must not advance; see `configure`
+
+    def configure(self, context: ReadContext) -> None:
+        """Receives the settings of the running job.
+
+        The engine calls it on its own copy of the source, before `latest` on the driver and before `read` in tasks.
+        """
+        self.paused = context.paused_splits
+        self.stamps_wanted = context.timestamps_needed
+        if context.max_records is not None and self.records_per_batch is not None:
+            self.records_per_batch = context.max_records
 
     def initial(self) -> Offset:
-        """The offset before the first element."""
+        """Returns the offset before the first element."""
         raise NotImplementedError
 
     def latest(self, start: Offset) -> Offset:
-        """How far the next batch may read: `start` when there is nothing new. Admits a bounded amount."""
+        """Returns the end offset of the next batch, or `start` if there is nothing new. Limits the size of the batch."""
         raise NotImplementedError
 
     def plan(self, start: Offset, end: Offset, parallelism: int) -> list[Any]:
-        """Picklable tasks that together read from start to end."""
+        """Returns picklable tasks that together read from `start` to `end`."""
         raise NotImplementedError
 
     def read(self, task: Any) -> Iterator[Chunk]:
-        """The elements of one task, in order."""
+        """Yields the elements of one task, in order."""
         raise NotImplementedError
 
     def position(self, offset: Offset) -> Offset:
-        """The same offset, so that a source in a fresh checkpoint can go on from it."""
+        """Converts an offset to a position that does not depend on the checkpoint, for savepoints."""
         return offset
 
     def restored(self, position: Offset) -> Offset:
-        """The offset of a position that another run gave, after `attach`."""
+        """Converts a position of another run to an offset. Called after `attach`."""
         return position
 
     def splits(self, offset: Offset) -> list[str]:
-        """The splits known at an offset."""
+        """Returns the splits known at an offset."""
         return ["0"]
 
     def ended(self, offset: Offset) -> list[str]:
-        """The splits that have nothing after an offset, for good."""
+        """Returns the splits that will never have elements after an offset."""
         return []
 
     def first_splits(self) -> list[str]:
-        """The splits known when a run begins, asked where nothing else is: the source is not attached there."""
+        """Returns the splits known when a run starts. Called before `attach`, on another copy of the source."""
         return self.splits(self.initial())
 
     def waiting(self, end: Offset) -> list[str]:
-        """The splits that have unread data after a batch's end offset: they are not idle."""
+        """Returns the splits with unread data after the end offset of a batch. They are not idle."""
         return []
 
     def lag(self, end: Offset) -> int | None:
-        """How many records there are after an offset that `latest` gave just now; None: that is not known."""
+        """Returns the number of records after the offset that `latest` has just returned, or None if it is unknown."""
         return None
 
     def committed(self, offset: Offset) -> None:
-        """Called on the driver when all batches up to an offset are committed, perhaps again and again; must not wait."""
+        """Called on the driver when all batches up to an offset are committed, possibly more than once. Must not block."""
 
     def attach(self, folder: str) -> None:
-        """Called on the driver before the first offset is asked for, with a folder that lasts as long as the checkpoint."""
+        """Called on the driver before `initial` or `latest`, with a folder that exists as long as the checkpoint."""
 
 
 def even_ranges(start: int, end: int, parts: int, least: int = 1000) -> list[tuple[int, int]]:
-    """Cuts [start, end) into at most so many ranges, none smaller than `least` unless it is the only one.
+    """Splits [start, end) into at most `parts` ranges of at least `least` numbers, unless there is only one range.
 
     >>> even_ranges(0, 5000, 2)
     [(0, 2500), (2500, 5000)]

@@ -1,4 +1,4 @@
-"""Retry predicates, at PyFlink's place."""
+"""Retry predicates, in the module path of PyFlink."""
 
 from penstock.functions.async_retry import (
     empty_result_predicate,

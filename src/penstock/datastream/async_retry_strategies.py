@@ -1,4 +1,4 @@
-"""Retry strategies, at PyFlink's place."""
+"""Retry strategies, in the module path of PyFlink."""
 
 from penstock.functions.async_retry import (
     NO_RETRY_STRATEGY,

@@ -1,4 +1,4 @@
-"""DataFrames of Spark's as sources, and a job's results as one."""
+"""Conversion of Spark DataFrames to sources, and of job results to a DataFrame."""
 
 from __future__ import annotations
 
@@ -19,64 +19,67 @@ from penstock.plan.nodes import Node, SourceNode
 def dataframe_source(
     dataframe: Any, timestamp_column: str | None, split_by: Sequence[str], position_column: str | None
 ) -> Source:
-    """The source of a DataFrame, streaming or batch. Spark itself is not known here: a DataFrame is what acts like one."""
+    """Returns the source of a streaming or batch DataFrame.
+
+    A DataFrame is recognized by its attributes because this package does not import Spark.
+    """
     streaming, schema = getattr(dataframe, "isStreaming", None), getattr(dataframe, "schema", None)
     if not isinstance(streaming, bool) or schema is None or not hasattr(dataframe, "mapInArrow"):
         raise PlanError(
             "NOT_A_DATAFRAME",
-            f"from_dataframe() got a {type(dataframe).__name__}; it takes a DataFrame of Spark's. from_collection takes elements, "
-            "from_source a Source.",
+            f"from_dataframe() got a {type(dataframe).__name__}; it takes a Spark DataFrame. Use from_collection for elements, and "
+            "from_source for a Source.",
         )
     if position_column is not None and not split_by:
         raise PlanError(
             "DATAFRAME_POSITION",
-            f"from_dataframe() got position_column='{position_column}' without split_by. A position orders the rows of one split: "
-            "name the columns that tell splits apart too, as in split_by=['topic', 'partition'].",
+            f"from_dataframe() got position_column='{position_column}' without split_by. The position orders the rows within a "
+            "split, so also pass the columns that identify splits, such as split_by=['topic', 'partition'].",
         )
     columns = Columns(schema.jsonValue(), timestamp_column, tuple(split_by), position_column)
-    _ = columns.rows  # a type without a counterpart is told now
+    _ = columns.rows  # raises an error if a column type is not supported
     if streaming:
         return DataFrameStream(dataframe, columns)
     if split_by:
         raise PlanError(
             "DATAFRAME_SPLITS",
-            "from_dataframe() got split_by with a batch DataFrame, whose partitions are its splits. Leave it out; "
-            "dataframe.repartition(...) decides which rows stand together.",
+            "from_dataframe() got split_by with a batch DataFrame. The splits of a batch DataFrame are its partitions. Remove "
+            "split_by, and use dataframe.repartition(...) to change the partitions.",
         )
     return DataFrameTable(dataframe, columns)
 
 
-def refuse_endless(node: Node, nodes: Sequence[Node]) -> None:
-    """A batch DataFrame needs all elements that a node gives."""
-    wanted, seen = [node], set[int]()
-    while wanted:
-        node = wanted.pop()
+def check_bounded_sources(node: Node, nodes: Sequence[Node]) -> None:
+    """Raises PlanError if a source of the node is unbounded."""
+    pending, seen = [node], set[int]()
+    while pending:
+        node = pending.pop()
         if isinstance(node, SourceNode) and not node.source.bounded:
             raise PlanError(
                 "UNBOUNDED_DATAFRAME",
-                f"to_dataframe() needs all elements, and source '{node.name}' ({node.line}) has no end. Use "
-                "sink_to(ForeachBatchSink(f)): f is given each batch as a DataFrame.",
+                f"to_dataframe() collects all elements, but source '{node.name}' ({node.line}) is unbounded. Use "
+                "sink_to(ForeachBatchSink(f)), which calls f with each batch as a DataFrame.",
             )
-        wanted += [nodes[i] for i in node.inputs if i not in seen]
+        pending += [nodes[i] for i in node.inputs if i not in seen]
         seen.update(node.inputs)
 
 
-class KeptRows:
-    """The rows of all batches of a job, in a folder that lasts until the program ends."""
+class CollectedRows:
+    """Collects the rows of all batches of a job in a temporary folder, which is deleted when the program ends."""
 
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="penstock-rows-")
         atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
 
     def sink(self) -> ForeachBatchSink:
-        return ForeachBatchSink(self._keep)
+        return ForeachBatchSink(self._write)
 
-    def _keep(self, frame: Any, batch: int) -> None:
-        """A batch that is handed over again replaces itself."""
+    def _write(self, frame: Any, batch: int) -> None:
+        """Writes a batch. A batch that is delivered again is overwritten."""
         frame.write.mode("overwrite").parquet(Path(self._folder, f"batch-{batch:09d}").as_uri())
 
     def frame(self, session: Any, schema: Any) -> Any:
-        """All rows; also when there are none."""
+        """Returns all rows as a DataFrame, which may be empty."""
         batches = sorted(path.as_uri() for path in Path(self._folder).iterdir())
         if not batches:
             return session.createDataFrame(schema.empty_table())

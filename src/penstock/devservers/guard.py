@@ -1,10 +1,9 @@
-"""Runs a server that ends with the process that asked for it, however that one ends.
+"""Runs a server that ends when its parent process ends, for whatever reason.
 
     python guard.py LOG COMMAND...
 
-Prints the server's process id. Standard input is a pipe that the asking process holds: when that process dies, also by
-SIGKILL, the system closes the pipe, and the server is ended. A file of its own, run without this package, so that it
-starts at once.
+Prints the process id of the server. Standard input is a pipe of the parent process. When the parent ends, also by SIGKILL, the
+system closes the pipe, and the server is terminated. This file imports nothing of the package, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -15,25 +14,25 @@ import subprocess
 import sys
 import threading
 
-_PATIENCE = 10.0
+_TERMINATE_TIMEOUT = 10.0  # seconds before a server that ignores SIGTERM is killed
 
 
 def main(log: str, command: list[str]) -> int:
-    """Waits until the server ends, and gives its exit code."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the asking process, which then ends or goes on
+    """Runs the server until it ends, and returns its exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     with open(log, "ab") as file:
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
-    threading.Thread(target=_end_with_the_pipe, args=(server,), daemon=True).start()
+    threading.Thread(target=_end_with_pipe, args=(server,), daemon=True).start()
     print(server.pid, flush=True)
     return server.wait()
 
 
-def _end_with_the_pipe(server: subprocess.Popen[bytes]) -> None:
+def _end_with_pipe(server: subprocess.Popen[bytes]) -> None:
     while os.read(0, 4096):
         pass
     server.terminate()
     try:
-        server.wait(_PATIENCE)
+        server.wait(_TERMINATE_TIMEOUT)
     except subprocess.TimeoutExpired:
         server.kill()
 

@@ -1,4 +1,4 @@
-"""A Kafka broker that is its own controller (KRaft), on loopback."""
+"""A Kafka broker in KRaft mode on the loopback interface."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from pathlib import Path
 
+from penstock.devservers.jars import get_jars
+from penstock.devservers.java import check_java, java_command
+from penstock.devservers.server import HOST, ProgressCallback, free_port
+from penstock.devservers.versions import chosen_versions
 from penstock.errors import ConfigError
-from penstock.servers.jars import jars_of
-from penstock.servers.java import check_java, java_command
-from penstock.servers.server import HOST, Told, free_port
-from penstock.servers.versions import chosen_versions
 
 _STARTED = "Kafka Server started"
 
-# One machine, one broker: internal topics have one copy, and groups do not wait for members that may come.
+# There is one broker, so internal topics have one replica, and consumer groups do not wait for more members.
 _SETTINGS = """\
 process.roles=broker,controller
 node.id=1
@@ -51,14 +51,14 @@ logger.server.level=info
 """
 
 
-# A broker that was killed is let in again once its last session has ended: nine seconds, if nothing else is said.
+# A killed broker can register again after its session has timed out. The default of nine seconds is long for tests.
 _BRIEF_SETTINGS = {"broker.heartbeat.interval.ms": "500", "broker.session.timeout.ms": "4000"}
 
 
 class KafkaServer:
     """The broker of `penstock dev up kafka`.
 
-    `brief` is for servers that live for minutes, such as those of tests: it starts faster and serves slower.
+    `brief` is for servers that run for minutes, as in tests. They start faster but have less throughput.
     """
 
     name = "kafka"
@@ -79,9 +79,9 @@ class KafkaServer:
     def version(self) -> str:
         return chosen_versions(self._overrides)["kafka"]
 
-    def prepare(self, folder: Path, port: int, told: Told) -> list[str]:
+    def prepare(self, folder: Path, port: int, on_progress: ProgressCallback) -> list[str]:
         check_java()
-        class_path = jars_of("kafka-server", self._overrides, told).class_path
+        class_path = get_jars("kafka-server", self._overrides, on_progress).class_path
         data = folder / "data"
         text = _SETTINGS.format(host=HOST, port=port, controller=free_port(), data=data)
         settings = folder / "server.properties"
@@ -97,12 +97,12 @@ class KafkaServer:
 
     @staticmethod
     def _format(command: list[str]) -> None:
-        """An empty folder becomes one of a broker."""
+        """Formats the storage folder of the broker."""
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise ConfigError(
                 "SERVER_START",
-                f"The folder of the server 'kafka' cannot be made: {(done.stderr or done.stdout).strip()}",
+                f"The storage of the server 'kafka' cannot be formatted: {(done.stderr or done.stdout).strip()}",
             )
 
     def is_ready(self, port: int, log: str) -> bool:
@@ -110,7 +110,7 @@ class KafkaServer:
 
 
 def _new_cluster() -> str:
-    """An id as Kafka wants it: 16 bytes in URL-safe base 64, which does not begin with a dash.
+    """A cluster id for Kafka: 16 bytes in URL-safe base 64 that do not begin with a dash.
 
     >>> len(_new_cluster())
     22

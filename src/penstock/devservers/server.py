@@ -1,4 +1,4 @@
-"""A server on loopback: started, waited for, stopped."""
+"""Starts and stops servers on the loopback interface."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from penstock.devservers import guard
 from penstock.errors import ConfigError
-from penstock.jobs.process import ProcessName, start_of
-from penstock.servers import guard
+from penstock.jobs.registry.process import ProcessId, process_start_time
 
 HOST = "127.0.0.1"
-_READY_WITHIN = 60.0
-_STOP_WITHIN = 30.0
+_START_TIMEOUT = 60.0  # seconds
+_STOP_TIMEOUT = 30.0  # seconds before a process is killed
 _POLL = 0.05
 _LAST_LINES = 12
 
-Told = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
-_left_running: list[subprocess.Popen[bytes]] = []  # held, as Python warns of a child that is forgotten while it runs
+_left_running: list[
+    subprocess.Popen[bytes]
+] = []  # referenced, because Python warns about child processes that are collected while they run
 
 
 class ServerKind(Protocol):
-    """What is to be known of a kind of server. A new one is a class with these, and a line in `kinds.py`."""
+    """A kind of server. A new kind is a class with these members and a line in `kinds.py`."""
 
     @property
     def name(self) -> str: ...
@@ -37,21 +39,21 @@ class ServerKind(Protocol):
     @property
     def version(self) -> str: ...
 
-    def prepare(self, folder: Path, port: int, told: Told) -> list[str]:
-        """Makes all that the server needs in its folder, and gives the command that starts it."""
+    def prepare(self, folder: Path, port: int, on_progress: ProgressCallback) -> list[str]:
+        """Creates the files of the server in its folder. Returns the command that starts it."""
 
     def is_ready(self, port: int, log: str) -> bool:
-        """Whether it answers by now; `log` is what it has written so far."""
+        """Whether the server answers. `log` is its output so far."""
 
 
 @dataclass
 class RunningServer:
-    """A server that answers."""
+    """A running server."""
 
     kind: str
     version: str
     port: int
-    process: ProcessName
+    process: ProcessId
     folder: Path
     _child: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
@@ -61,24 +63,24 @@ class RunningServer:
 
     @property
     def log(self) -> Path:
-        return log_of(self.folder)
+        return log_file(self.folder)
 
     def is_alive(self) -> bool:
         if self._child is not None:
-            self._child.poll()  # a child that has ended is a zombie until it is asked
+            self._child.poll()  # an ended child is a zombie until it is polled
         return self.process.is_alive()
 
     def stop(self) -> None:
-        """Ends the server in order; if it does not end, at once."""
-        end(self.process)
-        self._let_go()
+        """Terminates the server. If it does not end in time, it is killed."""
+        end_process(self.process)
+        self._release()
 
     def kill(self) -> None:
-        """Ends the server as a crash does."""
-        end(self.process, signal.SIGKILL)
-        self._let_go()
+        """Kills the server, like a crash."""
+        end_process(self.process, signal.SIGKILL)
+        self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         if self._child is not None:
             for pipe in (self._child.stdin, self._child.stdout):
                 if pipe is not None:
@@ -86,21 +88,23 @@ class RunningServer:
             self._child.wait()
 
 
-def log_of(folder: Path) -> Path:
+def log_file(folder: Path) -> Path:
     return folder / "server.log"
 
 
-def start(kind: ServerKind, folder: Path, port: int | None, told: Told, guarded: bool = False) -> RunningServer:
-    """Starts a server and waits until it answers. A guarded one ends with this process, however that ends."""
+def start_server(
+    kind: ServerKind, folder: Path, port: int | None, on_progress: ProgressCallback, guarded: bool = False
+) -> RunningServer:
+    """Starts a server and waits until it answers. With `guarded`, the server ends when this process ends."""
     chosen = free_port() if port is None else port
-    check_free(kind.name, chosen)
+    check_port(kind.name, chosen)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    command = kind.prepare(folder, chosen, told)
-    log = log_of(folder)
+    command = kind.prepare(folder, chosen, on_progress)
+    log = log_file(folder)
     log.write_bytes(b"")
-    told(f"starting {kind.name} {kind.version}")
-    child, pid = _guarded(command, log) if guarded else _free(command, log)
-    server = RunningServer(kind.name, kind.version, chosen, _name_of(pid), folder, child)
+    on_progress(f"starting {kind.name} {kind.version}")
+    child, pid = _start_guarded(command, log) if guarded else _start_independent(command, log)
+    server = RunningServer(kind.name, kind.version, chosen, _process_id(pid), folder, child)
     try:
         _wait_until_ready(kind, server)
     except BaseException:
@@ -109,8 +113,8 @@ def start(kind: ServerKind, folder: Path, port: int | None, told: Told, guarded:
     return server
 
 
-def _free(command: list[str], log: Path) -> tuple[subprocess.Popen[bytes], int]:
-    """Lives on when this process ends, and when its terminal closes."""
+def _start_independent(command: list[str], log: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """Starts a process that keeps running when this process ends or its terminal closes."""
     with log.open("ab") as file:
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
@@ -119,7 +123,7 @@ def _free(command: list[str], log: Path) -> tuple[subprocess.Popen[bytes], int]:
     return child, child.pid
 
 
-def _guarded(command: list[str], log: Path) -> tuple[subprocess.Popen[bytes], int]:
+def _start_guarded(command: list[str], log: Path) -> tuple[subprocess.Popen[bytes], int]:
     child = subprocess.Popen(
         [sys.executable, "-I", guard.__file__, str(log), *command],
         stdin=subprocess.PIPE,
@@ -130,28 +134,29 @@ def _guarded(command: list[str], log: Path) -> tuple[subprocess.Popen[bytes], in
     return child, int(child.stdout.readline())
 
 
-def _name_of(pid: int) -> ProcessName:
-    return ProcessName(socket.gethostname(), pid, start_of(pid))
+def _process_id(pid: int) -> ProcessId:
+    return ProcessId(socket.gethostname(), pid, process_start_time(pid))
 
 
 def _wait_until_ready(kind: ServerKind, server: RunningServer) -> None:
-    deadline = time.monotonic() + _READY_WITHIN
+    deadline = time.monotonic() + _START_TIMEOUT
     while not kind.is_ready(server.port, server.log.read_text(errors="replace")):
         alive = server.is_alive()
         if not alive or time.monotonic() > deadline:
             lines = server.log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
-            how = f"did not answer within {_READY_WITHIN:.0f} s" if alive else "ended while it started"
+            reason = f"did not answer within {_START_TIMEOUT:.0f} s" if alive else "ended during its start"
             raise ConfigError(
-                "SERVER_START", f"The server '{kind.name}' {how}. Its log {server.log} ends with:\n" + "\n".join(lines)
+                "SERVER_START",
+                f"The server '{kind.name}' {reason}. Its log {server.log} ends with:\n" + "\n".join(lines),
             )
         time.sleep(_POLL)
 
 
-def end(process: ProcessName, how: signal.Signals = signal.SIGTERM) -> None:
-    """Ends a process if it is still the one that was started, and waits until it has ended."""
-    deadline = time.monotonic() + _STOP_WITHIN
+def end_process(process: ProcessId, signal_number: signal.Signals = signal.SIGTERM) -> None:
+    """Sends a signal to a process, if its id was not reused, and waits until it has ended."""
+    deadline = time.monotonic() + _STOP_TIMEOUT
     if process.is_alive():
-        os.kill(process.pid, how)
+        os.kill(process.pid, signal_number)
     while process.is_alive():
         if time.monotonic() > deadline:
             os.kill(process.pid, signal.SIGKILL)
@@ -159,15 +164,15 @@ def end(process: ProcessName, how: signal.Signals = signal.SIGTERM) -> None:
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
+    """Returns a free port."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def check_free(name: str, port: int) -> None:
-    """Nothing when a server can listen on the port; else an error that says what to do."""
+def check_port(name: str, port: int) -> None:
+    """Raises ConfigError if a server cannot listen on the port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -175,6 +180,6 @@ def check_free(name: str, port: int) -> None:
         except OSError as error:
             raise ConfigError(
                 "PORT_TAKEN",
-                f"The server '{name}' cannot listen on {HOST}:{port}: {error.strerror}. Give another one with --port, or none: "
-                "then a free one is chosen.",
+                f"The server '{name}' cannot listen on {HOST}:{port}: {error.strerror}. Choose another port with "
+                "--port, or omit it to use a free port.",
             ) from error

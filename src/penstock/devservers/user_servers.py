@@ -1,4 +1,4 @@
-"""The servers that a user has running for development: one of each kind, remembered in the user's own folder."""
+"""The development servers of a user: one of each kind, recorded in the registry folder."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Literal
 
 import msgspec
 
+from penstock.atomic_file import write_atomic
+from penstock.devservers.kinds import KINDS, create_kind
+from penstock.devservers.server import HOST, ProgressCallback, end_process, log_file, start_server
 from penstock.errors import ConfigError
-from penstock.jobs.process import ProcessName
-from penstock.jobs.registry import registry_of
-from penstock.jobs.whole_file import write_whole
-from penstock.servers.kinds import KINDS, kind_of
-from penstock.servers.server import HOST, Told, end, log_of, start
+from penstock.jobs.registry.process import ProcessId
+from penstock.jobs.registry.registry import registry_of
 
 Status = Literal["running", "lost", "stopped"]
 
 
 class ServerEntry(msgspec.Struct, frozen=True):
-    """What is remembered of a server that was started."""
+    """The record of a started server."""
 
     name: str
     version: str
     port: int
-    process: ProcessName
+    process: ProcessId
     folder: str
 
     @property
@@ -40,34 +40,36 @@ class ServerEntry(msgspec.Struct, frozen=True):
 
     @property
     def log(self) -> str:
-        return str(log_of(Path(self.folder)))
+        return str(log_file(Path(self.folder)))
 
 
-def up(name: str, port: int | None, versions: Mapping[str, str], told: Told) -> tuple[ServerEntry, bool]:
-    """A running server, and whether it was started just now: one that runs already is left as it is."""
-    kind = kind_of(name, versions)
-    with _alone(name):
-        entry = entry_of(name)
+def up(
+    name: str, port: int | None, versions: Mapping[str, str], on_progress: ProgressCallback
+) -> tuple[ServerEntry, bool]:
+    """Starts a server unless it is running. Returns its record, and whether it was started by this call."""
+    kind = create_kind(name, versions)
+    with _locked(name):
+        entry = find_entry(name)
         if entry is not None and entry.status == "running":
             if port is not None and port != entry.port:
                 raise ConfigError(
                     "SERVER_RUNS",
-                    f"The server '{name}' runs already, on {entry.address}. Use that, or run 'penstock dev down {name}' first.",
+                    f"The server '{name}' is already running on {entry.address}. Use it, or run 'penstock dev down {name}' first.",
                 )
             return entry, False
-        server = start(kind, _folder(name), port, told)
+        server = start_server(kind, _folder(name), port, on_progress)
         entry = ServerEntry(name, server.version, server.port, server.process, str(server.folder))
-        write_whole(_file(name), msgspec.json.encode(entry))
+        write_atomic(_file(name), msgspec.json.encode(entry), durable=False)
         return entry, True
 
 
 def down(name: str, delete_data: bool = False) -> ServerEntry | None:
-    """Ends exactly the process that `up` started; None when there is none. Its data stay, unless they are to go."""
-    kind_of(name)
-    with _alone(name):
-        entry = entry_of(name)
+    """Ends the process that `up` started. Returns None if there is none. The data is kept unless `delete_data` is set."""
+    create_kind(name)
+    with _locked(name):
+        entry = find_entry(name)
         if entry is not None and entry.process.is_here:
-            end(entry.process)
+            end_process(entry.process)
         _file(name).unlink(missing_ok=True)
         if delete_data:
             shutil.rmtree(_folder(name) / "data", ignore_errors=True)
@@ -76,10 +78,10 @@ def down(name: str, delete_data: bool = False) -> ServerEntry | None:
 
 def entries() -> list[ServerEntry]:
     """All servers that were started and not stopped."""
-    return [entry for name in KINDS if (entry := entry_of(name)) is not None]
+    return [entry for name in KINDS if (entry := find_entry(name)) is not None]
 
 
-def entry_of(name: str) -> ServerEntry | None:
+def find_entry(name: str) -> ServerEntry | None:
     try:
         return msgspec.json.decode(_file(name).read_bytes(), type=ServerEntry)
     except (OSError, msgspec.DecodeError):
@@ -95,8 +97,8 @@ def _file(name: str) -> Path:
 
 
 @contextmanager
-def _alone(name: str) -> Iterator[None]:
-    """Two commands at once do not start the same server twice."""
+def _locked(name: str) -> Iterator[None]:
+    """Holds the lock of a server, so that concurrent commands do not start it twice."""
     folder = _folder(name)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (folder / "lock").open("wb") as lock:

@@ -1,4 +1,4 @@
-"""Which versions of jars and servers are used: all in one table, each of them overridable."""
+"""The versions of jars and servers. Each can be overridden."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from penstock.errors import ConfigError
 
 VERSIONS = {
     "kafka": "4.2.1",  # the broker
-    "log4j": "2.25.4",  # what the broker logs with: that of its own dependencies
-    "scala": "2.13",  # that of Spark and of the broker
-    "spark-kafka": "4.2.0",  # Spark's own Kafka source and sink: the version of Spark
+    "log4j": "2.25.4",  # the logger of the broker, in the version of its dependencies
+    "scala": "2.13",  # the Scala version of Spark and of the broker
+    "spark-kafka": "4.2.0",  # Kafka source and sink of Spark, in the version of Spark
     "spark-token-provider": "4.0.0",
-    "kafka-clients": "3.9.2",  # the client that spark-kafka was built with
+    "kafka-clients": "3.9.2",  # the client that spark-kafka is built with
     "commons-pool2": "2.13.1",
-    "hadoop": "3.5.0",  # the HDFS of the long tests: that of Spark's own client
-    "flink-kafka": "5.0.0-2.2",  # Flink's Kafka connector, for the benchmarks beside Flink
+    "hadoop": "3.5.0",  # the HDFS of the long tests, in the version of Spark's client
+    "flink-kafka": "5.0.0-2.2",  # Kafka connector of Flink, for the comparison benchmarks
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Jars that are fetched, kept and checked together."""
+    """Jars that are downloaded, cached and verified together."""
 
     name: str
     about: str
-    artifacts: tuple[str, ...]  # organisation:name:version, with names of VERSIONS in braces
-    transitive: bool  # whether the dependencies of the artifacts come too
+    artifacts: tuple[str, ...]  # organisation:name:version, with keys of VERSIONS in braces
+    transitive: bool  # whether dependencies are included
 
     def resolved(self, versions: Mapping[str, str]) -> list[str]:
         """The artifacts with their versions.
@@ -57,7 +57,7 @@ BUNDLES = {
                 "org.apache.kafka:kafka-clients:{kafka-clients}",
                 "org.apache.commons:commons-pool2:{commons-pool2}",
             ),
-            transitive=False,  # the rest is in Spark
+            transitive=False,  # Spark contains the other dependencies
         ),
         Bundle(
             "hdfs-server",
@@ -70,41 +70,41 @@ BUNDLES = {
         ),
         Bundle(
             "flink-kafka",
-            "Flink's Kafka connector, for 'make bench-yahoo' beside Flink",
+            "Flink's Kafka connector, for the comparison with Flink in 'make bench-yahoo'",
             ("org.apache.flink:flink-sql-connector-kafka:{flink-kafka}",),
-            transitive=False,  # all of it is in one jar
+            transitive=False,  # the jar contains its dependencies
         ),
     )
 }
 
 
-def variable_of(name: str) -> str:
+def version_variable(name: str) -> str:
     """The environment variable that overrides a version.
 
-    >>> variable_of("kafka-clients")
+    >>> version_variable("kafka-clients")
     'PENSTOCK_VERSION_KAFKA_CLIENTS'
     """
     return f"PENSTOCK_VERSION_{name.upper().replace('-', '_')}"
 
 
 def chosen_versions(overrides: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The table, with what the environment says instead, and then with what the caller says."""
-    versions = {name: os.environ.get(variable_of(name)) or version for name, version in VERSIONS.items()}
+    """The versions to use. Environment variables override the defaults, and `overrides` override both."""
+    versions = {name: os.environ.get(version_variable(name)) or version for name, version in VERSIONS.items()}
     for name, version in (overrides or {}).items():
         if name not in versions:
             raise ConfigError(
                 "VERSION_UNKNOWN",
-                f"There is no version '{name}' to set; there are: {', '.join(sorted(VERSIONS))}. Write, for example, kafka=4.2.1.",
+                f"There is no version '{name}'. Available names: {', '.join(sorted(VERSIONS))}. Example: kafka=4.2.1.",
             )
         versions[name] = version
     return versions
 
 
-def bundle_of(name: str) -> Bundle:
-    """The bundle with this name."""
+def find_bundle(name: str) -> Bundle:
+    """Returns the bundle with this name."""
     if name not in BUNDLES:
         raise ConfigError(
             "JARS_UNKNOWN",
-            f"There are no jars '{name}'. There are: {', '.join(sorted(BUNDLES))}; give one of these names.",
+            f"There are no jars '{name}'. Available jars: {', '.join(sorted(BUNDLES))}.",
         )
     return BUNDLES[name]

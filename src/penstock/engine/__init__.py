@@ -1,1 +1,1 @@
-"""A job as programs that run anywhere: what the harness and Spark share."""
+"""The engine: compiles jobs into programs and runs them. The harness and Spark both use it."""

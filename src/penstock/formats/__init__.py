@@ -1,7 +1,14 @@
-"""Formats: how bytes become elements, and elements bytes."""
+"""Formats, which convert between bytes and elements."""
 
-from penstock.formats.avro_files import AvroBulkWriters, AvroInputFormat
-from penstock.formats.avro_records import (
+from penstock.formats.arrow.orc import OrcBulkWriters, OrcColumnarRowInputFormat
+from penstock.formats.arrow.parquet import (
+    AvroParquetReaders,
+    AvroParquetWriters,
+    ParquetBulkWriters,
+    ParquetColumnarRowInputFormat,
+)
+from penstock.formats.avro.files import AvroBulkWriters, AvroInputFormat
+from penstock.formats.avro.records import (
     AvroDeserializationSchema,
     AvroRowDeserializationSchema,
     AvroRowSerializationSchema,
@@ -9,24 +16,17 @@ from penstock.formats.avro_records import (
     ConfluentRegistryAvroDeserializationSchema,
     ConfluentRegistryAvroSerializationSchema,
 )
-from penstock.formats.avro_schema import AvroSchema, GenericRecordAvroTypeInfo
+from penstock.formats.avro.schema import AvroSchema, GenericRecordAvroTypeInfo
+from penstock.formats.avro.schema_registry import FileRegistry, HttpRegistry, InMemoryRegistry, SchemaRegistry
 from penstock.formats.bad_record import BadRecord
 from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
-from penstock.formats.csv_files import CsvBulkWriters, CsvReaderFormat, CsvSchema, CsvSchemaBuilder
-from penstock.formats.csv_rows import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from penstock.formats.csv.files import CsvBulkWriters, CsvReaderFormat, CsvSchema, CsvSchemaBuilder
+from penstock.formats.csv.rows import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from penstock.formats.decoding import Decoded, Decoding
-from penstock.formats.json_rows import JsonRowDeserializationSchema, JsonRowSerializationSchema
-from penstock.formats.json_schema import JsonDeserializationSchema, JsonSerializationSchema
-from penstock.formats.orc import OrcBulkWriters, OrcColumnarRowInputFormat
-from penstock.formats.parquet import (
-    AvroParquetReaders,
-    AvroParquetWriters,
-    ParquetBulkWriters,
-    ParquetColumnarRowInputFormat,
-)
+from penstock.formats.json.objects import JsonDeserializationSchema, JsonSerializationSchema
+from penstock.formats.json.rows import JsonRowDeserializationSchema, JsonRowSerializationSchema
 from penstock.formats.row_field import RowFieldExtractorSchema
 from penstock.formats.schema import DeserializationSchema, SerializationSchema
-from penstock.formats.schema_registry import FileRegistry, HttpRegistry, InMemoryRegistry, SchemaRegistry
 from penstock.formats.strings import ByteArraySchema, SimpleStringSchema
 
 __all__ = [

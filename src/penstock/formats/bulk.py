@@ -1,4 +1,4 @@
-"""The seam of files that are read and written as a whole, such as Parquet and ORC."""
+"""The interface of bulk file formats, such as Parquet and ORC."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import IO, Any
 
 
 class BulkFormat:
-    """How a file that cannot be cut anywhere becomes elements: Flink's bulk formats and input formats."""
+    """Reads files that cannot be split at arbitrary bytes, like Flink's bulk formats and input formats."""
 
-    output_type: Any = None  # a type or an annotation of the elements, where they are all of one
-    output_is_exact = False
-    splittable = False  # a part of a file can be read, with `read_between`
+    output_type: Any = None  # type or annotation of the elements, if all have the same type
+    output_is_exact = False  # see DeserializationSchema.output_is_exact
+    splittable = False  # whether `read_between` can read a part of a file
 
     def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
-        """All elements of a file, some thousands at a time. Raises on a file that is cut off or of another format."""
+        """Yields lists of elements of a file. Raises an exception if the file is truncated or has another format."""
         raise NotImplementedError
 
     def read_between(self, file_object: IO[bytes], low: int, high: int) -> Iterator[tuple[int, list[Any]]]:
-        """The elements whose part of the file begins at a byte in [low, high), with the number of the first of each list."""
+        """Yields the elements of the blocks that start at a byte in [low, high), as lists with the number of the first."""
         raise NotImplementedError
 
 
 class BulkWriter:
-    """Writes elements into one file. It never closes the file object."""
+    """Writes elements to one file. It does not close the file object."""
 
     def write(self, values: list[Any]) -> None:
-        """Adds elements."""
+        """Writes elements."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Writes what is left, and the end of the file; nothing can be added after it."""
+        """Writes buffered elements and the end of the file. No elements can be written afterwards."""
         raise NotImplementedError
 
 
 class BulkWriterFactory:
-    """Makes a writer for each file of a sink."""
+    """Creates the writer of each file of a sink."""
 
-    extension = ""  # of the files' names, with its dot
+    extension = ""  # of the file names, with the dot
 
     def create(self, file_object: IO[bytes]) -> BulkWriter:
-        """A writer of a file that is open for writing."""
+        """Creates the writer of an open file."""
         raise NotImplementedError

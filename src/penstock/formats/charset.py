@@ -1,4 +1,4 @@
-"""Names of charsets."""
+"""Names of character encodings."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import codecs
 from penstock.errors import ConfigError
 
 
-def known_charset(name: str) -> str:
-    """Python's name of a charset.
+def resolve_charset(name: str) -> str:
+    """Returns Python's name of a charset.
 
-    >>> known_charset("ISO-8859-1")
+    >>> resolve_charset("ISO-8859-1")
     'iso8859-1'
     """
     try:
         return codecs.lookup(name).name
     except LookupError:
         raise ConfigError(
-            "CHARSET", f"There is no charset '{name}'. Python's documentation of codecs lists the names, such as UTF-8."
+            "CHARSET",
+            f"Unknown charset '{name}'. Use one that Python supports, such as UTF-8; see the documentation of the module codecs.",
         ) from None

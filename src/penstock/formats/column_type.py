@@ -1,4 +1,4 @@
-"""Types as formats are given them: Penstock's, a Python class, or a data type of PyFlink's Table API."""
+"""Resolves the type arguments of formats: TypeInformation, Python types, or data types of the Table API."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from penstock.types import TypeInformation, type_information
 
 
-def column_type(given: Any) -> TypeInformation:
-    """The type that was given.
+def column_type(argument: Any) -> TypeInformation:
+    """Returns the TypeInformation of a type argument.
 
     >>> from penstock.types import Types
     >>> column_type(Types.INT()), column_type(int)
     (Integer, PythonTypeInfo<int>)
     """
-    held = getattr(given, "type_info", None)  # of a data type of the Table API
-    return held if isinstance(held, TypeInformation) else type_information(given)
+    type_info = getattr(argument, "type_info", None)  # of a data type of the Table API
+    return type_info if isinstance(type_info, TypeInformation) else type_information(argument)

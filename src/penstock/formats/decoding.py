@@ -1,4 +1,4 @@
-"""Decodes a batch of messages and sorts out those that do not decode: the same for every source."""
+"""Decodes batches of messages and separates messages that cannot be decoded. Used by all sources."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from penstock.errors import ConfigError
 from penstock.formats.bad_record import BadRecord
 from penstock.formats.schema import DeserializationSchema
 
-PlaceOf = Callable[[int], tuple[int, dict[str, Any]]]  # of a message by its index: its position, and facts that tell it
+DescribeMessage = Callable[[int], tuple[int, dict[str, Any]]]  # index of a message -> its position and metadata
 
 
 @dataclass(slots=True)
 class Decoded:
-    """What came of a batch of messages."""
+    """The result of decoding a batch of messages."""
 
     values: list[Any]
-    kept_indices: list[int] | None = None  # the messages that the values were in; None: all of them, in their order
+    kept_indices: list[int] | None = None  # index of the message of each value; None if all messages have a value
     bad: list[BadRecord] = field(default_factory=list)
-    skipped: int = 0  # messages without an element, and those that the schema itself ignores
+    skipped: int = 0  # messages without an element, and messages that the schema ignores
 
     def of(self, column: Sequence[Any]) -> Sequence[Any]:
-        """Of a column with an entry for each message: those of the values."""
+        """Selects the entries of a per-message column that belong to the values."""
         return column if self.kept_indices is None else [column[i] for i in self.kept_indices]
 
 
 class Decoding:
-    """Decodes batches of messages by a schema. Nothing is done message by message until one does not decode.
+    """Decodes batches of messages with a schema. Processes single messages only if a batch contains a bad one.
 
     >>> from penstock.formats.strings import SimpleStringSchema
     >>> decoded = Decoding(SimpleStringSchema()).decode([b"a", b"\\xff", b"b"], lambda i: (10 + i, {"offset": 10 + i}))
@@ -39,61 +39,61 @@ class Decoding:
     def __init__(self, schema: DeserializationSchema[Any]) -> None:
         self.schema = schema
 
-    def decode(self, messages: Sequence[Any], place_of: PlaceOf) -> Decoded:
-        """All elements, and what is known of the messages that have none."""
+    def decode(self, messages: Sequence[Any], describe: DescribeMessage) -> Decoded:
+        """Decodes a batch of messages."""
         try:
-            values = self._decoded(messages)
+            values = self._decode_all(messages)
             if not (self.schema.drops_none and any(value is None for value in values)):
                 return Decoded(values)
         except ConfigError:
-            raise  # about the schema, not about a message
+            raise  # an error of the schema, not of a message
         except Exception:
             values = []
-        return self._sorted_out(messages, place_of)
+        return self._decode_around_errors(messages, describe)
 
-    def _decoded(self, messages: Sequence[Any]) -> list[Any]:
+    def _decode_all(self, messages: Sequence[Any]) -> list[Any]:
         values = self.schema.decode(messages)
         if len(values) != len(messages):
             raise ConfigError(
                 "DECODER_COUNT",
-                f"{type(self.schema).__name__}.decode made {len(values)} elements of {len(messages)} messages; it must make one "
-                "for each, None for a message without one. Filter and multiply in flat_map.",
+                f"{type(self.schema).__name__}.decode returned {len(values)} elements for {len(messages)} messages; expected "
+                "one per message, or None for a message without an element. To drop or multiply elements, use flat_map.",
             )
         return values
 
-    def _sorted_out(self, messages: Sequence[Any], place_of: PlaceOf) -> Decoded:
-        found: list[tuple[int, Any]] = []
+    def _decode_around_errors(self, messages: Sequence[Any], describe: DescribeMessage) -> Decoded:
+        decoded: list[tuple[int, Any]] = []
         bad: list[BadRecord] = []
-        # A message that is None is one without a value, such as a tombstone.
+        # A message of None has no value, such as a tombstone.
         present = [i for i, message in enumerate(messages) if message is not None]
-        self._halve(messages, present, place_of, found, bad)
+        self._decode_by_halves(messages, present, describe, decoded, bad)
         if self.schema.drops_none:
-            found = [(at, value) for at, value in found if value is not None]
-        skipped = len(messages) - len(found) - len(bad)
+            decoded = [(at, value) for at, value in decoded if value is not None]
+        skipped = len(messages) - len(decoded) - len(bad)
         if self.schema.ignores_errors:
             skipped, bad = skipped + len(bad), []
-        return Decoded([value for _, value in found], [at for at, _ in found], bad, skipped)
+        return Decoded([value for _, value in decoded], [at for at, _ in decoded], bad, skipped)
 
-    def _halve(
+    def _decode_by_halves(
         self,
         messages: Sequence[Any],
         at: list[int],
-        place_of: PlaceOf,
-        found: list[tuple[int, Any]],
+        describe: DescribeMessage,
+        decoded: list[tuple[int, Any]],
         bad: list[BadRecord],
     ) -> None:
-        """Decodes some messages, by halves where that fails, so that a few bad ones cost little."""
+        """Decodes some messages. If that fails, decodes each half, so that a few bad messages cost little time."""
         if not at:
             return
         try:
-            found += zip(at, self._decoded([messages[i] for i in at]), strict=True)
+            decoded += zip(at, self._decode_all([messages[i] for i in at]), strict=True)
         except ConfigError:
             raise
         except Exception as error:
             if len(at) == 1:
-                position, facts = place_of(at[0])
-                bad.append(BadRecord(position, bytes(messages[at[0]]), error, facts))
+                position, metadata = describe(at[0])
+                bad.append(BadRecord(position, bytes(messages[at[0]]), error, metadata))
                 return
             half = len(at) // 2
-            self._halve(messages, at[:half], place_of, found, bad)
-            self._halve(messages, at[half:], place_of, found, bad)
+            self._decode_by_halves(messages, at[:half], describe, decoded, bad)
+            self._decode_by_halves(messages, at[half:], describe, decoded, bad)

@@ -1,4 +1,4 @@
-"""One field of a row as a message."""
+"""Serializes one field of a row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.formats.schema import SerializationSchema
 
 
 class RowFieldExtractorSchema(SerializationSchema[Any]):
-    """A field of a row, which must be bytes: for keys and values that are written already.
+    """Writes one field of a row, which must be bytes. Use it for keys and values that are already serialized.
 
     >>> RowFieldExtractorSchema(1).encode([(b"key", b"value")])
     [b'value']
@@ -17,7 +17,9 @@ class RowFieldExtractorSchema(SerializationSchema[Any]):
 
     def __init__(self, field_index: int) -> None:
         if field_index < 0:
-            raise ConfigError("FIELD_INDEX", f"RowFieldExtractorSchema got field {field_index}; fields count from 0.")
+            raise ConfigError(
+                "FIELD_INDEX", f"RowFieldExtractorSchema got field index {field_index}; it must be 0 or more."
+            )
         self.field_index = field_index
 
     def serialize(self, element: Any) -> bytes:
@@ -28,7 +30,7 @@ class RowFieldExtractorSchema(SerializationSchema[Any]):
         if not isinstance(field, bytes):
             raise UserFunctionError(
                 "ELEMENT_TYPE",
-                f"RowFieldExtractorSchema takes field {self.field_index} of rows as it is, and it is not bytes in "
-                f"{element!r:.200}. Encode it in a map before the sink.",
+                f"RowFieldExtractorSchema expects bytes in field {self.field_index}, but got {element!r:.200}. Encode the "
+                "field in a map before the sink.",
             )
         return field

@@ -1,4 +1,4 @@
-"""The seam of formats: bytes to elements and back, a whole batch at a time."""
+"""The interface of message formats: deserialization and serialization schemas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class DeserializationSchema(Generic[T]):
-    """Turns messages into elements. A subclass defines `deserialize`, or `decode` where a batch is faster at once.
+    """Deserializes messages to elements. A subclass implements `deserialize`, or `decode` if a batch is faster.
 
     >>> class Numbers(DeserializationSchema[int]):
     ...     output_type = int
@@ -22,28 +22,28 @@ class DeserializationSchema(Generic[T]):
     [1, 20]
     """
 
-    output_type: Any = None  # a type or an annotation of the elements, where they are all of one
-    output_is_exact = False  # no element is of a subclass, or has a whole number where a float is annotated
-    ignores_errors = False  # messages that do not decode are dropped and counted, whatever the source's on_error says
-    drops_none = True  # None is no element: the message is dropped
+    output_type: Any = None  # type or annotation of the elements, if all have the same type
+    output_is_exact = False  # True if no element has a subclass of that type, or an int where a float is annotated
+    ignores_errors = False  # bad messages are dropped and counted, regardless of on_error of the source
+    drops_none = True  # whether None means that the message has no element
 
     def deserialize(self, message: bytes) -> T | None:
-        """The element in one message; None drops it. Raises on a message that does not decode."""
+        """Returns the element of a message, or None to drop it. Raises an exception if the message is invalid."""
         raise NotImplementedError
 
     def decode(self, messages: Sequence[bytes]) -> list[T | None]:
-        """The element in each message. Raises when there is one that does not decode."""
+        """Returns the element of each message. Raises an exception if any message is invalid."""
         deserialize = self.deserialize
         return [deserialize(message) for message in messages]
 
     def get_produced_type(self) -> TypeInformation:
-        """The type of the elements; PICKLED_BYTE_ARRAY when it is not known."""
-        said = self.output_type
-        return Types.PICKLED_BYTE_ARRAY() if said is None or said is Any else type_information(said)
+        """Returns the type of the elements, or PICKLED_BYTE_ARRAY if it is not known."""
+        declared = self.output_type
+        return Types.PICKLED_BYTE_ARRAY() if declared is None or declared is Any else type_information(declared)
 
 
 class SerializationSchema(Generic[T]):
-    """Turns elements into messages. A subclass defines `serialize`, or `encode` where a batch is faster at once.
+    """Serializes elements to messages. A subclass implements `serialize`, or `encode` if a batch is faster.
 
     >>> class Numbers(SerializationSchema[int]):
     ...     def serialize(self, element: int) -> bytes:
@@ -53,10 +53,10 @@ class SerializationSchema(Generic[T]):
     """
 
     def serialize(self, element: T) -> bytes:
-        """The message of one element."""
+        """Returns the message of an element."""
         raise NotImplementedError
 
     def encode(self, values: list[T]) -> list[bytes]:
-        """The message of each element."""
+        """Returns the message of each element."""
         serialize = self.serialize
         return [serialize(value) for value in values]

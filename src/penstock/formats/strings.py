@@ -1,4 +1,4 @@
-"""Text and raw bytes."""
+"""Schemas of strings and raw bytes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.errors import ConfigError
-from penstock.formats.charset import known_charset
+from penstock.formats.charset import resolve_charset
 from penstock.formats.schema import DeserializationSchema, SerializationSchema
 
 
 class SimpleStringSchema(DeserializationSchema[str], SerializationSchema[str]):
-    """Text, in UTF-8 unless another charset is named. Bytes that are no text of the charset do not decode.
+    """Serializes and deserializes strings, in UTF-8 by default.
 
     >>> SimpleStringSchema().decode([b"caf\\xc3\\xa9"]), SimpleStringSchema("ISO-8859-1").encode(["café"])
     (['café'], [b'caf\\xe9'])
@@ -22,7 +22,7 @@ class SimpleStringSchema(DeserializationSchema[str], SerializationSchema[str]):
     drops_none = False
 
     def __init__(self, charset: str = "UTF-8") -> None:
-        self._charset = known_charset(charset)
+        self._charset = resolve_charset(charset)
 
     def deserialize(self, message: bytes) -> str:
         return str(message, self._charset)
@@ -39,17 +39,17 @@ class SimpleStringSchema(DeserializationSchema[str], SerializationSchema[str]):
         try:
             return [value.encode(charset) for value in values]
         except AttributeError:
-            given: list[Any] = list(values)
-            wrong = next(value for value in given if not isinstance(value, str))
+            elements: list[Any] = list(values)
+            wrong = next(value for value in elements if not isinstance(value, str))
             raise ConfigError(
                 "NOT_TEXT",
-                f"SimpleStringSchema got {wrong!r:.80}, a {type(wrong).__name__}; it writes text. Map elements to str "
-                "before the sink.",
+                f"SimpleStringSchema got {wrong!r:.80}, a {type(wrong).__name__}; expected a str. Map the elements to str before "
+                "the sink.",
             ) from None
 
 
 class ByteArraySchema(DeserializationSchema[bytes], SerializationSchema[bytes]):
-    """Messages as they are.
+    """Serializes and deserializes bytes without conversion.
 
     >>> ByteArraySchema().decode([b"\\x00\\xff"])
     [b'\\x00\\xff']

@@ -1,4 +1,4 @@
-"""Contracts that users write against."""
+"""Base classes of the functions that users write, and their contexts."""
 
 from penstock.functions.async_function import AsyncFunction, AsyncLookup
 from penstock.functions.async_retry import AsyncRetryPredicate, AsyncRetryStrategy

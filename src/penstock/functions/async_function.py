@@ -1,4 +1,4 @@
-"""Functions that ask somebody else and wait: many calls of them are under way at once."""
+"""Asynchronous functions. Many of their calls run concurrently."""
 
 from __future__ import annotations
 
@@ -11,38 +11,43 @@ from typing_extensions import TypeVar
 from penstock.functions.function import IN, OUT, Function
 from penstock.functions.runtime_context import RuntimeContext
 
-LOOKED_UP = TypeVar("LOOKED_UP", contravariant=True, default=Any)
-ANSWER = TypeVar("ANSWER", covariant=True, default=Any)
+LOOKUP_KEY = TypeVar("LOOKUP_KEY", contravariant=True, default=Any)
+LOOKUP_RESULT = TypeVar("LOOKUP_RESULT", covariant=True, default=Any)
 
 
-class AsyncLife(Function):
-    """A life cycle whose ends may be waited for: in the event loop in which the function runs."""
+class AsyncLifecycle(Function):
+    """A function with asynchronous setup and cleanup. Both run in the event loop of the calls."""
 
     async def async_open(self, runtime_context: RuntimeContext) -> None:
-        """Called after `open`: makes clients that need a running event loop."""
+        """Called after `open`. Create clients that need a running event loop here."""
 
     async def async_close(self) -> None:
-        """Called before `close`."""
+        """Called before `close`. Close the clients here."""
 
 
-class AsyncFunction(AsyncLife, ABC, Generic[IN, OUT]):
-    """Asks a service about an element; `AsyncDataStream` applies it."""
+class AsyncFunction(AsyncLifecycle, ABC, Generic[IN, OUT]):
+    """Calls an external service for each element. Apply it with `AsyncDataStream`.
+
+    >>> class Enrich(AsyncFunction[str, str]):
+    ...     async def async_invoke(self, value: str) -> Iterable[str]:
+    ...         return [value.upper()]
+    """
 
     @abstractmethod
     async def async_invoke(self, value: IN) -> Iterable[OUT]:
-        """The elements that come out for an element, as a list; an empty one for none."""
+        """Called for each element. Returns the elements to emit, as a list that may be empty."""
 
     def timeout(self, value: IN) -> Iterable[OUT] | Awaitable[Iterable[OUT]]:
-        """The elements that come out when `async_invoke` has not come to its end in time; by default the call fails.
+        """Called when `async_invoke` has not finished within the timeout. Returns the elements to emit.
 
-        It may be `async def`.
+        By default it raises TimeoutError. It may be `async def`.
         """
-        raise TimeoutError("the asynchronous call had not come to its end when its timeout had passed")
+        raise TimeoutError("the asynchronous call did not finish within its timeout")
 
 
-class AsyncLookup(AsyncLife, ABC, Generic[LOOKED_UP, ANSWER]):
-    """Asks a service about a key; `cached_enrichment` keeps the answers."""
+class AsyncLookup(AsyncLifecycle, ABC, Generic[LOOKUP_KEY, LOOKUP_RESULT]):
+    """Looks up a key in an external service. `cached_enrichment` caches the results."""
 
     @abstractmethod
-    async def lookup(self, key: LOOKED_UP) -> ANSWER:
-        """The answer for a key."""
+    async def lookup(self, key: LOOKUP_KEY) -> LOOKUP_RESULT:
+        """Returns the result for a key. Called when the cache has no valid entry for the key."""

@@ -1,4 +1,4 @@
-"""When and how soon an asynchronous call is tried again."""
+"""Retry strategies of asynchronous calls."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ ExceptionPredicate = Callable[[Exception], bool]
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """What of a call asks for another attempt: its result, or the exception that it raised."""
+    """Determines which results and exceptions of a call cause a retry."""
 
     @abstractmethod
     def result_predicate(self) -> ResultPredicate[OUT] | None:
-        """Holds for results that are not good enough; None: all are."""
+        """Returns a function that is true for results that cause a retry, or None if no result does."""
 
     @abstractmethod
     def exception_predicate(self) -> ExceptionPredicate | None:
-        """Holds for exceptions after which another attempt may help; None: for no exception."""
+        """Returns a function that is true for exceptions that cause a retry, or None if no exception does."""
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """How often a call is tried again, and after which time. A call's timeout covers all its attempts.
+    """Determines how often a call is retried and after which delay. The timeout of a call includes all its attempts.
 
     >>> strategy = AsyncRetryStrategy.exponential_backoff(4, 100, 500, 2.0, None, lambda error: True)
     >>> [strategy.get_backoff_time_millis(attempt) for attempt in (1, 2, 3, 4)], strategy.can_retry(5)
@@ -37,19 +37,19 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
-        """Whether there may be another attempt after so many."""
+        """Returns whether the call may be retried after the given number of attempts."""
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """How long to wait after so many attempts."""
+        """Returns the delay in milliseconds after the given number of attempts."""
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """What asks for another attempt."""
+        """Returns the predicate that determines what causes a retry."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy[Any]:
-        """One attempt."""
+        """Returns a strategy without retries."""
         return NO_RETRY_STRATEGY
 
     @staticmethod
@@ -59,7 +59,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate[OUT] | None,
         exception_predicate: ExceptionPredicate | None,
     ) -> AsyncRetryStrategy[OUT]:
-        """Up to `max_attempts` further attempts, always after the same time."""
+        """Returns a strategy with up to `max_attempts` retries, each after the same delay."""
         return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
 
     @staticmethod
@@ -71,14 +71,17 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate[OUT] | None,
         exception_predicate: ExceptionPredicate | None,
     ) -> AsyncRetryStrategy[OUT]:
-        """Up to `max_attempts` further attempts, each after `multiplier` times the time before it."""
+        """Returns a strategy with up to `max_attempts` retries, each after `multiplier` times the previous delay.
+
+        Delays are in milliseconds and at most `max_retry_delay`.
+        """
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate
         )
 
 
 class RetryPredicate(AsyncRetryPredicate[OUT]):
-    """Two functions as a predicate."""
+    """A retry predicate made of two functions."""
 
     def __init__(
         self, result_predicate: ResultPredicate[OUT] | None, exception_predicate: ExceptionPredicate | None
@@ -94,7 +97,7 @@ class RetryPredicate(AsyncRetryPredicate[OUT]):
 
 
 class NoRetryStrategy(AsyncRetryStrategy[OUT]):
-    """One attempt."""
+    """No retries."""
 
     def can_retry(self, current_attempts: int) -> bool:
         return False
@@ -107,7 +110,7 @@ class NoRetryStrategy(AsyncRetryStrategy[OUT]):
 
 
 class FixedDelayRetryStrategy(AsyncRetryStrategy[OUT]):
-    """Further attempts, always after the same time."""
+    """Retries with a fixed delay."""
 
     def __init__(
         self,
@@ -132,7 +135,7 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy[OUT]):
 
 
 class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT]):
-    """Further attempts, each after a longer time."""
+    """Retries with exponentially growing delays."""
 
     def __init__(
         self,
@@ -153,7 +156,7 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT]):
         self._max_retry_delay = max_retry_delay
         self._multiplier = multiplier
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
-        # By attempt, and not as PyFlink's "last delay": calls that are under way at once must not prolong each other's.
+        # One delay per attempt, not a "last delay" as in PyFlink, because concurrent calls must not affect each other.
         self._delays = [initial_delay]
 
     def can_retry(self, current_attempts: int) -> bool:
@@ -172,11 +175,11 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT]):
 NO_RETRY_STRATEGY: AsyncRetryStrategy[Any] = NoRetryStrategy()
 
 
-# -- predicates, by PyFlink's names
+# -- predicates with the names of PyFlink
 
 
 def empty_result_predicate(result: list[Any] | None) -> bool:
-    """Holds for a result without elements.
+    """Returns whether a result has no elements.
 
     >>> empty_result_predicate([])
     True
@@ -185,12 +188,12 @@ def empty_result_predicate(result: list[Any] | None) -> bool:
 
 
 def has_exception_predicate(error: BaseException | None) -> bool:
-    """Holds for any exception."""
+    """Returns whether there is an exception."""
     return error is not None
 
 
 def exception_type_predicate(error: BaseException | None, expected_error_type: type[BaseException]) -> bool:
-    """Holds for exceptions of a type; give it the type with `functools.partial`.
+    """Returns whether an exception is of a type. Bind the type with `functools.partial`.
 
     >>> exception_type_predicate(TimeoutError(), OSError)
     True
@@ -198,9 +201,9 @@ def exception_type_predicate(error: BaseException | None, expected_error_type: t
     return isinstance(error, expected_error_type)
 
 
-def _check_positive(**given: Any) -> None:
-    for name, value in given.items():
+def _check_positive(**arguments: Any) -> None:
+    for name, value in arguments.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
             raise PlanError(
-                "RETRY_STRATEGY", f"A retry strategy got {name}={value!r}; it takes a number greater than zero."
+                "RETRY_STRATEGY", f"A retry strategy got {name}={value!r}. It must be a number greater than zero."
             )

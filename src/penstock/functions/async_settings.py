@@ -1,4 +1,4 @@
-"""How an asynchronous function is called, as a description."""
+"""Settings of asynchronous calls."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from penstock.functions.async_retry import AsyncRetryStrategy
 
 @dataclass(frozen=True, slots=True)
 class AsyncSettings:
-    """Bounds of the calls of one function in one subtask."""
+    """Limits for the calls of one function in one subtask."""
 
-    timeout: int  # milliseconds, of all attempts together
-    capacity: int  # calls under way at once
+    timeout: int  # milliseconds for all attempts of a call
+    capacity: int  # concurrent calls
     retry: AsyncRetryStrategy[Any]
 
     def __str__(self) -> str:

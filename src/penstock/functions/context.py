@@ -1,4 +1,4 @@
-"""What a function is handed with each element and timer."""
+"""Contexts that functions receive with each element and timer."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ V = TypeVar("V")
 
 
 class TimeDomain:
-    """Which clock a timer belongs to."""
+    """The time domain of a timer: event time or processing time."""
 
     EVENT_TIME = 0
     PROCESSING_TIME = 1
 
 
 class TimerService(ABC):
-    """Clock and timers of the current key."""
+    """Access to time, and to the timers of the current key. All times are in milliseconds."""
 
     @abstractmethod
     def current_processing_time(self) -> int:
-        """The time of the running batch."""
+        """Returns the processing time of the current batch."""
 
     @abstractmethod
     def current_watermark(self) -> int:
-        """How far event time has come."""
+        """Returns the current watermark."""
 
     @abstractmethod
     def register_processing_time_timer(self, timestamp: int) -> None:
-        """Calls `on_timer` for the current key in the first batch at or after this time."""
+        """Registers a timer. `on_timer` is called for the current key in the first batch at or after this time."""
 
     @abstractmethod
     def register_event_time_timer(self, timestamp: int) -> None:
-        """Calls `on_timer` for the current key when the watermark reaches this time."""
+        """Registers a timer. `on_timer` is called for the current key when the watermark reaches this time."""
 
     @abstractmethod
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Removes the timer; nothing happens when there is none."""
+        """Deletes a processing-time timer of the current key, if it exists."""
 
     @abstractmethod
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Removes the timer; nothing happens when there is none."""
+        """Deletes an event-time timer of the current key, if it exists."""
 
 
 class ProcessContext(ABC):
@@ -54,93 +54,93 @@ class ProcessContext(ABC):
 
     @abstractmethod
     def timestamp(self) -> int | None:
-        """The element's event time; None when it has none."""
+        """Returns the timestamp of the element in milliseconds, or None if it has none."""
 
     @abstractmethod
     def timer_service(self) -> TimerService:
-        """Clocks; and timers, where the stream is keyed."""
+        """Returns the timer service. Timers are available on keyed streams only."""
 
 
 class KeyedContext(ProcessContext):
-    """The context of one element with a key. `random` and `uuid` repeat exactly when a batch is run again."""
+    """The context of an element with a key. `random` and `uuid` return the same values when a batch is repeated."""
 
     @abstractmethod
     def get_current_key(self) -> Any:
-        """The key of the element or timer."""
+        """Returns the key of the current element or timer."""
 
     @property
     @abstractmethod
     def random(self) -> random.Random:
-        """A random generator that gives the same numbers when the batch runs again."""
+        """A random generator that returns the same numbers when the batch is repeated."""
 
     @abstractmethod
     def uuid(self) -> uuid.UUID:
-        """A random id that is the same when the batch runs again."""
+        """Returns a random UUID, which is the same when the batch is repeated."""
 
 
 class OnTimerContext(KeyedContext):
-    """The context of a firing timer."""
+    """The context of a timer that fires."""
 
     @abstractmethod
     def time_domain(self) -> int:
-        """Whether the timer is one of event time or of processing time."""
+        """Returns the time domain of the timer, `TimeDomain.EVENT_TIME` or `TimeDomain.PROCESSING_TIME`."""
 
 
 class BaseBroadcastContext(ABC):
-    """What both sides of a broadcast process function may ask for."""
+    """The common part of the contexts of broadcast process functions."""
 
     @abstractmethod
     def timestamp(self) -> int | None:
-        """The element's event time; None when it has none."""
+        """Returns the timestamp of the element in milliseconds, or None if it has none."""
 
     @abstractmethod
     def current_processing_time(self) -> int:
-        """The time of the running batch."""
+        """Returns the processing time of the current batch in milliseconds."""
 
     @abstractmethod
     def current_watermark(self) -> int:
-        """How far event time has come."""
+        """Returns the current watermark in milliseconds."""
 
 
 class BroadcastContext(BaseBroadcastContext):
-    """The context of an element of the broadcast side."""
+    """The context of an element of the broadcast stream."""
 
     @abstractmethod
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
-        """The broadcast state of a descriptor, to be read and changed."""
+        """Returns the broadcast state of a descriptor, for reading and writing."""
 
 
 class ReadOnlyBroadcastContext(BaseBroadcastContext):
-    """The context of an element of the other side."""
+    """The context of an element of the non-broadcast stream."""
 
     @abstractmethod
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]:
-        """The broadcast state of a descriptor, to be read."""
+        """Returns the broadcast state of a descriptor, for reading only."""
 
 
 class KeyedBroadcastContext(BroadcastContext):
-    """The context of an element of the broadcast side beside a keyed stream."""
+    """The context of an element of the broadcast stream that is connected with a keyed stream."""
 
     @abstractmethod
     def apply_to_keyed_state(self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]) -> None:
-        """Calls function(key, state) for each key of this subtask that has the state (Flink's `applyToKeyedState`)."""
+        """Calls `function(key, state)` for each key of this subtask that has the state (`applyToKeyedState` in Flink)."""
 
 
 class KeyedReadOnlyBroadcastContext(ReadOnlyBroadcastContext):
-    """The context of an element of a keyed stream beside a broadcast one."""
+    """The context of an element of the keyed stream that is connected with a broadcast stream."""
 
     @abstractmethod
     def get_current_key(self) -> Any:
-        """The key of the element or timer."""
+        """Returns the key of the current element or timer."""
 
     @abstractmethod
     def timer_service(self) -> TimerService:
-        """Clocks and timers."""
+        """Returns the timer service of the current key."""
 
 
 class BroadcastOnTimerContext(KeyedReadOnlyBroadcastContext):
-    """The context of a firing timer beside a broadcast stream."""
+    """The context of a timer that fires in a keyed broadcast process function."""
 
     @abstractmethod
     def time_domain(self) -> int:
-        """Whether the timer is one of event time or of processing time."""
+        """Returns the time domain of the timer, `TimeDomain.EVENT_TIME` or `TimeDomain.PROCESSING_TIME`."""

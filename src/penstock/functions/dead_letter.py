@@ -1,4 +1,4 @@
-"""Elements put aside because a function raised on them."""
+"""Dead letters: elements for which a function raised an exception."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from penstock.functions.output_tag import OutputTag
 
 
 class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
-    """An element that a function with `on_error="dead_letter"` raised on, and what is known of the call.
+    """An element for which a function with `on_error="dead_letter"` raised an exception, with details of the call.
 
-    A source with `on_error="dead_letter"` makes them of records that do not decode: `element` is then the record's bytes, and
-    `facts` say where it stands, such as topic, partition, offset and key, or file and byte.
+    A source with `on_error="dead_letter"` emits dead letters for records that it cannot decode. Then `element` is the raw bytes
+    of the record, and `facts` describe its position, such as topic, partition, offset and key, or file and byte.
 
-    `stream.get_side_output(DEAD_LETTERS)` gives them. A timer's call has no element; `timestamp` is then the timer's.
+    Read dead letters with `stream.get_side_output(DEAD_LETTERS)`. A dead letter of a timer has no element, and its `timestamp`
+    is that of the timer.
 
     >>> DeadLetter(operator="parse", uid="parse-1", element="x", error="ValueError", message="no number").element
     'x'
@@ -24,44 +25,36 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     operator: str
     uid: str
     element: Any
-    error: str  # the exception's type,
-    message: str  # and its words
-    place: str = ""  # file and line where it was raised, in the user's program
+    error: str  # the type of the exception
+    message: str  # the message of the exception
+    place: str = ""  # file and line in the user program where it was raised
     key: Any = None
     timestamp: int | None = None
     source: str | None = None
     split: str | None = None
-    position: int | None = None  # in the split
-    facts: dict[str, Any] = {}  # of a source's record
+    position: int | None = None  # position of the record in the split
+    facts: dict[str, Any] = {}  # position of a record that a source could not decode
 
     @property
     def raw(self) -> bytes | None:
-        """The bytes of a source's record that does not decode."""
+        """The raw bytes of a record that a source could not decode, or None."""
         return self.element if self.facts and isinstance(self.element, bytes) else None
 
     @property
     def topic(self) -> str | None:
-        """The topic of such a record, where it has one."""
+        """The topic of a record that a source could not decode, or None."""
         return self.facts.get("topic")
 
     @property
     def partition(self) -> int | None:
-        """Its partition."""
+        """The partition of a record that a source could not decode, or None."""
         return self.facts.get("partition")
 
     @property
     def offset(self) -> int | None:
-        """Its offset."""
+        """The offset of a record that a source could not decode, or None."""
         return self.facts.get("offset")
 
 
-def _tag() -> OutputTag[DeadLetter]:
-    """The tag itself; while no letter is made, no emission needs to be searched for tags."""
-    before = OutputTag.any_made
-    tag: OutputTag[DeadLetter] = OutputTag("dead-letters")
-    OutputTag.any_made = before
-    return tag
-
-
-DEAD_LETTERS = _tag()
-"""The side output of elements that a function raised on."""
+DEAD_LETTERS: OutputTag[DeadLetter] = OutputTag("dead-letters")
+"""The side output of dead letters."""

@@ -1,4 +1,4 @@
-"""Fields of elements by name or position: how to read one is found out from an element, once for many of its kind."""
+"""Access to fields of elements by name or position. The way to read a field is determined once per element type."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import msgspec
 Field = str | int | Callable[[Any], Any] | None
 
 
-def reader_of(value: Any, field: Field) -> Callable[[Any], Any] | None:
-    """What reads a field of values like this one; None when the field is the value itself.
+def make_field_reader(value: Any, field: Field) -> Callable[[Any], Any] | None:
+    """Returns a function that reads a field of values of the same type, or None if the field is the value itself.
 
-    A field is a name, a position, or a function of the element; no field, and position 0 of a plain value, stand for
-    the element itself.
+    A field is a name, a position, or a function of the element. None, and position 0 of a value without fields, stand for the
+    value itself.
 
-    >>> reader_of(("a", 7), 1)(("b", 8))
+    >>> make_field_reader(("a", 7), 1)(("b", 8))
     8
     """
     if field is None:
         return None
     if callable(field):
         return field
-    names = _names(type(value))
+    names = _field_names(type(value))
     if isinstance(field, str):
-        if names is None and hasattr(value, "__getitem__") and not isinstance(value, tuple):  # a dict, a Row
+        if names is None and hasattr(value, "__getitem__") and not isinstance(value, tuple):  # a dict or a Row
             return itemgetter(field)
         return attrgetter(field)
     if isinstance(value, tuple) or (names is None and hasattr(value, "__getitem__") and not isinstance(value, str)):
@@ -37,12 +37,12 @@ def reader_of(value: Any, field: Field) -> Callable[[Any], Any] | None:
     if field == 0:
         return None
     raise TypeError(
-        f"field {field} was chosen of a {type(value).__name__}, which has no fields: only field 0, the value"
+        f"field {field} does not exist: a {type(value).__name__} has no fields. Use field 0 for the value itself"
     )
 
 
-def _names(kind: type) -> list[str] | None:
-    """The names of a Struct's or dataclass's fields."""
+def _field_names(kind: type) -> list[str] | None:
+    """Returns the field names of a Struct or dataclass, or None for other types."""
     if issubclass(kind, msgspec.Struct):
         return list(kind.__struct_fields__)
     return [f.name for f in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else None

@@ -1,7 +1,7 @@
-"""Functions that users write. Each has `open` and `close`; a plain callable may stand wherever a class has one method.
+"""Functions that users write. Each has `open` and `close`. A plain callable can be passed instead of a class with one method.
 
-They are generic in what goes in and what comes out, as in Flink's Java API: `MapFunction[str, int]`. The parameters may be
-left out.
+The classes are generic in their input and output types, as in the Java API of Flink, for example `MapFunction[str, int]`. The
+type parameters are optional.
 """
 
 from __future__ import annotations
@@ -24,118 +24,139 @@ SELECTED = TypeVar("SELECTED", covariant=True, default=Any)
 ACC = TypeVar("ACC", default=Any)
 T = TypeVar("T", default=Any)
 
-Yields = Iterable[T | tuple[OutputTag[Any], Any]] | None  # what a process function gives: elements and tagged elements
+Yields = Iterable[T | tuple[OutputTag[Any], Any]] | None  # the results of a process function: elements and (tag, value)
 
 
 class Function:
-    """Anything with a life cycle around a subtask."""
+    """Base class of all functions, with a lifecycle in each subtask."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        """Called before the first element; state handles are got here."""
+        """Called once before the first element. Get state handles and open connections here."""
 
     def close(self) -> None:
-        """Called after the last element."""
+        """Called once after the last element. Release resources here."""
 
 
 class MapFunction(Function, ABC, Generic[IN, OUT]):
-    """One element in, one element out."""
+    """Transforms each element into one element.
+
+    >>> class Length(MapFunction[str, int]):
+    ...     def map(self, value: str) -> int:
+    ...         return len(value)
+    """
 
     @abstractmethod
     def map(self, value: IN) -> OUT:
-        """What the element becomes."""
+        """Returns the element to emit. Called for each element."""
 
 
 class FlatMapFunction(Function, ABC, Generic[IN, OUT]):
-    """One element in, any number out."""
+    """Transforms each element into any number of elements.
+
+    >>> class Words(FlatMapFunction[str, str]):
+    ...     def flat_map(self, value: str) -> Iterable[str]:
+    ...         return value.split()
+    """
 
     @abstractmethod
     def flat_map(self, value: IN) -> Iterable[OUT] | None:
-        """What the element becomes: any number of elements, or None."""
+        """Returns the elements to emit, or None. Called for each element."""
 
 
 class FilterFunction(Function, ABC, Generic[IN]):
-    """Keeps the elements for which it returns True."""
+    """Selects elements."""
 
     @abstractmethod
     def filter(self, value: IN) -> bool:
-        """Whether the element stays."""
+        """Returns whether to emit the element. Called for each element."""
 
 
 class ReduceFunction(Function, ABC, Generic[T]):
-    """Combines two elements into one of the same type."""
+    """Combines two elements into one of the same type. It must be associative."""
 
     @abstractmethod
     def reduce(self, value1: T, value2: T) -> T:
-        """Two elements as one of the same type."""
+        """Returns the combination of two elements."""
 
 
 class AggregateFunction(Function, ABC, Generic[IN, ACC, OUT]):
-    """Keeps an accumulator over elements."""
+    """Aggregates elements in an accumulator.
+
+    >>> class Mean(AggregateFunction[float, tuple[float, int], float]):
+    ...     def create_accumulator(self) -> tuple[float, int]:
+    ...         return 0.0, 0
+    ...     def add(self, value: float, accumulator: tuple[float, int]) -> tuple[float, int]:
+    ...         return accumulator[0] + value, accumulator[1] + 1
+    ...     def get_result(self, accumulator: tuple[float, int]) -> float:
+    ...         return accumulator[0] / accumulator[1]
+    ...     def merge(self, acc_a: tuple[float, int], acc_b: tuple[float, int]) -> tuple[float, int]:
+    ...         return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+    """
 
     @abstractmethod
     def create_accumulator(self) -> ACC:
-        """An accumulator that nothing was added to."""
+        """Returns a new, empty accumulator."""
 
     @abstractmethod
     def add(self, value: IN, accumulator: ACC) -> ACC:
-        """The accumulator with one more element; it may be changed in place and given back."""
+        """Adds an element and returns the accumulator, which may be modified in place."""
 
     @abstractmethod
     def get_result(self, accumulator: ACC) -> OUT:
-        """What the elements so far amount to."""
+        """Returns the result of an accumulator. Called when a window fires."""
 
     @abstractmethod
     def merge(self, acc_a: ACC, acc_b: ACC) -> ACC:
-        """Two accumulators as one; session windows need it."""
+        """Merges two accumulators. Required for session windows."""
 
 
 class KeySelector(Function, ABC, Generic[IN, SELECTED]):
-    """Gives an element its key."""
+    """Extracts the key of an element."""
 
     @abstractmethod
     def get_key(self, value: IN) -> SELECTED:
-        """The element's key; always the same for the same element."""
+        """Returns the key. It must be deterministic."""
 
 
 class NullByteKeySelector(KeySelector[Any, int]):
-    """Gives every element the key 0, so that keyed operators take a whole stream.
+    """Assigns the key 0 to every element, so that keyed operators can process a non-keyed stream.
 
     >>> NullByteKeySelector().get_key("anything")
     0
     """
 
     def get_key(self, value: Any) -> int:
-        """0."""
+        """Returns 0."""
         return 0
 
 
 class Partitioner(Function, ABC, Generic[KEY]):
-    """Chooses the subtask of a key."""
+    """Selects the subtask for a key."""
 
     @abstractmethod
     def partition(self, key: KEY, num_partitions: int) -> int:
-        """The subtask, from 0, that elements of this key go to."""
+        """Returns the index of the subtask, between 0 and `num_partitions` - 1."""
 
 
 class CoMapFunction(Function, ABC, Generic[IN1, IN2, OUT]):
-    """One element of either stream in, one out; None stands for no element."""
+    """Transforms each element of two streams into one element. None emits nothing."""
 
     @abstractmethod
     def map1(self, value: IN1) -> OUT | None:
-        """What an element of the first stream becomes; None: nothing."""
+        """Returns the element to emit for an element of the first stream, or None."""
 
     @abstractmethod
     def map2(self, value: IN2) -> OUT | None:
-        """What an element of the second stream becomes; None: nothing."""
+        """Returns the element to emit for an element of the second stream, or None."""
 
 
 class CoFlatMapFunction(Function, ABC, Generic[IN1, IN2, OUT]):
-    """One element of either stream in, any number out."""
+    """Transforms each element of two streams into any number of elements."""
 
     @abstractmethod
     def flat_map1(self, value: IN1) -> Iterable[OUT] | None:
-        """What an element of the first stream becomes: any number of elements, or None."""
+        """Returns the elements to emit for an element of the first stream, or None."""
 
     @abstractmethod
     def flat_map2(self, value: IN2) -> Iterable[OUT] | None:
-        """What an element of the second stream becomes: any number of elements, or None."""
+        """Returns the elements to emit for an element of the second stream, or None."""

@@ -1,4 +1,4 @@
-"""Functions that see elements of two streams together: of a window, of a key, or near each other in time."""
+"""Functions that process elements of two streams together: in a window, by key, or within a time interval."""
 
 from __future__ import annotations
 
@@ -17,63 +17,61 @@ X = TypeVar("X")
 
 
 class JoinFunction(Function, ABC, Generic[IN1, IN2, OUT]):
-    """One result for each pair of elements."""
+    """Combines each pair of elements into one result."""
 
     @abstractmethod
     def join(self, first: IN1, second: IN2) -> OUT:
-        """What a pair becomes."""
+        """Returns the result of a pair. Called for each pair of elements of a key and window."""
 
 
 class FlatJoinFunction(Function, ABC, Generic[IN1, IN2, OUT]):
-    """Any number of results for each pair of elements."""
+    """Combines each pair of elements into any number of results."""
 
     @abstractmethod
     def join(self, first: IN1, second: IN2) -> Iterable[OUT] | None:
-        """What a pair becomes: any number of elements, or None."""
+        """Returns the results of a pair, or None. Called for each pair of elements of a key and window."""
 
 
 class CoGroupFunction(Function, ABC, Generic[IN1, IN2, OUT]):
-    """Any number of results for all elements of a key and window; one of the two groups may be empty."""
+    """Combines all elements of a key and window. One of the two groups may be empty."""
 
     @abstractmethod
     def co_group(self, first: Iterable[IN1], second: Iterable[IN2]) -> Iterable[OUT] | None:
-        """What the elements of one key and window become: all of the first stream and all of the second, either of
-        which may be none.
-        """
+        """Returns the results of the elements of both streams, or None. Called for each key and window."""
 
 
 class JoinContext(ABC):
-    """The times of the pair that a ProcessJoinFunction is given."""
+    """The context of a ProcessJoinFunction."""
 
     @abstractmethod
     def get_left_timestamp(self) -> int:
-        """The event time of the element of the first stream."""
+        """Returns the timestamp of the element of the first stream in milliseconds."""
 
     @abstractmethod
     def get_right_timestamp(self) -> int:
-        """The event time of the element of the second stream."""
+        """Returns the timestamp of the element of the second stream in milliseconds."""
 
     @abstractmethod
     def get_timestamp(self) -> int:
-        """The result's timestamp: the later of the two."""
+        """Returns the timestamp of the result, which is the later of the two."""
 
     @abstractmethod
     def output(self, output_tag: OutputTag[X], value: X) -> None:
-        """Sends a value to a side output, with the result's timestamp; yielding `(output_tag, value)` does the same."""
+        """Emits a value to a side output, with the timestamp of the result. Yielding `(output_tag, value)` does the same."""
 
 
 class ProcessJoinFunction(Function, ABC, Generic[IN1, IN2, OUT]):
-    """Any number of results for each pair of elements whose times lie in an interval of each other."""
+    """Processes each pair of elements whose timestamps lie within an interval of each other."""
 
     Context: TypeAlias = JoinContext
 
     @abstractmethod
     def process_element(self, left: IN1, right: IN2, ctx: Context) -> Yields[OUT]:
-        """Called with each pair; yields what it emits."""
+        """Called for each pair. Yields the results."""
 
 
 class TaggedUnion(Generic[ONE, TWO]):
-    """An element of either stream of a window join: what its trigger, evictor and window assigner are given.
+    """An element of one of two joined streams, as seen by the trigger, evictor and window assigner of a window join.
 
     >>> TaggedUnion.two("click").is_two(), TaggedUnion.one("view").get_one()
     (True, 'view')
@@ -82,33 +80,33 @@ class TaggedUnion(Generic[ONE, TWO]):
     __slots__ = ("number", "value")
 
     def __init__(self, number: int, value: Any) -> None:
-        self.number = number  # of the input: 0 or 1
+        self.number = number  # of the input, 0 or 1
         self.value = value
 
     @staticmethod
     def one(one: X) -> TaggedUnion[X, Any]:
-        """An element of the first stream."""
+        """Returns an element of the first stream."""
         return TaggedUnion(0, one)
 
     @staticmethod
     def two(two: X) -> TaggedUnion[Any, X]:
-        """An element of the second stream."""
+        """Returns an element of the second stream."""
         return TaggedUnion(1, two)
 
     def is_one(self) -> bool:
-        """Whether it is of the first stream."""
+        """Returns whether the element is of the first stream."""
         return self.number == 0
 
     def is_two(self) -> bool:
-        """Whether it is of the second stream."""
+        """Returns whether the element is of the second stream."""
         return self.number == 1
 
     def get_one(self) -> ONE | None:
-        """The element, when it is of the first stream; None otherwise."""
+        """Returns the element if it is of the first stream, else None."""
         return self.value if self.number == 0 else None
 
     def get_two(self) -> TWO | None:
-        """The element, when it is of the second stream; None otherwise."""
+        """Returns the element if it is of the second stream, else None."""
         return self.value if self.number == 1 else None
 
     def __eq__(self, other: object) -> bool:

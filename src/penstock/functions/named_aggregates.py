@@ -1,6 +1,6 @@
-"""Aggregates that are known by name: Penstock combines them by whole columns, before the shuffle where that is exact.
+"""Predefined aggregates. Penstock computes them on columns and, where that is exact, before the shuffle.
 
-Each is an ordinary AggregateFunction too, so it works with every trigger and evictor, and in keyed state.
+Each is also an ordinary AggregateFunction, so it works with every trigger and evictor, and in keyed state.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any, Generic, NamedTuple
 from typing_extensions import TypeVar
 
 from penstock.errors import PlanError
-from penstock.functions.field_access import Field, reader_of
+from penstock.functions.field_access import Field, make_field_reader
 from penstock.functions.function import AggregateFunction
 from penstock.functions.window_function import WindowFunction
 from penstock.row import Row, make_row
 
-KINDS = ("count", "sum", "min", "max", "avg")
+AGGREGATE_KINDS = ("count", "sum", "min", "max", "avg")
 
 V = TypeVar("V", default=Any)
 K = TypeVar("K", default=Any)
@@ -24,9 +24,9 @@ K = TypeVar("K", default=Any)
 
 @dataclass(frozen=True)
 class NamedAggregate(AggregateFunction[Any, Any, V], Generic[V]):
-    """count, sum, min, max or avg of a field (None: of the element itself), made by the functions below.
+    """The count, sum, min, max or avg of a field, or of the elements if `field` is None. Created by the functions below.
 
-    NaN counts as greater than any number, so results do not depend on order.
+    NaN is greater than any number, so results do not depend on the order of elements.
 
     >>> average = avg_of(1)
     >>> average.get_result(average.merge(average.add(("a", 1), None), average.add(("a", 4), None)))
@@ -37,29 +37,28 @@ class NamedAggregate(AggregateFunction[Any, Any, V], Generic[V]):
     field: Field = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
+        if self.kind not in AGGREGATE_KINDS:
             raise PlanError(
                 "AGGREGATE_NAME",
-                f"There is no aggregate '{self.kind}'; known ones are {', '.join(KINDS)}. Use one of them, or an "
-                "AggregateFunction.",
+                f"There is no aggregate '{self.kind}'. Use one of {', '.join(AGGREGATE_KINDS)}, or an AggregateFunction.",
             )
         if not (self.field is None or callable(self.field) or isinstance(self.field, str | int)):
             raise PlanError(
                 "FIELD_POSITION",
-                f"{self.kind} got {self.field!r}; it takes a field's name (a str), its position (an int), a function of "
-                "the element, or nothing for the element itself.",
+                f"{self.kind} got {self.field!r} as its field. Pass the name of a field (str), its position (int), a function "
+                "of the element, or nothing for the element itself.",
             )
 
     def create_accumulator(self) -> Any:
         return None
 
     def add(self, value: Any, accumulator: Any) -> Any:
-        if self.kind != "count" and (read := reader_of(value, self.field)) is not None:
+        if self.kind != "count" and (read := make_field_reader(value, self.field)) is not None:
             value = read(value)
         return self.add_value(value, accumulator)
 
     def add_value(self, value: Any, accumulator: Any) -> Any:
-        """Adds the value of the field."""
+        """Adds the value of a field to the accumulator."""
         if self.kind == "count":
             value = 1
         elif self.kind == "avg":
@@ -81,7 +80,7 @@ class NamedAggregate(AggregateFunction[Any, Any, V], Generic[V]):
 
 
 def count() -> NamedAggregate[int]:
-    """How many elements there are.
+    """Returns an aggregate that counts elements.
 
     >>> count().add("a", 2)
     3
@@ -90,7 +89,7 @@ def count() -> NamedAggregate[int]:
 
 
 def sum_of(field: Field = None) -> NamedAggregate[Any]:
-    """The sum of a field.
+    """Returns an aggregate that sums a field.
 
     >>> sum_of("price").add({"price": 2}, 5)
     7
@@ -99,7 +98,7 @@ def sum_of(field: Field = None) -> NamedAggregate[Any]:
 
 
 def min_of(field: Field = None) -> NamedAggregate[Any]:
-    """The least value of a field.
+    """Returns an aggregate for the minimum of a field.
 
     >>> min_of().add(3, 5)
     3
@@ -108,7 +107,7 @@ def min_of(field: Field = None) -> NamedAggregate[Any]:
 
 
 def max_of(field: Field = None) -> NamedAggregate[Any]:
-    """The greatest value of a field.
+    """Returns an aggregate for the maximum of a field.
 
     >>> max_of().add(3, 5)
     5
@@ -117,7 +116,7 @@ def max_of(field: Field = None) -> NamedAggregate[Any]:
 
 
 def avg_of(field: Field = None) -> NamedAggregate[float]:
-    """The average of a field.
+    """Returns an aggregate for the average of a field.
 
     >>> avg_of().get_result(avg_of().add(3, None))
     3.0
@@ -126,7 +125,7 @@ def avg_of(field: Field = None) -> NamedAggregate[float]:
 
 
 class NamedAggregates(AggregateFunction[Any, Any, Row]):
-    """Several named aggregates at once. The result is a Row with a field for each.
+    """Computes several named aggregates. The result is a Row with one field for each.
 
     >>> both = NamedAggregates(n=count(), most=max_of())
     >>> both.get_result(both.add(7, both.add(3, both.create_accumulator())))
@@ -134,13 +133,13 @@ class NamedAggregates(AggregateFunction[Any, Any, Row]):
     """
 
     def __init__(self, **aggregates: NamedAggregate[Any]) -> None:
-        given: dict[str, Any] = aggregates
-        wrong = [name for name, a in given.items() if not isinstance(a, NamedAggregate)]
-        if wrong or not aggregates:
+        arguments: dict[str, Any] = aggregates
+        invalid = [name for name, a in arguments.items() if not isinstance(a, NamedAggregate)]
+        if invalid or not aggregates:
+            problem = f"{', '.join(invalid)}, which is not a named aggregate" if invalid else "no arguments"
             raise PlanError(
                 "NAMED_AGGREGATES",
-                f"NamedAggregates got {', '.join(wrong) + ', which is no named aggregate' if wrong else 'nothing'}. Give it "
-                "named ones: NamedAggregates(n=count(), total=sum_of('price')).",
+                f"NamedAggregates got {problem}. Pass named aggregates: NamedAggregates(n=count(), total=sum_of('price')).",
             )
         self.names = list(aggregates)
         self.aggregates = tuple(aggregates.values())
@@ -159,7 +158,7 @@ class NamedAggregates(AggregateFunction[Any, Any, Row]):
 
 
 class WindowResult(NamedTuple, Generic[K, V]):
-    """The aggregate of one key's window: `start` is in it, `end` is not.
+    """The aggregate of a window of a key. `start` is inclusive and `end` exclusive, both in milliseconds.
 
     >>> WindowResult("a", 0, 10, 3).value
     3
@@ -172,7 +171,7 @@ class WindowResult(NamedTuple, Generic[K, V]):
 
 
 class WithWindow(WindowFunction[Any, Any, Any, Any]):
-    """Puts the key and the window to a result: a WindowResult, or in front of a Row's fields.
+    """Adds the key and the window to a result.
 
     >>> from penstock.windows import TimeWindow
     >>> WithWindow().apply("a", TimeWindow(0, 10), [3])
@@ -187,7 +186,7 @@ class WithWindow(WindowFunction[Any, Any, Any, Any]):
 
 
 class RowWithWindow(WithWindow):
-    """A Row of the key, the window's bounds and the aggregates of these names.
+    """Returns a Row with the key, the bounds of the window and the aggregates with the given names.
 
     >>> RowWithWindow(["n"]).result("a", 0, 10, Row(n=3))
     Row(key='a', window_start=0, window_end=10, n=3)

@@ -1,8 +1,8 @@
-"""A named side output."""
+"""Tags of side outputs."""
 
 from __future__ import annotations
 
-from typing import Any, Generic
+from typing import Any, Generic, Self
 
 from typing_extensions import TypeVar
 
@@ -12,19 +12,30 @@ T = TypeVar("T", default=Any)
 
 
 class OutputTag(Generic[T]):
-    """Names a side output: a function yields `(tag, value)`, `stream.get_side_output(tag)` reads it.
+    """Identifies a side output. Functions emit `(tag, value)`, and `stream.get_side_output(tag)` returns the stream.
 
     >>> OutputTag("late") == OutputTag("late")
     True
     """
 
     __slots__ = ("tag_id", "type_info")
-    any_made = False  # in this process; while there is none, nothing emitted needs to be searched for tags
+    _instances = 0  # tags that exist in this process
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        __class__._instances += 1  # type: ignore[name-defined]
+        return super().__new__(cls)
 
     def __init__(self, tag_id: str, type_info: TypeInformation | type[T] | None = None) -> None:
-        OutputTag.any_made = True
         self.tag_id = tag_id
         self.type_info = type_information(type_info)
+
+    def __del__(self) -> None:
+        __class__._instances -= 1  # type: ignore[name-defined]
+
+    @staticmethod
+    def count_instances() -> int:
+        """Returns the number of tags in this process. If it is 0, emitted elements need not be checked for tags."""
+        return OutputTag._instances
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OutputTag) and other.tag_id == self.tag_id

@@ -1,4 +1,4 @@
-"""The surroundings of a function: its subtask, its state, its metrics."""
+"""The runtime context of a function: its subtask, state and metrics."""
 
 from __future__ import annotations
 
@@ -25,60 +25,60 @@ V = TypeVar("V")
 
 
 class KeyedStateStore(ABC):
-    """Where a function gets the handles of its keyed state; the type in the descriptor is the type of the state."""
+    """Returns handles of keyed state. The type in the descriptor is the type of the state."""
 
     @abstractmethod
     def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
-        """The value state of a descriptor."""
+        """Returns the value state of a descriptor."""
 
     @abstractmethod
     def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
-        """The list state of a descriptor."""
+        """Returns the list state of a descriptor."""
 
     @abstractmethod
     def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]:
-        """The map state of a descriptor."""
+        """Returns the map state of a descriptor."""
 
     @abstractmethod
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]:
-        """The reducing state of a descriptor."""
+        """Returns the reducing state of a descriptor."""
 
     @abstractmethod
     def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor[K, V]) -> AggregatingState[K, V]:
-        """The aggregating state of a descriptor."""
+        """Returns the aggregating state of a descriptor."""
 
 
 class RuntimeContext(KeyedStateStore):
-    """The surroundings of a function, given to `open`."""
+    """Information about the subtask in which a function runs, and access to its state and metrics. Passed to `open`."""
 
     @abstractmethod
     def get_task_name(self) -> str:
-        """The operator's name."""
+        """Returns the name of the operator."""
 
     @abstractmethod
     def get_task_name_with_subtasks(self) -> str:
-        """The operator's name, which subtask of how many this is, and the attempt: `count (2/4)#0`."""
+        """Returns the name of the operator, the subtask and the attempt, for example `count (2/4)#0`."""
 
     @abstractmethod
     def get_number_of_parallel_subtasks(self) -> int:
-        """How many subtasks the operator has."""
+        """Returns the parallelism of the operator."""
 
     @abstractmethod
     def get_max_number_of_parallel_subtasks(self) -> int:
-        """The number of key groups: no operator can have more subtasks."""
+        """Returns the maximum parallelism, which is the number of key groups."""
 
     @abstractmethod
     def get_index_of_this_subtask(self) -> int:
-        """From 0."""
+        """Returns the index of this subtask, starting at 0."""
 
     @abstractmethod
     def get_attempt_number(self) -> int:
-        """How often the job was restarted before this attempt: 0 in the first one."""
+        """Returns the attempt number: 0 in the first attempt, incremented with each restart of the job."""
 
     @abstractmethod
     def get_job_parameter(self, key: str, default_value: str) -> Any:
-        """A parameter of the whole job, as set on the environment."""
+        """Returns a job parameter that was set on the environment, or the default value."""
 
     @abstractmethod
     def get_metrics_group(self) -> MetricGroup:
-        """Where this subtask of the operator registers its metrics."""
+        """Returns the metric group of this subtask."""

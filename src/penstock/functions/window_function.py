@@ -1,4 +1,4 @@
-"""Functions over the elements of a window, with its key or without, with a context or without."""
+"""Functions that process the elements of a window."""
 
 from __future__ import annotations
 
@@ -11,80 +11,85 @@ from typing_extensions import TypeVar
 from penstock.functions.function import IN, KEY, OUT, Function, Yields
 from penstock.functions.runtime_context import KeyedStateStore
 
-W = TypeVar("W", contravariant=True, default=Any)  # the kind of window
+W = TypeVar("W", contravariant=True, default=Any)  # the class of the window
 WINDOW = TypeVar("WINDOW", covariant=True, default=Any)
 
 
 class WindowContext(ABC, Generic[WINDOW]):
-    """What a process window function may ask for beside its elements."""
+    """The context of a process window function."""
 
     @abstractmethod
     def window(self) -> WINDOW:
-        """The window that fires, or is dropped."""
+        """Returns the window that fires or is cleared."""
 
     @abstractmethod
     def current_processing_time(self) -> int:
-        """The batch clock, in milliseconds."""
+        """Returns the current processing time in milliseconds."""
 
     @abstractmethod
     def current_watermark(self) -> int:
-        """How far event time has come."""
+        """Returns the current watermark in milliseconds."""
 
     @abstractmethod
     def window_state(self) -> KeyedStateStore:
-        """State of the key and window; not for windows that merge. What it holds is dropped in `clear`."""
+        """Returns the state of the key and window. Not available for merging windows. Clear it in `clear`."""
 
     @abstractmethod
     def global_state(self) -> KeyedStateStore:
-        """State of the key, shared by all its windows."""
+        """Returns the state of the key, shared by all its windows."""
 
 
 class WindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
-    """Makes results of a key's window and its elements."""
+    """Computes the results of a window of a key from its elements."""
 
     @abstractmethod
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Yields[OUT]:
-        """Called when a window fires; gives its results, and tagged ones for side outputs."""
+        """Called when a window fires. Yields the results, or `(tag, value)` for side outputs."""
 
 
 class AllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
-    """Makes results of a window over the whole stream and its elements."""
+    """Computes the results of a window of a non-keyed stream from its elements."""
 
     @abstractmethod
     def apply(self, window: W, inputs: Iterable[IN]) -> Yields[OUT]:
-        """Called when a window fires; gives its results, and tagged ones for side outputs."""
+        """Called when a window fires. Yields the results, or `(tag, value)` for side outputs."""
 
 
 class ProcessWindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
-    """Makes results of a key's window and its elements; its context knows the window, clocks and state."""
+    """Computes the results of a window of a key from its elements, with access to the window, time and state.
+
+    >>> class Count(ProcessWindowFunction[str, tuple[str, int], str, Any]):
+    ...     def process(self, key: str, context: Any, elements: Iterable[str]) -> Yields[tuple[str, int]]:
+    ...         yield key, len(list(elements))
+    """
 
     class Context(WindowContext[WINDOW]):
-        """What the function may ask for beside its elements."""
+        """The context of the function: the window, time and state."""
 
     @abstractmethod
     def process(self, key: KEY, context: ProcessWindowFunction.Context[W], elements: Iterable[IN]) -> Yields[OUT]:
-        """Called when a window fires; gives its results, and tagged ones for side outputs."""
+        """Called when a window fires. Yields the results, or `(tag, value)` for side outputs."""
 
     def clear(self, context: ProcessWindowFunction.Context[W]) -> None:
-        """Called when a window is dropped: the place to clear its state."""
+        """Called when a window is dropped. Clear its per-window state here."""
 
 
 class ProcessAllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
-    """Makes results of a window over the whole stream; its context knows the window, clocks and state."""
+    """Computes the results of a window of a non-keyed stream, with access to the window, time and state."""
 
     class Context(WindowContext[WINDOW]):
-        """What the function may ask for beside its elements."""
+        """The context of the function: the window, time and state."""
 
     @abstractmethod
     def process(self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]) -> Yields[OUT]:
-        """Called when a window fires; gives its results, and tagged ones for side outputs."""
+        """Called when a window fires. Yields the results, or `(tag, value)` for side outputs."""
 
     def clear(self, context: ProcessAllWindowFunction.Context[W]) -> None:
-        """Called when a window is dropped: the place to clear its state."""
+        """Called when a window is dropped. Clear its per-window state here."""
 
 
 class PassThroughWindowFunction(WindowFunction[Any, Any, Any, Any]):
-    """Gives a window's elements as they are; of use behind `reduce`.
+    """Emits the elements of a window unchanged. Useful after `reduce`.
 
     >>> list(PassThroughWindowFunction().apply("key", None, [1, 2]))
     [1, 2]
@@ -95,7 +100,7 @@ class PassThroughWindowFunction(WindowFunction[Any, Any, Any, Any]):
 
 
 class PassThroughAllWindowFunction(AllWindowFunction[Any, Any, Any]):
-    """The same for windows over the whole stream."""
+    """Emits the elements of a window of a non-keyed stream unchanged."""
 
     def apply(self, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
         return inputs

@@ -1,1 +1,1 @@
-"""The registry of runs: what each job of this machine is, how it goes, and how to ask it to end."""
+"""Jobs: the registry, actions on jobs, their diagnosis, and the run of a job in its own process."""

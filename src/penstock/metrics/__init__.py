@@ -1,4 +1,4 @@
-"""Metrics of user functions: what they register and change, and the totals of a job."""
+"""Metrics of user functions, and the totals of a job."""
 
 from penstock.metrics.metric import Counter, Distribution, Meter, Metric, MetricGroup
 from penstock.metrics.totals import JobMetrics

@@ -1,4 +1,4 @@
-"""What operators are called where people read of them."""
+"""Labels of operators in reports."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 
-def labels(names: Mapping[str, str]) -> dict[str, str]:
-    """By uid: an operator's name, and its uid with it where several have that name.
+def operator_labels(names: Mapping[str, str]) -> dict[str, str]:
+    """The name of each operator by uid, followed by the uid if several operators have the name.
 
-    >>> labels({"map-1": "check", "map-2": "check", "sink-1": "mail"})
+    >>> operator_labels({"map-1": "check", "map-2": "check", "sink-1": "mail"})
     {'map-1': 'check (map-1)', 'map-2': 'check (map-2)', 'sink-1': 'mail'}
     """
     count = Counter(names.values())

@@ -1,4 +1,4 @@
-"""Metrics as a function sees them, under PyFlink's names."""
+"""The metric classes that functions use, with PyFlink's names."""
 
 from __future__ import annotations
 
@@ -7,64 +7,64 @@ from collections.abc import Callable
 
 
 class Metric:
-    """Anything that a function measures."""
+    """Base class of all metrics."""
 
 
 class Counter(Metric, ABC):
-    """A number that goes up and down."""
+    """A count that can be incremented and decremented."""
 
     @abstractmethod
     def inc(self, n: int = 1) -> None:
-        """Counts up."""
+        """Increments the count by `n`."""
 
     @abstractmethod
     def dec(self, n: int = 1) -> None:
-        """Counts down."""
+        """Decrements the count by `n`."""
 
     @abstractmethod
     def get_count(self) -> int:
-        """What this subtask has counted since it was opened."""
+        """Returns the count of this subtask since the function was opened."""
 
 
 class Meter(Metric, ABC):
-    """How many events there were, and how many of them per second."""
+    """The number of events, and the rate of events per second."""
 
     @abstractmethod
     def mark_event(self, value: int = 1) -> None:
-        """Something happened, once or several times."""
+        """Records `value` events."""
 
     @abstractmethod
     def get_count(self) -> int:
-        """What this subtask has marked since it was opened."""
+        """Returns the number of events of this subtask since the function was opened."""
 
 
 class Distribution(Metric, ABC):
-    """Number, sum, smallest and largest of some values."""
+    """Count, sum, minimum and maximum of recorded values."""
 
     @abstractmethod
     def update(self, value: float) -> None:
-        """Takes in one more value."""
+        """Records a value."""
 
 
 class MetricGroup(ABC):
-    """Where a function registers metrics; a group may hold other groups."""
+    """A named group in which a function registers metrics. Groups can be nested."""
 
     @abstractmethod
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
-        """A group within this one; with `extra` a pair of groups, the inner one is given."""
+        """Returns a subgroup. With `extra`, creates a group `name` with a subgroup `extra` and returns the subgroup."""
 
     @abstractmethod
     def counter(self, name: str) -> Counter:
-        """A counter of this name; the same one when it is asked for again."""
+        """Returns the counter of this name. Further calls with the name return the same counter."""
 
     @abstractmethod
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        """A value that the function computes when asked: at the end of every batch."""
+        """Registers a function that returns the current value. It is called at the end of every batch."""
 
     @abstractmethod
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        """A meter of this name: how often something happens."""
+        """Returns the meter of this name. Its rate is the average over the given time span."""
 
     @abstractmethod
     def distribution(self, name: str) -> Distribution:
-        """A distribution of this name: count, sum, least, greatest and mean of whole numbers."""
+        """Returns the distribution of this name, which has count, sum, minimum, maximum and mean of the values."""

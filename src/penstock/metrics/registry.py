@@ -1,4 +1,4 @@
-"""The metrics of one operator in one subtask. A batch that is rolled back does not count."""
+"""The metrics of one operator in one subtask. The changes of a batch that is rolled back are discarded."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class _Counter(Counter):
 
     def __init__(self) -> None:
         self._count = 0
-        self._before = 0  # when the running batch began
-        self._last = 0  # when the batch before it began
+        self._before = 0  # at the start of the current batch
+        self._last = 0  # at the start of the previous batch
 
     def inc(self, n: int = 1) -> None:
         self._count += n
@@ -56,7 +56,7 @@ class _Meter(_Counter, Meter):
     def __init__(self, seconds: int) -> None:
         super().__init__()
         self._span = seconds * 1000
-        self._past: deque[tuple[int, int]] = deque()  # counts at the ends of batches, as far back as the span reaches
+        self._past: deque[tuple[int, int]] = deque()  # time and count at the ends of the batches within the time span
 
     def mark_event(self, value: int = 1) -> None:
         self._count += value
@@ -102,17 +102,17 @@ class _Gauge:
     def take(self, now: int) -> MetricValue:
         try:
             value = self._function()
-        except Exception as error:  # a gauge that cannot be read must not fail the job
+        except Exception as error:  # a failing gauge must not fail the job
             _log.warning("Gauge '%s' raised %s: %s", self._name, type(error).__name__, error)
             value = None
         return GaugeValue(value if isinstance(value, int | float | str | None) else repr(value))
 
     def roll_back(self, taken: bool) -> None:
-        """A gauge has no memory of its own."""
+        """A gauge has no state."""
 
 
-_Kept = _Counter | _Meter | _Distribution | _Gauge
-M = TypeVar("M", bound=_Kept)
+_RegisteredMetric = _Counter | _Meter | _Distribution | _Gauge
+M = TypeVar("M", bound=_RegisteredMetric)
 
 
 class SubtaskMetrics:
@@ -127,40 +127,40 @@ class SubtaskMetrics:
 
     def __init__(self, operator: str) -> None:
         self._operator = operator
-        self._metrics: dict[str, _Kept] = {}
+        self._metrics: dict[str, _RegisteredMetric] = {}
         self._running = False  # a batch has begun
-        self._taken = False  # the last batch has told what it measured
+        self._taken = False  # the changes of the last batch were taken
 
     def group(self) -> MetricGroup:
         return _Group(self, ())
 
     def begin(self) -> None:
-        """A batch begins; if the last attempt never told what it measured, that is forgotten."""
+        """Begins a batch. Discards the changes of an attempt that did not finish."""
         if self._running:
             self.roll_back()
         self._running, self._taken = True, False
 
     def take(self, now: int) -> OperatorMetrics:
-        """What has changed since the batch began."""
+        """Returns the changes since the batch began."""
         self._running, self._taken = False, True
         return OperatorMetrics(self._operator, {name: metric.take(now) for name, metric in self._metrics.items()})
 
     def roll_back(self) -> None:
-        """Forgets what the last batch measured, whether it came to its end or not."""
+        """Discards the changes of the last batch, whether it finished or not."""
         for metric in self._metrics.values():
             metric.roll_back(self._taken)
         self._running = self._taken = False
 
-    def register(self, name: str, kind: type[M], make: Callable[[], M]) -> M:
+    def register(self, name: str, kind: type[M], create: Callable[[], M]) -> M:
         known = self._metrics.get(name)
         if known is None:
-            made = self._metrics[name] = make()
-            return made
+            created = self._metrics[name] = create()
+            return created
         if type(known) is not kind:
             raise PlanError(
                 "METRIC_NAME",
-                f"Operator '{self._operator}' registers metric '{name}' twice, as two kinds of metric. "
-                "Give one of them another name or another group.",
+                f"Operator '{self._operator}' registers metric '{name}' twice, with different types. "
+                "Use another name or another group for one of them.",
             )
         return known
 
@@ -174,16 +174,16 @@ class _Group(MetricGroup):
         return _Group(self._metrics, (*self._path, name) if extra is None else (*self._path, name, extra))
 
     def counter(self, name: str) -> Counter:
-        return self._metrics.register(self._named(name), _Counter, _Counter)
+        return self._metrics.register(self._full_name(name), _Counter, _Counter)
 
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        self._metrics.register(self._named(name), _Gauge, lambda: _Gauge(name, obj))
+        self._metrics.register(self._full_name(name), _Gauge, lambda: _Gauge(name, obj))
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        return self._metrics.register(self._named(name), _Meter, lambda: _Meter(time_span_in_seconds))
+        return self._metrics.register(self._full_name(name), _Meter, lambda: _Meter(time_span_in_seconds))
 
     def distribution(self, name: str) -> Distribution:
-        return self._metrics.register(self._named(name), _Distribution, _Distribution)
+        return self._metrics.register(self._full_name(name), _Distribution, _Distribution)
 
-    def _named(self, name: str) -> str:
+    def _full_name(self, name: str) -> str:
         return ".".join((*self._path, name))

@@ -1,4 +1,4 @@
-"""The metrics of a whole job, added up over its batches."""
+"""The metrics of a job, accumulated over its batches."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 import msgspec
 
-from penstock.metrics.labels import labels
+from penstock.metrics.labels import operator_labels
 from penstock.metrics.values import (
     CounterValue,
     DistributionValue,
     GaugeValue,
     MeterValue,
+    MetricsDelta,
     MetricValue,
-    Told,
-    following,
+    accumulate,
 )
 
 
 class JobMetrics(msgspec.Struct):
-    """What functions measured, by operator, subtask and name. Only batches that were committed count.
+    """Metrics of user functions by operator, subtask and name. Only committed batches are included.
 
     >>> from penstock.metrics.values import OperatorMetrics
     >>> metrics = JobMetrics()
@@ -33,48 +33,48 @@ class JobMetrics(msgspec.Struct):
     operators: dict[str, str] = {}  # names by uid
     subtasks: dict[str, dict[int, dict[str, MetricValue]]] = {}  # by uid, subtask and metric
 
-    def add(self, told: Iterable[tuple[int, Told]]) -> None:
-        """Takes in what subtasks told at the end of a batch."""
-        for subtask, of_operators in told:
-            for uid, metrics in of_operators.items():
+    def add(self, deltas: Iterable[tuple[int, MetricsDelta]]) -> None:
+        """Adds the changes of a batch, as pairs of subtask and changes by operator uid."""
+        for subtask, operators in deltas:
+            for uid, metrics in operators.items():
                 self.operators[uid] = metrics.operator
                 totals = self.subtasks.setdefault(uid, {}).setdefault(subtask, {})
                 for name, value in metrics.values.items():
-                    totals[name] = following(value, totals.get(name))
+                    totals[name] = accumulate(value, totals.get(name))
 
     def get(self, operator: str, metric: str) -> Any:
-        """A metric of an operator (by name or uid), over all its subtasks; None when nobody has registered it."""
-        found = [
-            values[metric]
+        """The value of a metric over all subtasks of an operator, given by name or uid; None if it is not registered."""
+        values = [
+            metrics[metric]
             for uid, subtasks in self.subtasks.items()
             if operator in (uid, self.operators[uid])
-            for values in (subtasks[number] for number in sorted(subtasks))
-            if metric in values
+            for metrics in (subtasks[number] for number in sorted(subtasks))
+            if metric in metrics
         ]
-        return _plain(found) if found else None
+        return _combine(values) if values else None
 
     def accumulators(self, called: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """All metrics over all subtasks, as `operator.metric`; operators of one name are told apart by their uids.
+        """All metrics over all subtasks by `operator.metric`. If operators have the same name, the uid is added.
 
-        `called` has what the operators of the whole job are called, by uid.
+        `called` are the labels of all operators of the job by uid.
         """
-        called = {**labels(self.operators), **(called or {})}
-        found: dict[str, list[MetricValue]] = {}
+        labels = {**operator_labels(self.operators), **(called or {})}
+        values: dict[str, list[MetricValue]] = {}
         for uid, subtasks in self.subtasks.items():
             for number in sorted(subtasks):
                 for metric, value in subtasks[number].items():
-                    found.setdefault(f"{called[uid]}.{metric}", []).append(value)
-        return {name: _plain(found[name]) for name in sorted(found)}
+                    values.setdefault(f"{labels[uid]}.{metric}", []).append(value)
+        return {name: _combine(values[name]) for name in sorted(values)}
 
 
-def _plain(values: list[MetricValue]) -> Any:
-    """Several subtasks' values of a metric as one: sums, a distribution as a dict, a gauge as a list when they are many."""
+def _combine(values: list[MetricValue]) -> Any:
+    """Combines the values of several subtasks: the sum, a distribution as a dict, gauges as a list if there are several."""
     first = values[0]
     if isinstance(first, CounterValue | MeterValue):
         return sum(v.count for v in values if isinstance(v, CounterValue | MeterValue))
     if isinstance(first, GaugeValue):
-        told = [v.value for v in values if isinstance(v, GaugeValue)]
-        return told[0] if len(told) == 1 else told
+        gauges = [v.value for v in values if isinstance(v, GaugeValue)]
+        return gauges[0] if len(gauges) == 1 else gauges
     total = DistributionValue()
     for value in values:
         if isinstance(value, DistributionValue):

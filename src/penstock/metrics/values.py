@@ -1,4 +1,4 @@
-"""What a batch says of metrics: counts and distributions as changes, gauges and rates as they stand."""
+"""Metric values in reports: changes of counters and distributions, current values of gauges and rates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class CounterValue(msgspec.Struct, tag="counter", array_like=True, frozen=True):
-    """A counter's change, or its total."""
+    """The change of a counter, or its total."""
 
     count: int
 
@@ -15,7 +15,7 @@ class CounterValue(msgspec.Struct, tag="counter", array_like=True, frozen=True):
 
 
 class MeterValue(msgspec.Struct, tag="meter", array_like=True, frozen=True):
-    """Events marked, and events per second now."""
+    """The number of events, and the current rate per second."""
 
     count: int
     rate: float
@@ -25,7 +25,7 @@ class MeterValue(msgspec.Struct, tag="meter", array_like=True, frozen=True):
 
 
 class GaugeValue(msgspec.Struct, tag="gauge", array_like=True, frozen=True):
-    """A gauge as it stands."""
+    """The current value of a gauge."""
 
     value: int | float | str | None
 
@@ -34,14 +34,14 @@ class GaugeValue(msgspec.Struct, tag="gauge", array_like=True, frozen=True):
 
 
 class DistributionValue(msgspec.Struct, tag="distribution", array_like=True, frozen=True):
-    """Number, sum, smallest and largest.
+    """Count, sum, minimum and maximum.
 
     >>> DistributionValue(1, 5, 5, 5).after(DistributionValue(2, 4, 1, 3))
     DistributionValue(count=3, sum=9, least=1, most=5)
     """
 
     count: int = 0
-    sum: int | float = 0  # msgspec would make an int a float where only float is said
+    sum: int | float = 0  # with float alone, msgspec would convert integers
     least: int | float | None = None
     most: int | float | None = None
 
@@ -57,17 +57,17 @@ MetricValue = CounterValue | MeterValue | GaugeValue | DistributionValue
 
 
 class OperatorMetrics(msgspec.Struct, array_like=True):
-    """The metrics of one operator: its name, and each metric by group and name, joined by dots."""
+    """The metrics of one operator, by group and name joined by dots."""
 
     operator: str
     values: dict[str, MetricValue]
 
 
-Told = dict[str, OperatorMetrics]  # by the operator's uid
+MetricsDelta = dict[str, OperatorMetrics]  # by operator uid
 
 
-def following(value: MetricValue, before: MetricValue | None) -> MetricValue:
-    """A total after one more batch; a metric that has become another kind starts anew."""
+def accumulate(value: MetricValue, before: MetricValue | None) -> MetricValue:
+    """Adds the value of a batch to a total. A metric that changed its type starts again."""
     if before is None or type(before) is not type(value):
         return value
     return value.after(before)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Patterns of events: descriptions only. What runs is in `runtime/cep`."""
+"""Descriptions of event patterns. The operators that match them are in `runtime/cep`."""
 
 from penstock.patterns.condition import (
     ConditionContext,

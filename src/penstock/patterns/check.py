@@ -1,4 +1,4 @@
-"""Whole patterns, checked before they run."""
+"""Checks of a complete pattern before it runs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from penstock.patterns.quantifier import ConsumingStrategy
 
 
 def check_pattern(pattern: Any) -> None:
-    """Refuses a pattern that cannot work.
+    """Raises an error if a pattern is invalid.
 
     >>> check_pattern(Pattern.begin("a").next("b"))
     """
     if not isinstance(pattern, Pattern):
         raise PlanError(
-            "PATTERN_TYPE", f"A {type(pattern).__name__} was given as a pattern. Make one with Pattern.begin(name)."
+            "PATTERN_TYPE",
+            f"A {type(pattern).__name__} was passed as a pattern. Create a pattern with Pattern.begin(name).",
         )
     names = _names(pattern)
     _check_skip(pattern, set(names))
@@ -25,13 +26,13 @@ def check_pattern(pattern: Any) -> None:
     if pattern.quantifier.strategy is ConsumingStrategy.NOT_FOLLOW and not (_window(pattern) or pattern.step_window):
         raise PlanError(
             "PATTERN_WITHOUT_END",
-            f"The pattern ends with not_followed_by('{pattern.name}') and has no time: it could never be said that the event "
-            "did not come. Add within(...), or a step behind it.",
+            f"The pattern ends with not_followed_by('{pattern.name}') and has no time limit, so it could never match. Add "
+            "within(...), or another step after it.",
         )
 
 
 def all_steps(pattern: Pattern[Any]) -> Iterator[Pattern[Any]]:
-    """The steps of a pattern, and of the groups in it; not the groups themselves."""
+    """Yields the steps of a pattern, including those inside its groups, without the groups themselves."""
     for step in pattern.steps():
         if isinstance(step, GroupPattern):
             yield from all_steps(step.get_raw_pattern())
@@ -45,18 +46,18 @@ def _names(pattern: Pattern[Any]) -> list[str]:
         if step.name in names:
             raise PlanError(
                 "PATTERN_NAME_TWICE",
-                f"Two patterns have the name '{step.name}'; a match could not tell their events apart. Rename one.",
+                f"Two steps of the pattern have the name '{step.name}'. The names in a match must be unique. Rename one.",
             )
         names.append(step.name)
     return names
 
 
 def _check_skip(pattern: Pattern[Any], names: set[str]) -> None:
-    wanted = pattern.skip.pattern_name
-    if wanted is not None and wanted not in names:
+    name = pattern.skip.pattern_name
+    if name is not None and name not in names:
         raise PlanError(
             "PATTERN_SKIP",
-            f"{pattern.skip.kind}('{wanted}') names no pattern; there are {', '.join(sorted(names))}.",
+            f"{pattern.skip.kind}('{name}') names a step that does not exist. The steps are {', '.join(sorted(names))}.",
         )
 
 
@@ -65,14 +66,14 @@ def _window(pattern: Pattern[Any]) -> int | None:
 
 
 def _check_windows(pattern: Pattern[Any]) -> None:
-    whole = _window(pattern)
-    if whole is None:
+    window = _window(pattern)
+    if window is None:
         return
     for step in pattern.steps():
-        between = step.repetition.window_time if step.repetition is not None else step.step_window
-        if between is not None and between > whole:
+        step_window = step.repetition.window_time if step.repetition is not None else step.step_window
+        if step_window is not None and step_window > window:
             raise PlanError(
                 "PATTERN_WITHIN",
-                f"Pattern '{step.name}' may come {between} ms behind the event before it, and the whole match may take "
-                f"{whole} ms. The first must not be larger.",
+                f"Pattern '{step.name}' may follow {step_window} ms after the event before it, but the match may take only "
+                f"{window} ms. The first time must not be larger than the second.",
             )

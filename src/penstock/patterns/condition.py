@@ -1,4 +1,4 @@
-"""Conditions of patterns, as the user wrote them and as the methods of a pattern combined them."""
+"""Conditions of patterns: the ones that users write, and the tree in which a pattern combines them."""
 
 from __future__ import annotations
 
@@ -14,34 +14,39 @@ from penstock.functions.function import IN
 
 
 class ConditionContext(ABC):
-    """What an iterative condition may ask for."""
+    """The context of an iterative condition."""
 
     @abstractmethod
     def get_events_for_pattern(self, name: str) -> list[Any]:
-        """The events that the partial match has for a pattern so far, in order; none: an empty list."""
+        """Returns the events that the partial match has accepted for a pattern so far, in order. May be empty."""
 
     @abstractmethod
     def timestamp(self) -> int:
-        """The event's timestamp; in processing time, the time at which it is processed."""
+        """Returns the timestamp of the event in milliseconds. In processing time, the time at which it is processed."""
 
     @abstractmethod
     def current_processing_time(self) -> int:
-        """The clock."""
+        """Returns the current processing time in milliseconds."""
 
 
 class IterativeCondition(Function, ABC, Generic[IN]):
-    """A condition that sees what the partial match has accepted so far."""
+    """A condition that can read the events that the partial match has accepted so far.
+
+    >>> class Rising(IterativeCondition[int]):
+    ...     def filter(self, value: int, ctx: ConditionContext) -> bool:
+    ...         return all(value > earlier for earlier in ctx.get_events_for_pattern("rise"))
+    """
 
     @abstractmethod
     def filter(self, value: IN, ctx: ConditionContext) -> bool:
-        """Whether the event fits what was accepted so far."""
+        """Returns whether the event is accepted. Called for each event that may continue a partial match."""
 
 
-RichIterativeCondition = IterativeCondition  # every function of ours has `open` and `close`
+RichIterativeCondition = IterativeCondition  # every Penstock function has `open` and `close`
 
 
 class SimpleCondition(Function, ABC, Generic[IN]):
-    """A condition on the event alone.
+    """A condition that depends on the event only.
 
     >>> SimpleCondition.of(lambda price: price > 10).filter(11)
     True
@@ -49,11 +54,11 @@ class SimpleCondition(Function, ABC, Generic[IN]):
 
     @abstractmethod
     def filter(self, value: IN) -> bool:
-        """Whether the event fits."""
+        """Returns whether the event is accepted."""
 
     @staticmethod
     def of(function: Callable[[Any], bool] | FilterFunction[Any]) -> SimpleCondition[Any]:
-        """A condition of a plain function."""
+        """Returns a condition that calls a function with the event."""
         return _Wrapped(function)
 
 
@@ -74,16 +79,16 @@ class _Wrapped(SimpleCondition[Any]):
         return bool(f.filter(value) if isinstance(f, FilterFunction) else f(value))
 
 
-# -- the tree that a pattern holds
+# -- the condition tree of a pattern
 
 
 class Condition:
-    """A part of a pattern's condition."""
+    """A node of the condition tree of a pattern."""
 
     __slots__ = ()
 
     def functions(self) -> Iterator[Any]:
-        """The user's functions in it."""
+        """Yields the functions of the user in this condition."""
         yield from ()
 
 
@@ -94,7 +99,7 @@ class Always(Condition):
 
 @dataclass(frozen=True, slots=True)
 class Holds(Condition):
-    """A function of the user's: of the event, or of the event and what was accepted so far."""
+    """A function of the user that takes the event, or the event and a context."""
 
     function: Any
     iterative: bool
@@ -105,7 +110,7 @@ class Holds(Condition):
 
 @dataclass(frozen=True, slots=True)
 class IsA(Condition):
-    """The event is of a class."""
+    """The event is an instance of a class."""
 
     kind: type
 
@@ -121,52 +126,55 @@ class _Two(Condition):
 
 
 class Both(_Two):
-    """The event satisfies both."""
+    """Both conditions hold."""
 
     __slots__ = ()
 
 
 class Either(_Two):
-    """The event satisfies one of them."""
+    """At least one of two conditions holds."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Not(Condition):
+    """The inner condition does not hold."""
+
     inner: Condition
 
     def functions(self) -> Iterator[Any]:
         yield from self.inner.functions()
 
 
-def condition_of(method: str, pattern: str, found: Any) -> Condition:
-    """What the user passed to where, or_where or until, as a condition.
+def to_condition(method: str, pattern: str, condition: Any) -> Condition:
+    """Returns the argument of where, or_where or until as a condition.
 
-    >>> condition_of("where", "a", lambda event: True).iterative
+    >>> to_condition("where", "a", lambda event: True).iterative
     False
     """
-    if isinstance(found, Condition):
-        return found
-    if isinstance(found, IterativeCondition):
-        return Holds(found, True)
-    if isinstance(found, (SimpleCondition, FilterFunction)):
-        return Holds(found, False)
-    if callable(found) and not isinstance(found, type):
-        return Holds(found, _takes_context(found))
-    what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+    if isinstance(condition, Condition):
+        return condition
+    if isinstance(condition, IterativeCondition):
+        return Holds(condition, True)
+    if isinstance(condition, (SimpleCondition, FilterFunction)):
+        return Holds(condition, False)
+    if callable(condition) and not isinstance(condition, type):
+        return Holds(condition, _takes_context(condition))
+    is_class = isinstance(condition, type)
+    found = f"the class {condition.__name__}" if is_class else f"a {type(condition).__name__}"
     raise PlanError(
         "PATTERN_CONDITION",
-        f"{method}() of pattern '{pattern}' got {what}; it takes a function of the event, a function of the event and a "
+        f"{method}() of pattern '{pattern}' got {found}. Pass a function of the event, a function of the event and a "
         "context, a SimpleCondition or an IterativeCondition.",
     )
 
 
 def _takes_context(function: Callable[..., Any]) -> bool:
-    """Whether a plain function wants a context beside the event."""
+    """Returns whether a function takes a context in addition to the event."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return False  # a builtin that does not tell
+        return False  # a builtin without a signature
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return len([p for p in positional if p.default is p.empty]) >= 2

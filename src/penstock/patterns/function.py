@@ -1,4 +1,4 @@
-"""Functions that see matches."""
+"""Functions that process the matches of a pattern."""
 
 from __future__ import annotations
 
@@ -9,72 +9,80 @@ from typing import Any, Generic
 from penstock.functions import Function
 from penstock.functions.function import OUT, T, Yields
 
-Match = dict[str, list[T]]  # the events of a match, by the names of their patterns, in order
+Match = dict[str, list[T]]  # the events of a match by pattern name, in order
 
 
 class PatternContext(ABC):
-    """What a function may ask for beside a match."""
+    """The context of a match."""
 
     @abstractmethod
     def timestamp(self) -> int:
-        """The time of the match: of its last event, or when it timed out."""
+        """Returns the time of the match in milliseconds: that of its last event, or the time at which it timed out."""
 
     @abstractmethod
     def current_processing_time(self) -> int:
-        """The clock."""
+        """Returns the current processing time in milliseconds."""
 
     @abstractmethod
     def get_current_key(self) -> Any:
-        """The key of the match's events."""
+        """Returns the key of the events of the match."""
 
     @abstractmethod
     def pattern_id(self) -> str | None:
-        """Which pattern matched, where patterns come as a stream; else None."""
+        """Returns the id of the pattern that matched, if patterns come from a stream, else None."""
 
 
 class PatternProcessFunction(Function, ABC, Generic[T, OUT]):
-    """Makes results of matches; a result `(tag, value)` goes to a side output."""
+    """Produces results from matches. A result `(tag, value)` is emitted to the side output of the tag.
+
+    >>> class Alert(PatternProcessFunction[float, str]):
+    ...     def process_match(self, match: Match[float], ctx: PatternContext) -> Yields[str]:
+    ...         yield f"{ctx.get_current_key()} rose to {match['high'][0]}"
+    """
 
     @abstractmethod
     def process_match(self, match: Match[T], ctx: PatternContext) -> Yields[OUT]:
-        """Called with each match: its events by the names of their patterns."""
+        """Called for each match. `match` has the events by pattern name, in order."""
 
 
 class TimedOutPartialMatchHandler(ABC, Generic[T]):
-    """Beside PatternProcessFunction: also sees partial matches whose time is over; it yields `(tag, value)`."""
+    """Also processes partial matches that timed out. Inherit from it in addition to PatternProcessFunction.
+
+    Results are `(tag, value)` pairs for side outputs.
+    """
 
     @abstractmethod
     def process_timed_out_match(self, match: Match[T], ctx: PatternContext) -> Yields[Any]:
-        """Called with what a partial match has when its time is over."""
+        """Called when a partial match times out. `match` has the events that it has accepted."""
 
 
 class PatternSelectFunction(Function, ABC, Generic[T, OUT]):
-    """One result for each match."""
+    """Returns one result for each match."""
 
     @abstractmethod
     def select(self, pattern: Match[T]) -> OUT:
-        """The result of a match."""
+        """Returns the result of a match."""
 
 
 class PatternFlatSelectFunction(Function, ABC, Generic[T, OUT]):
-    """Any number of results for each match."""
+    """Returns any number of results for each match."""
 
     @abstractmethod
     def flat_select(self, pattern: Match[T]) -> Iterable[OUT] | None:
-        """The results of a match."""
+        """Returns the results of a match, or None."""
 
 
 class PatternTimeoutFunction(Function, ABC, Generic[T, OUT]):
-    """One result for each partial match whose time is over."""
+    """Returns one result for each partial match that timed out."""
 
     @abstractmethod
     def timeout(self, pattern: Match[T], timeout_timestamp: int) -> OUT:
-        """The result of what a partial match has when its time is over."""
+        """Returns the result of the events of a partial match that timed out."""
 
 
 class PatternFlatTimeoutFunction(Function, ABC, Generic[T, OUT]):
-    """Any number of results for each partial match whose time is over."""
+    """Returns any number of results for each partial match that timed out."""
 
     @abstractmethod
     def timeout(self, pattern: Match[T], timeout_timestamp: int) -> Iterable[OUT] | None:
-        """The results of what a partial match has when its time is over."""
+        """Returns the results of the events of a partial match that timed out, or None."""

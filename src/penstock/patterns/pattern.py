@@ -1,4 +1,4 @@
-"""A pattern: a chain of steps, each with a condition, a quantifier and a time. Steps are never changed, only replaced."""
+"""Patterns: chains of steps, each with a condition, a quantifier and a time limit. Steps are immutable."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from penstock.patterns.condition import (
     IsA,
     IterativeCondition,
     SimpleCondition,
-    condition_of,
+    to_condition,
 )
 from penstock.patterns.quantifier import ConsumingStrategy, Quantifier, Times, WithinType
 from penstock.patterns.skip import AfterMatchSkipStrategy
-from penstock.time import Duration, millis_of
+from penstock.time import Duration, to_millis
 
 T = TypeVar("T", default=Any)
 S = TypeVar("S")
@@ -38,7 +38,7 @@ NO_SKIP = AfterMatchSkipStrategy.no_skip()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pattern(Generic[T]):
-    """The last step of a pattern; the others are before it.
+    """A pattern of events, represented by its last step. Every method returns a new pattern.
 
     >>> start = Pattern.begin("start").where(lambda event: event == "a")
     >>> [step.name for step in start.followed_by("end").steps()]
@@ -52,8 +52,8 @@ class Pattern(Generic[T]):
     condition: Condition | None = None
     until_condition: Condition | None = None
     repetition: Times | None = None
-    window: int | None = None  # milliseconds from the first event of a match to its last
-    step_window: int | None = None  # milliseconds from the event before to this one
+    window: int | None = None  # milliseconds between the first and the last event of a match
+    step_window: int | None = None  # milliseconds between the previous event and this one
 
     # -- steps
 
@@ -67,7 +67,11 @@ class Pattern(Generic[T]):
 
     @staticmethod
     def begin(name: str | Pattern[Any], skip_strategy: AfterMatchSkipStrategy | None = None) -> Pattern[Any]:
-        """A pattern that starts with an event, or with a group of steps."""
+        """Starts a pattern with an event, or with another pattern as a group.
+
+        `name` identifies the events of the step in a match. `skip_strategy` determines which overlapping matches are emitted;
+        by default all of them.
+        """
         return _step("begin", None, name, _STRICT, skip_strategy or NO_SKIP)
 
     @overload
@@ -75,7 +79,7 @@ class Pattern(Generic[T]):
     @overload
     def next(self, name: Pattern[T]) -> GroupPattern[T]: ...
     def next(self, name: str | Pattern[T]) -> Pattern[T]:
-        """The very next event."""
+        """Appends a step whose event must directly follow the previous one (strict contiguity)."""
         return _step("next", self, name, _STRICT, self.skip)
 
     @overload
@@ -83,7 +87,7 @@ class Pattern(Generic[T]):
     @overload
     def followed_by(self, name: Pattern[T]) -> GroupPattern[T]: ...
     def followed_by(self, name: str | Pattern[T]) -> Pattern[T]:
-        """The next event that fits; others may lie between."""
+        """Appends a step. Events that do not match are skipped until the first one that does (relaxed contiguity)."""
         return _step("followed_by", self, name, _NEXT, self.skip)
 
     @overload
@@ -91,143 +95,151 @@ class Pattern(Generic[T]):
     @overload
     def followed_by_any(self, name: Pattern[T]) -> GroupPattern[T]: ...
     def followed_by_any(self, name: str | Pattern[T]) -> Pattern[T]:
-        """Any later event that fits: each of them makes a match of its own."""
+        """Appends a step that matches any later event, each in its own match (non-deterministic relaxed contiguity)."""
         return _step("followed_by_any", self, name, _ANY, self.skip)
 
     def not_next(self, name: str) -> Pattern[T]:
-        """The very next event must not fit."""
+        """Appends a step that fails the match if the directly following event fulfils its condition."""
         return self._negative("not_next", name, ConsumingStrategy.NOT_NEXT)
 
     def not_followed_by(self, name: str) -> Pattern[T]:
-        """No event that fits may come before the next step; as the last step, before the time of `within` is over."""
+        """Appends a step that fails the match if an event fulfils its condition before the next step matches.
+
+        As the last step it requires a time limit (`within`), and the match is emitted when that time has passed.
+        """
         return self._negative("not_followed_by", name, ConsumingStrategy.NOT_FOLLOW)
 
     def _negative(self, method: str, name: str, strategy: ConsumingStrategy) -> Pattern[T]:
         if self.quantifier.optional:
             raise UnsupportedOperation(
                 "PATTERN_NOT_AFTER_OPTIONAL",
-                f"{method}('{name}') stands behind the optional pattern '{self.name}', which Flink has not defined. Make "
+                f"{method}('{name}') follows the optional pattern '{self.name}', which is not defined in Flink. Write "
                 "two patterns, one with the optional part and one without it.",
             )
         if not isinstance(name, str):
-            raise _refused("PATTERN_NAME", f"{method}() got a {type(name).__name__}; it takes the name of one event.")
+            raise _error("PATTERN_NAME", f"{method}() got a {type(name).__name__}. It takes the name of one event.")
         return _step(method, self, name, strategy, self.skip)
 
     # -- conditions
 
     def where(self, condition: Conditional[T]) -> Self:
-        """The event must fulfil this too."""
-        new = condition_of("where", self.name, condition)
+        """Adds a condition. It is combined with earlier conditions by AND.
+
+        The condition is a function of the event, a function of the event and a `ConditionContext`, or a condition object.
+        """
+        new = to_condition("where", self.name, condition)
         return replace(self, condition=new if self.condition is None else Both(self.condition, new))
 
     def or_where(self, condition: Conditional[T]) -> Self:
-        """The event must fulfil this, or what was asked for before."""
-        new = condition_of("or_where", self.name, condition)
+        """Adds a condition. It is combined with earlier conditions by OR."""
+        new = to_condition("or_where", self.name, condition)
         return replace(self, condition=new if self.condition is None else Either(self.condition, new))
 
     or_ = or_where
 
     def subtype(self, subtype_class: type[S]) -> Pattern[S]:
-        """The event must be of a class too."""
+        """Accepts only events that are instances of a class, in addition to earlier conditions."""
         if not isinstance(subtype_class, type):
-            raise _refused("PATTERN_CONDITION", f"subtype() of pattern '{self.name}' takes a class.")
-        made = IsA(subtype_class)
-        changed: Any = replace(self, condition=made if self.condition is None else Both(self.condition, made))
+            raise _error("PATTERN_CONDITION", f"subtype() of pattern '{self.name}' takes a class.")
+        new = IsA(subtype_class)
+        changed: Any = replace(self, condition=new if self.condition is None else Both(self.condition, new))
         return changed  # type: ignore[no-any-return]
 
     def until(self, condition: Conditional[T]) -> Self:
-        """The loop ends with the first event for which this holds; that event is no part of it."""
+        """Ends the loop at the first event that fulfils a condition. That event is not part of the loop."""
         if self.until_condition is not None:
-            raise _refused("PATTERN_UNTIL", f"Pattern '{self.name}' has an until condition already; one may be given.")
+            raise _error("PATTERN_UNTIL", f"Pattern '{self.name}' already has an until condition. Only one is allowed.")
         if self.quantifier.kind != "looping":
-            raise _refused(
+            raise _error(
                 "PATTERN_UNTIL",
-                f"until() was called on pattern '{self.name}', which is no loop. Call one_or_more() or times_or_more() first.",
+                f"until() was called on pattern '{self.name}', which is not a loop. Call one_or_more() or times_or_more() first.",
             )
-        return replace(self, until_condition=condition_of("until", self.name, condition))
+        return replace(self, until_condition=to_condition("until", self.name, condition))
 
-    # -- how often
+    # -- quantifiers
 
     def one_or_more(self, window_time: Length | None = None) -> Self:
-        """At least one event; `window_time` is the longest time from one to the next."""
+        """Matches one or more events. `window_time` limits the time between two consecutive ones."""
         return self._repeated("one_or_more", "looping", 1, 1, window_time)
 
     def times(self, from_times: int, to_times: int | None = None, window_time: Length | None = None) -> Self:
-        """So many events, or from so many to so many; from 0 makes the pattern optional."""
+        """Matches exactly `from_times` events, or between `from_times` and `to_times`. With 0 the step is optional."""
         if to_times is None:
             return self._repeated("times", "times", from_times, from_times, window_time)
-        made = self._repeated("times", "times", from_times or 1, to_times, window_time)
-        return made if from_times else replace(made, quantifier=replace(made.quantifier, optional=True))
+        repeated = self._repeated("times", "times", from_times or 1, to_times, window_time)
+        return repeated if from_times else replace(repeated, quantifier=replace(repeated.quantifier, optional=True))
 
     def times_or_more(self, times: int, window_time: Length | None = None) -> Self:
-        """At least so many events."""
+        """Matches at least `times` events."""
         return self._repeated("times_or_more", "looping", times, times, window_time)
 
     def optional(self) -> Self:
-        """There may be no such event."""
+        """Makes the step optional. A match may have no event for it."""
         if self.quantifier.strategy.negative:
-            raise self._of_a_not("optional")
+            raise self._negative_error("optional")
         if self.previous is not None and self.previous.quantifier.greedy:
-            raise _refused(
+            raise _error(
                 "PATTERN_GREEDY",
-                f"Pattern '{self.name}' is to be optional behind the greedy pattern '{self.previous.name}': it could not be "
-                "said where the greedy one ends. Leave out greedy() or optional().",
+                f"Pattern '{self.name}' cannot be optional, because it follows the greedy pattern '{self.previous.name}', "
+                "whose end would be ambiguous. Remove greedy() or optional().",
             )
         if self.quantifier.optional:
-            raise self._twice("optional")
+            raise self._quantifier_error("optional")
         return replace(self, quantifier=replace(self.quantifier, optional=True))
 
     def greedy(self) -> Self:
-        """The loop takes all it can: no match ends where it could have gone on."""
-        self._refuse_not("greedy")
+        """Makes the loop greedy. It takes as many events as possible, and shorter matches are not emitted."""
+        self._check_not_negative("greedy")
         if isinstance(self, GroupPattern):
-            raise _refused("PATTERN_GREEDY", "greedy() was called on a group of patterns; it is for single patterns.")
+            raise _error(
+                "PATTERN_GREEDY", "greedy() was called on a group of patterns. Only single patterns can be greedy."
+            )
         if self.quantifier.kind == "single":
-            raise _refused(
+            raise _error(
                 "PATTERN_GREEDY",
                 f"greedy() was called on pattern '{self.name}', which takes one event. Call one_or_more() or times() first.",
             )
         if self.quantifier.inner is _ANY:
-            raise _refused("PATTERN_GREEDY", f"Pattern '{self.name}' cannot be greedy and allow combinations.")
+            raise _error("PATTERN_GREEDY", f"Pattern '{self.name}' cannot be greedy and allow combinations.")
         return replace(self, quantifier=replace(self.quantifier, greedy=True))
 
     def consecutive(self) -> Self:
-        """The events of the loop follow each other directly."""
+        """Requires that the events of the loop directly follow each other (strict contiguity)."""
         return self._inner("consecutive", _STRICT)
 
     def allow_combinations(self) -> Self:
-        """The loop may leave out events that fit."""
+        """Also matches subsets of the events in the loop (non-deterministic relaxed contiguity)."""
         return self._inner("allow_combinations", _ANY)
 
     def _inner(self, method: str, strategy: ConsumingStrategy) -> Self:
         if self.quantifier.kind == "single":
-            raise _refused(
+            raise _error(
                 "PATTERN_QUANTIFIER",
                 f"{method}() was called on pattern '{self.name}', which takes one event. Call one_or_more() or times() first.",
             )
         if self.quantifier.inner is not _NEXT:
-            raise _refused(
+            raise _error(
                 "PATTERN_QUANTIFIER",
-                f"{method}() was called on pattern '{self.name}', and consecutive() or allow_combinations() was called "
-                "before: one of them may be given, once.",
+                f"{method}() was called on pattern '{self.name}' after consecutive() or allow_combinations(). Call one of "
+                "them, once.",
             )
         return replace(self, quantifier=replace(self.quantifier, inner=strategy))
 
     def _repeated(self, method: str, kind: str, lowest: int, highest: int, window_time: Length | None) -> Self:
-        self._refuse_not(method)
+        self._check_not_negative(method)
         if self.quantifier.kind != "single":
-            raise self._twice(method)
+            raise self._quantifier_error(method)
         if self.quantifier.optional:
-            raise _refused(
+            raise _error(
                 "PATTERN_QUANTIFIER",
-                f"{method}() was called on pattern '{self.name}' behind optional(), which Flink would forget. Call "
-                f"{method}(...).optional().",
+                f"{method}() was called on pattern '{self.name}' after optional(), which Flink would forget. Call "
+                f"{method}(...).optional() instead.",
             )
         if lowest <= 0 or highest < lowest:
-            raise _refused(
+            raise _error(
                 "PATTERN_TIMES",
-                f"{method}() of pattern '{self.name}' got {lowest} to {highest} times; both must be greater than 0, and the "
-                "second not less than the first. A pattern that may have no event is optional().",
+                f"{method}() of pattern '{self.name}' got {lowest} to {highest} times. Both must be greater than 0, and the "
+                "second must not be less than the first. Use optional() for a step that may have no event.",
             )
         length = None if window_time is None else self._length(method, window_time)
         quantifier = Quantifier(self.quantifier.strategy, kind)
@@ -236,7 +248,12 @@ class Pattern(Generic[T]):
     # -- time
 
     def within(self, window_time: Length | None, within_type: WithinType = WithinType.FIRST_AND_LAST) -> Self:
-        """How much time the match may take, from its first event to its last; or this event behind the one before."""
+        """Limits the time of a match.
+
+        By default the time is measured between the first and the last event of the match. With
+        `WithinType.PREVIOUS_AND_CURRENT` it is measured between the previous event and the event of this step. Partial
+        matches that exceed the time are dropped, or passed to a timeout handler.
+        """
         if window_time is None:
             return self
         length = self._length("within", window_time)
@@ -245,102 +262,104 @@ class Pattern(Generic[T]):
         return replace(self, step_window=length)
 
     def _length(self, method: str, window_time: Length) -> int:
-        length = millis_of(window_time)
+        length = to_millis(window_time)
         if length <= 0:
-            raise _refused(
+            raise _error(
                 "PATTERN_WITHIN",
-                f"{method}() of pattern '{self.name}' got {length} ms; it must be positive, such as Duration.of_seconds(10).",
+                f"{method}() of pattern '{self.name}' got {length} ms. The time must be positive, such as "
+                "Duration.of_seconds(10).",
             )
         return length
 
-    # -- what was said
+    # -- attributes
 
     def steps(self) -> Iterator[Pattern[Any]]:
-        """All steps, from the first to this one."""
+        """Returns all steps from the first to this one."""
         if self.previous is not None:
             yield from self.previous.steps()
         yield self
 
     def get_name(self) -> str:
-        """The name by which a match has its events."""
+        """Returns the name of the step, under which a match has its events."""
         return self.name
 
     def get_previous(self) -> Pattern[Any] | None:
-        """The step before; None: this is the first."""
+        """Returns the previous step, or None for the first."""
         return self.previous
 
     def get_quantifier(self) -> Quantifier:
-        """How often the event may come, and what may lie between."""
+        """Returns the quantifier of the step."""
         return self.quantifier
 
     def get_times(self) -> Times | None:
-        """From how many to how many events; None: one."""
+        """Returns how many events the step has, or None for a single event."""
         return self.repetition
 
     def get_condition(self) -> Condition:
-        """What the event must fulfil."""
+        """Returns the condition of the step."""
         return self.condition if self.condition is not None else Always()
 
     def get_until_condition(self) -> Condition | None:
-        """What ends the loop."""
+        """Returns the condition that ends the loop, or None."""
         return self.until_condition
 
     def get_window_size(self, within_type: WithinType = WithinType.FIRST_AND_LAST) -> int | None:
-        """In milliseconds."""
+        """Returns the time limit in milliseconds, or None."""
         return self.window if within_type is WithinType.FIRST_AND_LAST else self.step_window
 
     def get_after_match_skip_strategy(self) -> AfterMatchSkipStrategy:
-        """What a match leaves of those that overlap it."""
+        """Returns the skip strategy of the pattern."""
         return self.skip
 
     def __repr__(self) -> str:
         return " -> ".join(f"{step.name}({step.quantifier.describe()})" for step in self.steps())
 
-    # -- what cannot be
+    # -- errors
 
-    def _refuse_not(self, method: str) -> None:
+    def _check_not_negative(self, method: str) -> None:
         if self.quantifier.strategy.negative:
-            raise self._of_a_not(method)
+            raise self._negative_error(method)
 
-    def _of_a_not(self, method: str) -> PlanError:
-        return _refused(
+    def _negative_error(self, method: str) -> PlanError:
+        return _error(
             "PATTERN_NOT",
-            f"{method}() was called on pattern '{self.name}', which stands for an event that must not come: it has no number.",
+            f"{method}() was called on pattern '{self.name}', which excludes an event (not_next or not_followed_by) and "
+            "cannot have a quantifier. Remove the call.",
         )
 
-    def _twice(self, method: str) -> PlanError:
-        return _refused(
+    def _quantifier_error(self, method: str) -> PlanError:
+        return _error(
             "PATTERN_QUANTIFIER",
-            f"{method}() was called on pattern '{self.name}', which has a quantifier already ({self.quantifier.describe()}).",
+            f"{method}() was called on pattern '{self.name}', which already has a quantifier ({self.quantifier.describe()}).",
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GroupPattern(Pattern[T]):
-    """Steps that are one step of another pattern: `group` is the last of them."""
+    """A group of steps that is one step of another pattern. Quantifiers of the group apply to all its steps."""
 
     group: Pattern[Any] | None = None
 
     def where(self, condition: Any) -> NoReturn:
-        """Not for a group: its steps have conditions."""
-        raise self._no("where")
+        """Not available for a group. Call it on the steps of the group."""
+        raise self._unsupported("where")
 
     def or_where(self, condition: Any) -> NoReturn:
-        """Not for a group: its steps have conditions."""
-        raise self._no("or_where")
+        """Not available for a group. Call it on the steps of the group."""
+        raise self._unsupported("or_where")
 
     or_ = or_where
 
     def subtype(self, subtype_class: Any) -> NoReturn:
-        """Not for a group: its steps have conditions."""
-        raise self._no("subtype")
+        """Not available for a group. Call it on the steps of the group."""
+        raise self._unsupported("subtype")
 
     def get_raw_pattern(self) -> Pattern[Any]:
-        """The last step of the group."""
+        """Returns the last step of the group."""
         assert self.group is not None
         return self.group
 
-    def _no(self, method: str) -> UnsupportedOperation:
+    def _unsupported(self, method: str) -> UnsupportedOperation:
         return UnsupportedOperation(
             "PATTERN_GROUP", f"{method}() was called on a group of patterns. Call it on the patterns in the group."
         )
@@ -354,13 +373,13 @@ def _step(
     skip: AfterMatchSkipStrategy,
 ) -> Pattern[Any]:
     if previous is None and not isinstance(skip, AfterMatchSkipStrategy):
-        raise _refused("PATTERN_SKIP", f"begin() got a {type(skip).__name__}; it takes an AfterMatchSkipStrategy.")
+        raise _error("PATTERN_SKIP", f"begin() got a {type(skip).__name__}. It takes an AfterMatchSkipStrategy.")
     if isinstance(name, Pattern):
         return GroupPattern("GroupPattern", previous, Quantifier(strategy), skip, group=name)
     if not name or not isinstance(name, str):
-        raise _refused("PATTERN_NAME", f"{method}() got {name!r}; it takes a name, or a pattern as a group.")
+        raise _error("PATTERN_NAME", f"{method}() got {name!r}. It takes a name, or a pattern as a group.")
     return Pattern(name, previous, Quantifier(strategy), skip)
 
 
-def _refused(code: str, text: str) -> PlanError:
+def _error(code: str, text: str) -> PlanError:
     return PlanError(code, text)

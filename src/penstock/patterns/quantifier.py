@@ -1,4 +1,4 @@
-"""How often a pattern's events may come, and how near to each other."""
+"""Quantifiers of pattern steps: how many events match, and which events may lie between them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from enum import Enum
 
 
 class WithinType(Enum):
-    """Between which events the time of `within` is measured."""
+    """The two events between which `within` measures the time."""
 
     PREVIOUS_AND_CURRENT = "PREVIOUS_AND_CURRENT"
     FIRST_AND_LAST = "FIRST_AND_LAST"
 
 
 class ConsumingStrategy(Enum):
-    """What may lie between an event and the one before it."""
+    """Which events may lie between an event and the previous one."""
 
     STRICT = "next"
     SKIP_TILL_NEXT = "followed_by"
@@ -24,13 +24,13 @@ class ConsumingStrategy(Enum):
 
     @property
     def negative(self) -> bool:
-        """Whether the event must not come."""
+        """Whether the event must not occur."""
         return self in (ConsumingStrategy.NOT_FOLLOW, ConsumingStrategy.NOT_NEXT)
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """From how many to how many events; and, in milliseconds, how far each may be from the one before."""
+    """The minimum and maximum number of events, and the maximum time between two of them in milliseconds."""
 
     lowest: int
     highest: int
@@ -39,7 +39,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Quantifier:
-    """One event, so many of them, or a loop; with what may lie between the events of a loop."""
+    """How many events a step matches: one, a number or range ("times"), or any number ("looping")."""
 
     strategy: ConsumingStrategy
     kind: str = "single"  # or "times", "looping"
@@ -48,6 +48,6 @@ class Quantifier:
     greedy: bool = False
 
     def describe(self) -> str:
-        """In words."""
+        """Returns a readable description."""
         words = [self.kind, *(w for w in ("optional", "greedy") if getattr(self, w))]
         return f"{self.strategy.value}, {' '.join(words)}"

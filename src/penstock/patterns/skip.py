@@ -1,4 +1,4 @@
-"""What a match leaves of the partial matches that overlap it."""
+"""Skip strategies: which overlapping matches are emitted after a match."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class AfterMatchSkipStrategy:
-    """Where matching goes on after a match.
+    """Determines which partial matches are dropped after a match.
 
     >>> AfterMatchSkipStrategy.skip_to_last("fall").throw_exception_on_miss().pattern_name
     'fall'
@@ -19,42 +19,42 @@ class AfterMatchSkipStrategy:
 
     @staticmethod
     def no_skip() -> AfterMatchSkipStrategy:
-        """Every possible match is emitted."""
+        """Emits every possible match."""
         return AfterMatchSkipStrategy()
 
     @staticmethod
     def skip_to_next() -> AfterMatchSkipStrategy:
-        """Drops partial matches that start with the match's first event."""
+        """Drops partial matches that start with the first event of the match."""
         return AfterMatchSkipStrategy("skip_to_next")
 
     @staticmethod
     def skip_past_last_event() -> AfterMatchSkipStrategy:
-        """Drops partial matches that start before the match ended."""
+        """Drops partial matches that start before the end of the match."""
         return AfterMatchSkipStrategy("skip_past_last_event")
 
     @staticmethod
     def skip_to_first(pattern_name: str) -> AfterMatchSkipStrategy:
-        """Drops partial matches that start before the first event of a pattern."""
+        """Drops partial matches that start before the first event of a step of the match."""
         return AfterMatchSkipStrategy("skip_to_first", pattern_name)
 
     @staticmethod
     def skip_to_last(pattern_name: str) -> AfterMatchSkipStrategy:
-        """Drops partial matches that start before the last event of a pattern."""
+        """Drops partial matches that start before the last event of a step of the match."""
         return AfterMatchSkipStrategy("skip_to_last", pattern_name)
 
     def throw_exception_on_miss(self) -> AfterMatchSkipStrategy:
-        """Fails when the match has no event of the pattern to skip to, or when that is its first event."""
+        """Fails the job if the match has no event of the step to skip to, or if that event is its first."""
         return replace(self, throws=True) if self.pattern_name is not None else self
 
     @property
     def skips(self) -> bool:
-        """Whether a match drops others."""
+        """Whether a match drops other partial matches."""
         return self.kind != "no_skip"
 
     def is_skip_strategy(self) -> bool:
-        """Whether a match drops others."""
+        """Returns whether a match drops other partial matches."""
         return self.skips
 
     def get_pattern_name(self) -> str | None:
-        """The pattern to skip to; None: the strategy needs none."""
+        """Returns the name of the step to skip to, or None if the strategy has none."""
         return self.pattern_name

@@ -1,4 +1,4 @@
-"""Patterns that come as a stream: what one element of it says."""
+"""Updates of patterns that come from a stream."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from penstock.errors import PlanError
 
 @dataclass(frozen=True, slots=True)
 class PatternUpdate:
-    """Adds a pattern, puts another in its place, or (with `pattern=None`) takes it away.
+    """Adds, replaces or (with `pattern=None`) removes a pattern of `CEP.dynamic_patterns`.
 
-    `pattern` is a Pattern that can be pickled, or anything that the `pattern_of` of `CEP.dynamic_patterns` makes one of. With
-    numbers as versions, an update that is not newer than what is known is passed over.
+    `pattern` is a Pattern that can be pickled, or a value from which the `pattern_of` function makes a Pattern. If versions are
+    given, an update is ignored unless its version is greater than that of the current pattern.
 
     >>> PatternUpdate("large", None).pattern_id
     'large'
@@ -25,8 +25,10 @@ class PatternUpdate:
 
     def __post_init__(self) -> None:
         if not self.pattern_id or not isinstance(self.pattern_id, str):
-            raise PlanError("PATTERN_ID", f"A PatternUpdate has the id {self.pattern_id!r}; it takes a text.")
+            raise PlanError(
+                "PATTERN_ID", f"A PatternUpdate has the id {self.pattern_id!r}. It must be a non-empty string."
+            )
 
     def is_newer(self, version: int | None) -> bool:
-        """Whether it replaces a pattern of some version."""
+        """Returns whether the update replaces a pattern of the given version."""
         return self.version is None or version is None or self.version > version

@@ -1,4 +1,4 @@
-"""Which windows of named aggregates are worked out by whole columns, and where their elements are combined (time.md 5.6-5.9)."""
+"""Decides which windows of named aggregates are computed by columns, and where elements are combined (time-rules 5.6-5.9)."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from penstock.windows import (
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """How a window operator works by columns. `kind` says which operator does it."""
+    """How a window operator processes columns. `kind` selects the operator."""
 
     kind: str  # "slices", "early", "early by clock", "late", "sessions", "clock"
-    combined: bool  # before the shuffle; else elements are shuffled as columns, and combined behind it
+    combined: bool  # before the shuffle; otherwise columns of elements are shuffled and combined after it
     window: WindowDescription
 
     @property
     def on_grid(self) -> bool:
-        """Whether windows stand on a grid of event time, so that elements have slices."""
+        """Whether windows are aligned to a grid of event time, so that elements belong to slices."""
         return self.kind in ("slices", "early", "early by clock", "late") and self.window.assigner.is_event_time()
 
     @property
     def values(self) -> bool:
-        """Whether the elements themselves are needed behind the shuffle."""
+        """Whether the elements themselves are needed after the shuffle."""
         return self.kind == "late" and self.window.late_tag is not None
 
     @property
     def text(self) -> str:
-        """What `explain` says of it."""
-        return "combined before the shuffle" if self.combined else "combined in columns behind the shuffle"
+        """The description for `explain`."""
+        return "combined before the shuffle" if self.combined else "combined in columns after the shuffle"
 
 
 def aggregation_of(window: WindowDescription) -> Aggregation | None:
-    """How the columns of some windows are combined; None when elements have to be taken one by one.
+    """How windows are computed by columns; None if elements must be processed one by one.
 
     >>> from penstock.functions.named_aggregates import count
     >>> tumbling = TumblingEventTimeWindows.of(10)
@@ -81,12 +81,12 @@ def aggregation_of(window: WindowDescription) -> Aggregation | None:
 
 
 def aggregation_of_node(node: Node) -> Aggregation | None:
-    """How an operator works by columns. Elements that may become dead letters have to be taken one by one."""
+    """How an operator processes columns. Operators with dead letters process elements one by one."""
     if not isinstance(node, OperatorNode) or not isinstance(node.spec, WindowSpec) or node.on_error == "dead_letter":
         return None
     return aggregation_of(node.spec.window)
 
 
 def _without_purging(trigger: Trigger[Any, Any]) -> Trigger[Any, Any]:
-    """A window that is purged when it fires for the last time is no different from one that is not."""
+    """The trigger without purging, which makes no difference for a window that fires once."""
     return trigger.nested_trigger if type(trigger) is PurgingTrigger else trigger

@@ -1,12 +1,12 @@
-"""What each node's elements are: declared, read from annotations, or those of the node before."""
+"""The element type of each node: declared, inferred from annotations, or that of its inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from penstock.plan.inference import inferred
+from penstock.plan.inference import infer_type
 from penstock.plan.nodes import (
     BroadcastSpec,
     CachedLookupSpec,
@@ -24,7 +24,6 @@ from penstock.plan.nodes import (
     WatermarkNode,
     WindowSpec,
 )
-from penstock.plan.windows import WindowDescription
 from penstock.types import TypeInformation, type_information
 
 _METHODS = {
@@ -41,8 +40,8 @@ _METHODS = {
 }
 
 
-def typed(node: Node, nodes: Sequence[Node]) -> Node:
-    """A new node with the type of its elements; `nodes` are those made before, by their ids."""
+def with_element_type(node: Node, nodes: Sequence[Node]) -> Node:
+    """A node with the type of its elements. `nodes` are the earlier nodes by id."""
     if node.output_type is not None:
         declared = type_information(node.output_type)
         return replace(node, output_type=declared, checked=declared.declared)
@@ -51,49 +50,57 @@ def typed(node: Node, nodes: Sequence[Node]) -> Node:
 
 def _type_of(node: Node, inputs: list[Node]) -> TypeInformation | None:
     if isinstance(node, SourceNode):
-        said = getattr(node.source, "output_type", None)
-        return None if said is None or said is Any else type_information(said)
-    if passes_elements_on(node):
+        declared = getattr(node.source, "output_type", None)
+        return None if declared is None or declared is Any else type_information(declared)
+    if forwards_elements(node):
         return _common([i.output_type for i in inputs])
     if isinstance(node, TransformNode):
         if (derived := getattr(node.function, "output_type_of", None)) is not None:
             return derived(inputs[0].output_type)  # type: ignore[no-any-return]
-        return inferred(node.function, _METHODS[node.kind], many=node.kind != "map")
-    if isinstance(node, OperatorNode) and isinstance(node.spec, CachedLookupSpec):
-        return inferred(node.spec.output, (), many=False)
-    if isinstance(node, OperatorNode) and isinstance(node.spec, (ProcessSpec, BroadcastSpec)):
-        function, method = getattr(node.spec.function, "adapts", (node.spec.function, "process"))
-        if method in ("filter", "reduce"):
-            return inputs[0].output_type
-        return inferred(function, _METHODS[method], many=method != "map") if method in _METHODS else None
-    if isinstance(node, OperatorNode) and isinstance(node.spec, CoGroupSpec):
-        return inferred(node.spec.function, ("co_group", "join"), many=node.spec.of != "join")
-    if isinstance(node, OperatorNode) and isinstance(node.spec, IntervalJoinSpec):
-        return inferred(node.spec.function, ("process_element",), many=True)
-    if isinstance(node, OperatorNode) and isinstance(node.spec, WindowSpec):
-        return _type_of_windows(node.spec.window, inputs[0])
+        return infer_type(node.function, _METHODS[node.kind], many=node.kind != "map")
+    if isinstance(node, OperatorNode) and (infer := _OPERATOR_TYPES.get(type(node.spec))) is not None:
+        return infer(node.spec, inputs[0].output_type)
     return None
 
 
-def _type_of_windows(window: WindowDescription, elements: Node) -> TypeInformation | None:
+def _process_type(spec: ProcessSpec | BroadcastSpec, input_type: TypeInformation | None) -> TypeInformation | None:
+    function, method = getattr(spec.function, "adapts", (spec.function, "process"))
+    if method in ("filter", "reduce"):
+        return input_type
+    return infer_type(function, _METHODS[method], many=method != "map") if method in _METHODS else None
+
+
+def _window_type(spec: WindowSpec, input_type: TypeInformation | None) -> TypeInformation | None:
+    window = spec.window
     if window.function is not None:
-        return inferred(window.function, ("process", "apply"), many=True)
-    return elements.output_type if window.aggregate is None else inferred(window.aggregate, ("get_result",), many=False)
+        return infer_type(window.function, ("process", "apply"), many=True)
+    return input_type if window.aggregate is None else infer_type(window.aggregate, ("get_result",), many=False)
+
+
+# The element type of an operator by the type of its specification: from the specification and the type of its first input.
+_OPERATOR_TYPES: dict[type, Callable[[Any, TypeInformation | None], TypeInformation | None]] = {
+    BroadcastSpec: _process_type,
+    CachedLookupSpec: lambda spec, _: infer_type(spec.output, (), many=False),
+    CoGroupSpec: lambda spec, _: infer_type(spec.function, ("co_group", "join"), many=spec.of != "join"),
+    IntervalJoinSpec: lambda spec, _: infer_type(spec.function, ("process_element",), many=True),
+    ProcessSpec: _process_type,
+    WindowSpec: _window_type,
+}
 
 
 def declared_type(node: Node, nodes: Sequence[Node]) -> TypeInformation | None:
-    """The type that the program declared for a node's elements, there or where they come from; annotations do not count."""
+    """The type that the program declares for the elements of a node or of its inputs. Annotations are ignored."""
     if node.checked:
         return node.output_type
     if isinstance(node, SourceNode) and isinstance(getattr(node.source, "output_type", None), TypeInformation):
-        return node.output_type  # the program gave it to the source's format
-    if not (passes_elements_on(node) or _keeps_type(node)):
+        return node.output_type  # declared by the format of the source
+    if not (forwards_elements(node) or _keeps_type(node)):
         return None
     return _common([declared_type(nodes[i], nodes) for i in node.inputs])
 
 
 def _keeps_type(node: Node) -> bool:
-    """Whether what comes out is of the type of what goes in, as with `reduce`."""
+    """Whether the output type is the input type, as with `reduce`."""
     if isinstance(node, OperatorNode) and isinstance(node.spec, WindowSpec):
         return node.spec.window.function is None and node.spec.window.aggregate is None
     if not (isinstance(node, OperatorNode) and isinstance(node.spec, ProcessSpec)):
@@ -101,8 +108,8 @@ def _keeps_type(node: Node) -> bool:
     return getattr(node.spec.function, "adapts", (None, ""))[1] in ("filter", "reduce")
 
 
-def passes_elements_on(node: Node) -> bool:
-    """Whether a node's elements are its inputs' own."""
+def forwards_elements(node: Node) -> bool:
+    """Whether a node outputs its input elements unchanged."""
     if isinstance(node, TransformNode):
         return node.kind == "filter"
     if isinstance(node, OperatorNode):
@@ -111,7 +118,7 @@ def passes_elements_on(node: Node) -> bool:
 
 
 def _common(types: list[TypeInformation | None]) -> TypeInformation | None:
-    """The type that all have; equal row types with other field names are not the same here."""
+    """The common type; None if there is none. Row types with different field names are different here."""
     first = types[0] if types else None
     if first is None or any(t is None or t != first or t.name != first.name for t in types):
         return None

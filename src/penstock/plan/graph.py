@@ -1,4 +1,4 @@
-"""A job: its nodes in the order they were made, checked once."""
+"""The graph of a job: its nodes in the order of their creation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.plan.nodes import Node, OperatorNode, SinkNode, SourceNode
 
 @dataclass(frozen=True)
 class JobGraph:
-    """All nodes of a job and what they share.
+    """The nodes of a job, and its settings.
 
     >>> JobGraph(name="empty", nodes=()).sources
     ()
@@ -23,7 +23,7 @@ class JobGraph:
     parallelism: int = 1
     max_parallelism: int = 128
     parameters: dict[str, str] = field(default_factory=dict)
-    batch: bool = False  # run in batch mode: all input is there, and is taken key by key
+    batch_mode: bool = False  # the input is bounded and is processed key by key
 
     @cached_property
     def by_id(self) -> dict[int, Node]:
@@ -31,11 +31,11 @@ class JobGraph:
 
     @cached_property
     def consumers(self) -> dict[int, list[Node]]:
-        found: dict[int, list[Node]] = defaultdict(list)
+        consumers: dict[int, list[Node]] = defaultdict(list)
         for node in self.nodes:
             for upstream in dict.fromkeys(node.inputs):
-                found[upstream].append(node)
-        return found
+                consumers[upstream].append(node)
+        return consumers
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:
@@ -50,11 +50,11 @@ class JobGraph:
         return tuple(n for n in self.nodes if isinstance(n, OperatorNode))
 
     def validate(self) -> None:
-        """Refuses what cannot run, in the words of the program."""
+        """Raises PlanError if the job cannot run."""
         if not self.sinks:
             raise PlanError(
                 "NO_SINK",
-                f"No operators defined in streaming topology: job '{self.name}' has no sink, so nothing would come out. "
+                f"No operators defined in streaming topology: job '{self.name}' has no sink. "
                 "Add sink_to() or print() to a stream.",
             )
         seen: dict[str, Node] = {}
@@ -63,26 +63,26 @@ class JobGraph:
             if other is not node:
                 raise PlanError(
                     "DUPLICATE_UID",
-                    f"Two operators have uid '{node.uid}': '{other.name}' ({other.line}) and '{node.name}' ({node.line}); "
-                    "a checkpoint could not tell them apart. Give one of them another uid.",
+                    f"Two operators have uid '{node.uid}': '{other.name}' ({other.line}) and '{node.name}' ({node.line}). "
+                    "A checkpoint identifies operators by their uids. Set another uid for one of them.",
                 )
-            wanted = node.parallelism
-            if wanted is not None and not 1 <= wanted <= self.parallelism:
+            parallelism = node.parallelism
+            if parallelism is not None and not 1 <= parallelism <= self.parallelism:
                 raise PlanError(
                     "PARALLELISM",
-                    f"Operator '{node.name}' wants parallelism {wanted}, and the job has {self.parallelism}. Spark gives all "
-                    "stages of one query the same number of partitions, so an operator can have less but not more: "
-                    "raise the job's parallelism with env.set_parallelism().",
+                    f"Operator '{node.name}' has parallelism {parallelism}, but the job has {self.parallelism}. All stages of a "
+                    "Spark query have the same number of partitions, so the parallelism of an operator can be lower but not "
+                    "higher. Increase the parallelism of the job with env.set_parallelism().",
                 )
             if node.max_parallelism not in (None, self.max_parallelism):
                 raise PlanError(
                     "MAX_PARALLELISM",
-                    f"Operator '{node.name}' wants max parallelism {node.max_parallelism}, and the job has "
-                    f"{self.max_parallelism}. All operators share the job's key groups: call env.set_max_parallelism().",
+                    f"Operator '{node.name}' has max parallelism {node.max_parallelism}, but the job has "
+                    f"{self.max_parallelism}. All operators use the key groups of the job. Call env.set_max_parallelism().",
                 )
         if self.max_parallelism < self.parallelism:
             raise PlanError(
                 "MAX_PARALLELISM",
-                f"The job has parallelism {self.parallelism} and only {self.max_parallelism} key groups (max_parallelism); "
-                "some subtasks would never get a key. Lower the one or raise the other.",
+                f"The job has parallelism {self.parallelism} but only {self.max_parallelism} key groups (max parallelism), so "
+                "some subtasks would never receive a key. Lower the parallelism or increase the max parallelism.",
             )

@@ -1,4 +1,4 @@
-"""The type of what a function gives back, read from its annotations."""
+"""Infers the element type of a function from its annotations."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from typing import Any
 from penstock.functions import Function, OutputTag
 from penstock.types import TypeInformation, Types
 
-# What a function may be annotated with that gives its elements one by one.
+# Return annotations of functions that return several elements.
 _MANY = (abc.Iterator, abc.Iterable, abc.Generator, abc.Sequence, abc.Collection, list, set, frozenset)
 
 
-def inferred(function: Any, methods: Sequence[str], many: bool) -> TypeInformation | None:
-    """The type of a function's elements; None when it does not say, or when its methods do not agree.
+def infer_type(function: Any, methods: Sequence[str], many: bool) -> TypeInformation | None:
+    """The element type of a function; None if it is not annotated or if its methods have different types.
 
-    A function of a class is asked for those of `methods` that its class defines. With `many` it gives its elements one by one.
+    Of a function class, those of `methods` are used that the class defines. `many` means that it returns several elements.
 
     >>> def split(line: str) -> typing.Iterator[str]: ...
-    >>> inferred(split, ["flat_map"], many=True)
+    >>> infer_type(split, ["flat_map"], many=True)
     PythonTypeInfo<str>
-    >>> inferred(lambda line: line.split(), ["flat_map"], many=True)
+    >>> infer_type(lambda line: line.split(), ["flat_map"], many=True)
     """
-    found = [_returned(call) for call in _calls(function, methods)]
+    annotations = [_return_annotation(call) for call in _calls(function, methods)]
     if many:
-        found = [_one_of_many(annotation) for annotation in found]
-    if not found or any(not _is_certain(annotation) for annotation in found):
+        annotations = [_element_of_many(annotation) for annotation in annotations]
+    if not annotations or any(not _is_certain(annotation) for annotation in annotations):
         return None
-    first, *others = map(Types.of, found)
+    first, *others = map(Types.of, annotations)
     return first if all(other == first for other in others) else None
 
 
@@ -39,12 +39,12 @@ def _calls(function: Any, methods: Sequence[str]) -> list[Callable[..., Any]]:
     if not isinstance(function, Function):
         return [function]
     own = [getattr(type(function), m, None) for m in methods]
-    # What Penstock's own classes define, such as an on_timer that does nothing, emits nothing.
+    # Methods that Penstock's base classes define, such as an empty on_timer, emit nothing.
     return [c for c in own if c is not None and not c.__module__.startswith("penstock.functions.")]
 
 
-def _returned(call: Callable[..., Any]) -> Any:
-    """The annotation of what a call returns; None when there is none or it cannot be resolved."""
+def _return_annotation(call: Callable[..., Any]) -> Any:
+    """The return annotation of a callable; None if there is none or it cannot be resolved."""
     while isinstance(call, functools.partial):
         call = call.func
     if isinstance(call, type):
@@ -53,12 +53,12 @@ def _returned(call: Callable[..., Any]) -> Any:
         call = type(call).__call__
     try:
         return typing.get_type_hints(call, include_extras=True).get("return")
-    except Exception:  # a name that exists for type checkers only, or an object that has no hints at all
+    except Exception:  # a name that only type checkers know, or an object without hints
         return None
 
 
-def _one_of_many(annotation: Any) -> Any:
-    """T of Iterator[T] and its like, side outputs aside."""
+def _element_of_many(annotation: Any) -> Any:
+    """T of Iterator[T] and similar types, without side outputs."""
     options = [_element(o) for o in _options(annotation) if o is not type(None)]
     return options[0] if len(options) == 1 else None
 
@@ -71,7 +71,7 @@ def _element(annotation: Any) -> Any:
 
 
 def _main_output(annotation: Any) -> Any:
-    """An element's annotation without the pairs of a tag and a value that go to side outputs."""
+    """The annotation of an element without the (tag, value) pairs of side outputs."""
     options = _options(annotation)
     main = [o for o in options if not _is_tagged(o)]
     if not main or len(main) == len(options):
@@ -87,13 +87,13 @@ def _is_tagged(annotation: Any) -> bool:
 
 
 def _options(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union; of anything else, itself."""
+    """The members of a union, or the annotation itself."""
     union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     return typing.get_args(annotation) if union else (annotation,)
 
 
 def _is_certain(annotation: Any) -> bool:
-    """Whether an annotation says what an element is, all through."""
+    """Whether an annotation is completely specified."""
     if annotation is None or annotation is Any or annotation is object or annotation is type(None):
         return False
     if isinstance(annotation, (typing.TypeVar, str)):

@@ -1,4 +1,4 @@
-"""Whether a job is made of Spark's own expressions alone: such a job may run in Spark's real-time mode."""
+"""Finds out whether a job can run in the real-time mode of Spark, which allows no Python functions."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from penstock.plan.nodes import Node, SinkNode, SourceNode
 
 
 def real_time_obstacles(graph: JobGraph) -> list[str]:
-    """What keeps a job from running in real-time mode; nothing: it may.
+    """The reasons why a job cannot run in real-time mode. Empty if it can.
 
     >>> real_time_obstacles(JobGraph("empty", ()))
-    ['it has 0 sources, and one is needed', 'it has 0 sinks, and one is needed']
+    ['it has 0 sources instead of one', 'it has 0 sinks instead of one']
     """
-    found = [obstacle for node in graph.nodes if (obstacle := _obstacle(node))]
+    obstacles = [obstacle for node in graph.nodes if (obstacle := _obstacle(node))]
     for word, nodes in (("sources", graph.sources), ("sinks", graph.sinks)):
         if len(nodes) != 1:
-            found.append(f"it has {len(nodes)} {word}, and one is needed")
-    return found
+            obstacles.append(f"it has {len(nodes)} {word} instead of one")
+    return obstacles
 
 
-def reads_natively(graph: JobGraph) -> bool:
-    """Whether real-time mode is worth a word: a source is a streaming DataFrame."""
+def has_native_source(graph: JobGraph) -> bool:
+    """Whether a source is a streaming DataFrame, so that real-time mode may be possible."""
     return any(node.source.native for node in graph.sources)
 
 

@@ -1,4 +1,4 @@
-"""What the user asked for, as frozen nodes. The fluent APIs write them; the level cutter, the engines and `explain` read them."""
+"""The nodes of a job graph. The DataStream API creates them; the engine and `explain` read them."""
 
 from __future__ import annotations
 
@@ -12,42 +12,40 @@ from penstock.types import TypeInformation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A step of the job. `inputs` are ids of other nodes; `uid` names its state in checkpoints."""
+    """A step of the job. `inputs` are node ids; `uid` identifies its state in checkpoints."""
 
     id: int
     name: str
     uid: str
     inputs: tuple[int, ...] = ()
     parallelism: int | None = None
-    line: str = ""  # where in the user's program it was made
+    line: str = ""  # file and line of the program that created it
     description: str = ""
     max_parallelism: int | None = None
-    on_error: str = (
-        "fail"  # or "dead_letter" (sources: or "skip"): what becomes of an element on which a function raises
-    )
-    output_type: TypeInformation | None = None  # of its elements, where it is known
-    named: bool = False  # its uid was given, not made from its name and number
-    checked: bool = False  # the type was declared here: elements are converted to it and checked as they leave the node
+    on_error: str = "fail"  # or "dead_letter", for sources also "skip": what to do if a function raises
+    output_type: TypeInformation | None = None  # of its elements, if known
+    named: bool = False  # the program set its uid
+    checked: bool = False  # the program declared the type, so elements are converted to it and checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceNode(Node):
-    """Where elements come from."""
+    """A source."""
 
     source: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkNode(Node):
-    """Gives elements timestamps and a stream its watermarks."""
+    """Assigns timestamps and watermarks."""
 
     strategy: WatermarkStrategy
-    of_source: bool = False  # made together with the source before it, whose dead letters it hands out too
+    of_source: bool = False  # created by from_source; its side outputs include the dead letters of the source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformNode(Node):
-    """A stateless function: kind is "map", "flat_map", "filter", "process" or "async"; two inputs call the co-functions."""
+    """A stateless function. `kind` is "map", "flat_map", "filter", "process" or "async". With two inputs, a co-function."""
 
     kind: str
     function: Any
@@ -56,7 +54,7 @@ class TransformNode(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionNode(Node):
-    """How elements are spread over subtasks.
+    """A partitioning of elements to subtasks.
 
     Kinds: "key", "rebalance", "shuffle", "rescale", "forward", "broadcast", "global", "custom", "split".
     """
@@ -64,41 +62,41 @@ class PartitionNode(Node):
     kind: str
     selector: Any = None
     partitioner: Any = None
-    key_type: TypeInformation | None = None  # what keys are converted to and checked as, where it was declared
+    key_type: TypeInformation | None = None  # the declared type that keys are converted to and checked against
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorNode(Node):
-    """Running logic of one subtask per slot: `spec` describes it, the engine makes it."""
+    """An operator with one subtask per slot. The engine creates it from `spec` (engine/program/operator_kinds.py)."""
 
     spec: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnionNode(Node):
-    """All inputs as one stream."""
+    """The union of its inputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideOutputNode(Node):
-    """What a function yielded with a tag."""
+    """The side output of a node with a tag."""
 
     tag: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkNode(Node):
-    """Where elements go."""
+    """A sink."""
 
     sink: Any
 
 
-# -- specifications of operators: what runs is made from them by `engine/operators.py`
+# -- specifications of operators
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """A process function of one or two inputs."""
+    """A process function with one or two inputs."""
 
     function: Any
     keyed: bool
@@ -108,7 +106,7 @@ class ProcessSpec:
 
 @dataclass(frozen=True, slots=True)
 class BroadcastSpec:
-    """A function beside a broadcast stream."""
+    """A function with a broadcast stream as its second input."""
 
     function: Any
     keyed: bool
@@ -118,7 +116,7 @@ class BroadcastSpec:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeSpec:
-    """Nothing but the move to other subtasks."""
+    """Forwards its input, to move elements to other subtasks."""
 
     kind: str = "exchange"
     keyed: bool = False
@@ -135,7 +133,7 @@ class WindowSpec:
 
 @dataclass(frozen=True, slots=True)
 class IntervalJoinSpec:
-    """Pairs of two keyed streams whose times lie so many milliseconds from each other."""
+    """Joins elements of two keyed streams whose timestamps differ by `lower` to `upper` milliseconds."""
 
     function: Any
     lower: int
@@ -150,12 +148,12 @@ class IntervalJoinSpec:
 
 @dataclass(frozen=True, slots=True)
 class CoGroupSpec:
-    """Windows over two keyed streams; `of` says what the function is given: "co_group", "join" or "flat_join"."""
+    """Windows over two keyed streams. `of` is the kind of function: "co_group", "join" or "flat_join"."""
 
     function: Any
     of: str
     assigner: Any
-    trigger: Any = None  # None: the assigner's own
+    trigger: Any = None  # None for the default trigger of the assigner
     evictor: Any = None
     allowed_lateness: int = 0  # milliseconds
     kind: str = "co_group"
@@ -164,7 +162,7 @@ class CoGroupSpec:
 
 @dataclass(frozen=True, slots=True)
 class PatternSpec:
-    """A pattern over the events of a key."""
+    """A CEP pattern over the events of a key."""
 
     pattern: Any
     function: Any
@@ -177,7 +175,7 @@ class PatternSpec:
 
 @dataclass(frozen=True, slots=True)
 class DynamicPatternSpec:
-    """Patterns over the events of a key that come as a broadcast stream; `pattern_of` makes them of its elements."""
+    """CEP patterns from a broadcast stream, over the events of a key. `pattern_of` converts an element to a pattern."""
 
     pattern_of: Any
     function: Any
@@ -190,7 +188,7 @@ class DynamicPatternSpec:
 
 @dataclass(frozen=True, slots=True)
 class FactorySpec:
-    """An operator made by a picklable factory: for operators that no fluent API has yet, and for tests."""
+    """An operator created by a picklable factory, for operators without an API and for tests."""
 
     factory: Any
     keyed: bool = True
@@ -199,21 +197,21 @@ class FactorySpec:
 
 @dataclass(frozen=True, slots=True)
 class CachedLookupSpec:
-    """An asynchronous lookup by key whose answers are kept in state."""
+    """An asynchronous lookup by key whose results are cached in state."""
 
     function: Any
     settings: Any
     ttl: int  # milliseconds
-    output: Any  # of an element and its answer
-    keeps_none: bool
-    answer_type: TypeInformation | None = None  # None: answers are pickled
+    output: Any  # function of an element and its lookup result
+    caches_none: bool
+    answer_type: TypeInformation | None = None  # None if results are pickled
     kind: str = "cached_lookup"
     keyed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratorSpec:
-    """A custom watermark generator that keeps its state: it runs by split, before the keys are known (time.md 2.2)."""
+    """A custom watermark generator with state. It runs per split, before elements are keyed (time-rules 2.2)."""
 
     strategy: WatermarkStrategy
     kind: str = "generator"
@@ -222,7 +220,7 @@ class GeneratorSpec:
 
 @dataclass(frozen=True, slots=True)
 class MaterializeSpec:
-    """Stores its input with the batch, so that a re-run of later stages reads the same elements (time.md 8.3)."""
+    """Stores its input with the batch, so that a repeated batch processes the same elements (time-rules 8.3)."""
 
     kind: str = "materialize"
     keyed: bool = False

@@ -1,4 +1,4 @@
-"""What a program says of a stream's windows, as one frozen description."""
+"""The description of the windows of a stream."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from penstock.windows import Evictor, Trigger, WindowAssigner
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowDescription:
-    """Windows, who decides about them, and what is made of their elements.
+    """Assigner, trigger, evictor and functions of windows.
 
-    At most one of `reduce` and `aggregate` is given; `function` gets its result, or all elements if there is none.
+    At most one of `reduce` and `aggregate` is set. `function` gets its result, or all elements if both are None.
 
     >>> from penstock.windows import EventTimeTrigger, TumblingEventTimeWindows
     >>> WindowDescription(assigner=TumblingEventTimeWindows.of(10), trigger=EventTimeTrigger(), reduce=max).allowed_lateness
@@ -29,4 +29,4 @@ class WindowDescription:
     reduce: Any = None
     aggregate: Any = None
     function: Any = None
-    value_type: TypeInformation | None = None  # of the elements that are kept; with `aggregate`, of its accumulators
+    value_type: TypeInformation | None = None  # of stored elements, or of accumulators with `aggregate`

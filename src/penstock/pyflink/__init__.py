@@ -1,5 +1,5 @@
-"""PyFlink's module paths, for programs that were written for PyFlink: `penstock run --pyflink program.py`."""
+"""The module paths of PyFlink, for programs written for PyFlink: `penstock run --pyflink program.py`."""
 
-from penstock.pyflink.alias import install, installed, pyflink_modules
+from penstock.pyflink.alias import install, is_installed, pyflink_modules
 
-__all__ = ["install", "installed", "pyflink_modules"]
+__all__ = ["install", "is_installed", "pyflink_modules"]

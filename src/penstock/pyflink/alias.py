@@ -1,4 +1,4 @@
-"""Makes `import pyflink` give Penstock's classes: in the program, and in workers that import the user's modules."""
+"""An import hook that makes `import pyflink` import Penstock, in the program and in workers."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from typing import Any
 
 import penstock
 from penstock.errors import UnsupportedOperation
-from penstock.pyflink.names import MISSING_MODULES, MISSING_NAMES, MODULES, PARTIAL_MODULES, found, names_of
+from penstock.pyflink.names import MISSING_MODULES, MISSING_NAMES, MODULES, PARTIAL_MODULES, find_name, names_of
 
 ROOT = "pyflink"
-_PAGE = "docs/reference/parity.md lists what Penstock has"
+_PAGE = "docs/reference/parity.md lists what is supported"
 
 
 class NotInPenstock(UnsupportedOperation, ImportError):  # noqa: N818 - named as UnsupportedOperation is
-    """A module or name of PyFlink's that Penstock does not have. Programs that try an import can catch it as one."""
+    """Raised for a module or name of PyFlink that is not supported. It is also an ImportError."""
 
 
 class PyFlinkModule(ModuleType):
-    """A module of PyFlink's whose names are looked up in Penstock when they are asked for."""
+    """A module of PyFlink whose names are looked up in Penstock when they are accessed."""
 
     def __getattr__(self, name: str) -> Any:
         module = self.__name__.partition(".")[2]
         if name == "__version__" and not module:
             return penstock.__version__
         if name == "__all__":
-            return _present(module)
+            return _available_names(module)
         if module in PARTIAL_MODULES and name not in names_of(module) and not name.startswith("_"):
             raise NotInPenstock("NOT_IN_PENSTOCK", f"{self.__name__}.{name} {PARTIAL_MODULES[module]}. {_PAGE}.")
         if name not in names_of(module):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'", name=name, obj=self)
         try:
-            value = found(name)
+            value = find_name(name)
         except KeyError:
             reason = MISSING_NAMES.get(name, "is not in this version of Penstock")
             raise NotInPenstock("NOT_IN_PENSTOCK", f"{self.__name__}.{name} {reason}. {_PAGE}.") from None
@@ -45,26 +45,26 @@ class PyFlinkModule(ModuleType):
         return value
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A function that uses the module names it, and finds it again where it runs."""
+        """Pickles the module by name, for functions that use it."""
         return importlib.import_module, (self.__name__,)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_present(self.__name__.partition(".")[2])})
+        return sorted({*super().__dir__(), *_available_names(self.__name__.partition(".")[2])})
 
 
-def _present(module: str) -> list[str]:
-    present = []
+def _available_names(module: str) -> list[str]:
+    available = []
     for name in names_of(module):
         try:
-            found(name)
+            find_name(name)
         except KeyError:
             continue
-        present.append(name)
-    return present
+        available.append(name)
+    return available
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `pyflink` and all below it, before any other finder is asked."""
+    """Imports `pyflink` and its submodules. It comes before all other finders."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -83,10 +83,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None  # PyFlink has no such module either
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        return PyFlinkModule(spec.name, "PyFlink's names, as Penstock has them.")
+        return PyFlinkModule(spec.name, "Names of PyFlink, implemented by Penstock.")
 
     def exec_module(self, module: ModuleType) -> None:
-        """Names are looked up later."""
+        """Does nothing, because names are looked up when they are accessed."""
 
 
 def _is_package(module: str) -> bool:
@@ -98,41 +98,41 @@ def _is_package(module: str) -> bool:
 _FINDER = _Finder()
 
 
-def installed() -> bool:
-    """Whether `import pyflink` gives Penstock's classes."""
+def is_installed() -> bool:
+    """Returns whether `import pyflink` imports Penstock."""
     return _FINDER in sys.meta_path
 
 
 def install() -> None:
-    """From now on `import pyflink` gives Penstock's classes, also where a real PyFlink is installed."""
-    if not installed():
-        _forget()
+    """Makes `import pyflink` import Penstock from now on, even if PyFlink is installed."""
+    if not is_installed():
+        _unload_modules()
         sys.meta_path.insert(0, _FINDER)
 
 
 @contextmanager
 def pyflink_modules() -> Iterator[None]:
-    """Inside, `import pyflink` gives Penstock's classes.
+    """Context manager in which `import pyflink` imports Penstock.
 
     >>> with pyflink_modules():
     ...     from pyflink.common import Row
     >>> Row.__module__
     'penstock.row'
     """
-    if installed():
+    if is_installed():
         yield
         return
-    before = _forget()
+    before = _unload_modules()
     sys.meta_path.insert(0, _FINDER)
     try:
         yield
     finally:
         sys.meta_path.remove(_FINDER)
-        _forget()
+        _unload_modules()
         sys.modules.update(before)
 
 
-def _forget() -> dict[str, ModuleType]:
-    """Takes PyFlink's modules out of those that were imported."""
+def _unload_modules() -> dict[str, ModuleType]:
+    """Removes the modules of PyFlink from `sys.modules` and returns them."""
     names = [name for name in sys.modules if name == ROOT or name.startswith(f"{ROOT}.")]
     return {name: sys.modules.pop(name) for name in names}

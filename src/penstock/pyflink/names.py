@@ -1,15 +1,12 @@
-"""PyFlink's modules and their public names, and where Penstock has them.
-
-A name is looked up in Penstock's own public modules when a program asks for it. What is not there is told with its reason.
-"""
+"""The modules of PyFlink with their public names, and the lookup of these names in Penstock."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-# Where names are looked for, the nearest to the user first.
-HOMES = (
+# The modules in which names are looked up, in this order.
+SEARCHED_MODULES = (
     "penstock",
     "penstock.functions",
     "penstock.windows",
@@ -122,22 +119,22 @@ MODULES: dict[str, str] = {
     "util": "",
 }
 
-_JAVA = "wraps a Java class of Flink's, and no Flink runs here"
-_CONNECTOR = "is a connector that this version of Penstock does not have; its Source and Sink classes can be subclassed"
-_SERIALIZER = "says how Flink serializes; Penstock writes windows and state by itself"
+_JAVA = "wraps a Java class of Flink, which is not available"
+_CONNECTOR = "is a connector that this version of Penstock does not support. Implement a Source or a Sink instead"
+_SERIALIZER = "configures the serialization of Flink, which Penstock does not use"
 
-# Modules of PyFlink's that are not here at all.
+# Modules that are not supported, with the reason.
 MISSING_MODULES = {
-    "java_gateway": "is the way to Flink's Java classes, and no Flink runs here",
-    "util.java_utils": "is the way to Flink's Java classes, and no Flink runs here",
-    "util.exceptions": "has the errors of Flink's Java classes; Penstock's errors are in penstock.errors",
-    "util.api_stability_decorators": "marks PyFlink's own classes",
-    "fn_execution": "is how PyFlink runs functions inside Flink, and no Flink runs here",
-    "testing": "is for tests of PyFlink itself; penstock.testing has a harness for jobs",
-    "shell": "is PyFlink's interactive shell; use python or ipython with penstock",
+    "java_gateway": "provides access to Java classes of Flink, which are not available",
+    "util.java_utils": "provides access to Java classes of Flink, which are not available",
+    "util.exceptions": "contains the errors of Flink's Java classes. Use penstock.errors",
+    "util.api_stability_decorators": "is internal to PyFlink",
+    "fn_execution": "runs Python functions inside Flink",
+    "testing": "is for tests of PyFlink itself. Use the harness in penstock.testing",
+    "shell": "is the interactive shell of PyFlink. Use python or ipython",
     "serializers": _SERIALIZER,
     "common.utils": _JAVA,
-    "common.constants": "has limits of Flink's own",
+    "common.constants": "contains constants of Flink",
     **{
         f"datastream.connectors.{name}": _CONNECTOR
         for name in (
@@ -153,31 +150,31 @@ MISSING_MODULES = {
     },
 }
 
-# Modules of which only a part is here: what else they and those below them have is missing for one reason.
+# Modules that are supported only in part, with the reason for names and submodules that are missing.
 PARTIAL_MODULES = {
-    "table": "belongs to the Table API, of which this version of Penstock has only generated tables that become streams",
+    "table": "belongs to the Table API, of which Penstock supports only generated tables that are converted to streams",
 }
 
-# Names that Penstock lacks for a reason of their own; of others it is only said that they are not there yet.
+# Names that are missing for a specific reason. Other missing names are not implemented yet.
 MISSING_NAMES = {
     "AssignerWithPeriodicWatermarksWrapper": _JAVA,
-    "AsyncFunctionDescriptor": "is a part of PyFlink's own machinery",
-    "CachedDataStream": "keeps elements in a Flink cluster for the next job, and a Spark query keeps nothing when it ends",
+    "AsyncFunctionDescriptor": "is internal to PyFlink",
+    "CachedDataStream": "is not supported, because a Spark query does not keep elements after it ends",
     "ExternalTypeInfo": _JAVA,
     "InputDependencyConstraint": "belongs to Flink's scheduler",
     "InputFormat": _JAVA,
     "LocalTimeTypeInfo": "is for types of the Table API",
-    "ResultTypeQueryable": "is a part of PyFlink's own machinery",
+    "ResultTypeQueryable": "is internal to PyFlink",
     "RowDataBulkWriterFactory": _JAVA,
-    "StreamingFileSink": "was replaced by FileSink in Flink itself; use that",
-    "StreamTransformer": "is a part of PyFlink's own machinery",
-    "SupportsPreprocessing": "is a part of PyFlink's own machinery",
+    "StreamingFileSink": "is deprecated in Flink. Use FileSink",
+    "StreamTransformer": "is internal to PyFlink",
+    "SupportsPreprocessing": "is internal to PyFlink",
     "VoidNamespaceSerializer": _SERIALIZER,
 }
 
 
 def names_of(module: str) -> list[str]:
-    """The public names of a module of PyFlink's.
+    """Returns the public names of a module of PyFlink.
 
     >>> names_of("common.types")
     ['Row', 'RowKind']
@@ -185,15 +182,15 @@ def names_of(module: str) -> list[str]:
     return MODULES[module].split()
 
 
-def found(name: str) -> Any:
-    """What Penstock has under a name; raises KeyError.
+def find_name(name: str) -> Any:
+    """Returns the object with this name in Penstock. Raises KeyError.
 
-    >>> found("Row").__module__
+    >>> find_name("Row").__module__
     'penstock.row'
     """
-    for home in HOMES:
-        module = importlib.import_module(home)
-        if name in getattr(module, "__all__", ()) or (home in _WITHOUT_ALL and hasattr(module, name)):
+    for path in SEARCHED_MODULES:
+        module = importlib.import_module(path)
+        if name in getattr(module, "__all__", ()) or (path in _WITHOUT_ALL and hasattr(module, name)):
             return getattr(module, name)
     raise KeyError(name)
 

@@ -1,4 +1,4 @@
-"""What stream programs use of PyFlink's Table API: a generated table that becomes a stream. The rest is not here yet."""
+"""The part of PyFlink's Table API that is supported: generated tables that are converted to streams, and column types."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from penstock.errors import ConfigError, PlanError, UnsupportedOperation
 from penstock.types import BasicType, BasicTypeInfo, TypeInformation, Types
 
 _GENERATOR = "datagen"
-_OF_FIELDS = ("kind", "min", "max", "length", "start", "end", "null-rate")
+_FIELD_OPTIONS = ("kind", "min", "max", "length", "start", "end", "null-rate")
 
 
-def _not_here(name: str) -> UnsupportedOperation:
+def _unsupported(name: str) -> UnsupportedOperation:
     return UnsupportedOperation(
         "TABLE_API",
-        f"{name} belongs to the Table API, which this version of Penstock does not have: a table of the connector "
-        f"'{_GENERATOR}' can become a stream, and nothing else. Write the job with streams.",
+        f"{name} belongs to the Table API. This version of Penstock supports only tables of the connector '{_GENERATOR}' that are "
+        "converted to streams. Use the DataStream API.",
     )
 
 
 class _Partial:
-    """A class of the Table API of which only a part is here; all else says so."""
+    """A class of the Table API that is supported only in part. Other attributes raise UnsupportedOperation."""
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise _not_here(f"{type(self).__name__}.{name}")
+        raise _unsupported(f"{type(self).__name__}.{name}")
 
 
 @dataclass(frozen=True)
 class DataType:
     """The type of a column."""
 
-    kind: BasicType | None  # None: one that only formats take
+    kind: BasicType | None  # None: a type for file formats only, in `complex_type`
     length: int | None = None
-    held: TypeInformation | None = None
+    complex_type: TypeInformation | None = None
 
     @property
     def type_info(self) -> TypeInformation:
-        """The type of its values."""
-        if self.held is not None:
-            return self.held
+        """The type of the values of the column."""
+        if self.complex_type is not None:
+            return self.complex_type
         assert self.kind is not None
         return BasicTypeInfo(self.kind)
 
@@ -60,11 +60,11 @@ class _PartialTypes(type):
     def __getattr__(cls, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise _not_here(f"DataTypes.{name}")
+        raise _unsupported(f"DataTypes.{name}")
 
 
 class DataTypes(metaclass=_PartialTypes):
-    """Types of columns.
+    """Creates column types.
 
     >>> DataTypes.INT().kind.name
     'INT'
@@ -110,39 +110,39 @@ class DataTypes(metaclass=_PartialTypes):
     def CHAR(length: int, nullable: bool = True) -> DataType:
         return DataType(BasicType.STRING, length)
 
-    # -- for formats of files
+    # -- for file formats
 
     @staticmethod
     def DECIMAL(precision: int, scale: int, nullable: bool = True) -> DataType:
-        return DataType(None, held=Types.BIG_DEC())
+        return DataType(None, complex_type=Types.BIG_DEC())
 
     @staticmethod
     def DATE(nullable: bool = True) -> DataType:
-        return DataType(None, held=Types.SQL_DATE())
+        return DataType(None, complex_type=Types.SQL_DATE())
 
     @staticmethod
     def TIME(precision: int = 0, nullable: bool = True) -> DataType:
-        return DataType(None, held=Types.SQL_TIME())
+        return DataType(None, complex_type=Types.SQL_TIME())
 
     @staticmethod
     def TIMESTAMP(precision: int = 6, nullable: bool = True) -> DataType:
-        return DataType(None, held=Types.SQL_TIMESTAMP())
+        return DataType(None, complex_type=Types.SQL_TIMESTAMP())
 
     @staticmethod
     def TIMESTAMP_LTZ(precision: int = 6, nullable: bool = True) -> DataType:
-        return DataType(None, held=Types.INSTANT())
+        return DataType(None, complex_type=Types.INSTANT())
 
     @staticmethod
     def BYTES(nullable: bool = True) -> DataType:
-        return DataType(None, held=Types.BYTES())
+        return DataType(None, complex_type=Types.BYTES())
 
     @staticmethod
     def ARRAY(element_type: DataType, nullable: bool = True) -> DataType:
-        return DataType(None, held=Types.LIST(element_type.type_info))
+        return DataType(None, complex_type=Types.LIST(element_type.type_info))
 
     @staticmethod
     def MAP(key_type: DataType, value_type: DataType, nullable: bool = True) -> DataType:
-        return DataType(None, held=Types.MAP(key_type.type_info, value_type.type_info))
+        return DataType(None, complex_type=Types.MAP(key_type.type_info, value_type.type_info))
 
     @staticmethod
     def FIELD(name: str, data_type: DataType, description: str | None = None) -> DataField:
@@ -151,7 +151,7 @@ class DataTypes(metaclass=_PartialTypes):
     @staticmethod
     def ROW(row_fields: list[DataField], nullable: bool = True) -> DataType:
         names = [field.name for field in row_fields]
-        return DataType(None, held=Types.ROW_NAMED(names, [field.data_type.type_info for field in row_fields]))
+        return DataType(None, complex_type=Types.ROW_NAMED(names, [field.data_type.type_info for field in row_fields]))
 
 
 @dataclass(frozen=True)
@@ -165,14 +165,14 @@ class Schema:
         return Schema.Builder()
 
     class Builder(_Partial):
-        """Collects columns."""
+        """Builder of a schema."""
 
         def __init__(self) -> None:
             self._columns: dict[str, DataType] = {}
 
         def column(self, column_name: str, data_type: Any) -> Self:
             if not isinstance(data_type, DataType) or data_type.kind is None:
-                raise _not_here(f"A column of type {data_type!r}")
+                raise _unsupported(f"A column of type {data_type!r}")
             self._columns[column_name] = data_type
             return self
 
@@ -182,7 +182,7 @@ class Schema:
 
 @dataclass(frozen=True)
 class TableDescriptor:
-    """Where the rows of a table come from."""
+    """The schema and the connector options of a table."""
 
     columns: dict[str, DataType]
     options: dict[str, str] = field(default_factory=dict)
@@ -190,11 +190,11 @@ class TableDescriptor:
     @staticmethod
     def for_connector(connector: str) -> TableDescriptor.Builder:
         if connector != _GENERATOR:
-            raise _not_here(f"The connector '{connector}'")
+            raise _unsupported(f"The connector '{connector}'")
         return TableDescriptor.Builder()
 
     class Builder(_Partial):
-        """Collects the schema and the options."""
+        """Builder of a table descriptor."""
 
         def __init__(self) -> None:
             self._columns: dict[str, DataType] = {}
@@ -214,7 +214,7 @@ class TableDescriptor:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that can become a stream."""
+    """A table that can be converted to a stream."""
 
     name: str
     descriptor: TableDescriptor
@@ -222,11 +222,11 @@ class Table:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise _not_here(f"Table.{name}")
+        raise _unsupported(f"Table.{name}")
 
 
 class StreamTableEnvironment(_Partial):
-    """Makes streams of generated tables.
+    """Converts generated tables to streams.
 
     >>> env = StreamExecutionEnvironment.get_execution_environment()
     >>> tables = StreamTableEnvironment.create(env)
@@ -245,7 +245,7 @@ class StreamTableEnvironment(_Partial):
         stream_execution_environment: StreamExecutionEnvironment | None = None, environment_settings: Any = None
     ) -> StreamTableEnvironment:
         if stream_execution_environment is None:
-            raise _not_here("A table environment without a stream environment")
+            raise _unsupported("A table environment without a stream environment")
         return StreamTableEnvironment(stream_execution_environment)
 
     def create_temporary_table(self, path: str, descriptor: TableDescriptor) -> None:
@@ -256,26 +256,27 @@ class StreamTableEnvironment(_Partial):
     def from_path(self, path: str) -> Table:
         if path not in self._tables:
             raise PlanError(
-                "NO_TABLE", f"There is no table '{path}'. Tables: {', '.join(self._tables) or 'none'}. Create it first."
+                "NO_TABLE",
+                f"There is no table '{path}'. Existing tables: {', '.join(self._tables) or 'none'}. Create it first.",
             )
         return Table(path, self._tables[path])
 
     def to_data_stream(self, table: Table) -> DataStream[Any]:
-        """The rows of a generated table."""
-        source = generated(table.name, table.descriptor)
+        """Returns a stream of the rows of a generated table."""
+        source = datagen_source(table.name, table.descriptor)
         return self._env.from_source(source, None, table.name, source.row_type())
 
 
-def generated(table: str, descriptor: TableDescriptor) -> DataGenSource:
-    """The source of a generated table, by the options of Flink's connector."""
-    left = dict(descriptor.options)
-    rate, rows = left.pop("rows-per-second", None), left.pop("number-of-rows", None)
-    fields = {name: _field(table, name, kind, left) for name, kind in descriptor.columns.items()}
-    if left:
+def datagen_source(table: str, descriptor: TableDescriptor) -> DataGenSource:
+    """Returns the source of a generated table, from the options of Flink's datagen connector."""
+    unused = dict(descriptor.options)
+    rate, rows = unused.pop("rows-per-second", None), unused.pop("number-of-rows", None)
+    fields = {name: _field(table, name, kind, unused) for name, kind in descriptor.columns.items()}
+    if unused:
         raise ConfigError(
             "TABLE_OPTION",
-            f"Table '{table}' has the options {', '.join(sorted(left))}, which are not known for its columns. Known: "
-            f"rows-per-second, number-of-rows, and fields.<column>. with {', '.join(_OF_FIELDS)}.",
+            f"Table '{table}' has unknown options: {', '.join(sorted(unused))}. Supported are rows-per-second, number-of-rows, and "
+            f"fields.<column>. followed by {', '.join(_FIELD_OPTIONS)}.",
         )
     settings = {} if rate is None else {"rows_per_second": _number(table, "rows-per-second", rate)}
     return DataGenSource(
@@ -283,19 +284,19 @@ def generated(table: str, descriptor: TableDescriptor) -> DataGenSource:
     )
 
 
-def _field(table: str, name: str, data_type: DataType, left: dict[str, str]) -> Field:
+def _field(table: str, name: str, data_type: DataType, unused: dict[str, str]) -> Field:
     assert data_type.kind is not None
-    given = {key: left.pop(f"fields.{name}.{key}", None) for key in _OF_FIELDS}
-    if given["kind"] == "sequence":
-        start, end = (_number(table, f"fields.{name}.{key}", given[key] or "") for key in ("start", "end"))
+    options = {key: unused.pop(f"fields.{name}.{key}", None) for key in _FIELD_OPTIONS}
+    if options["kind"] == "sequence":
+        start, end = (_number(table, f"fields.{name}.{key}", options[key] or "") for key in ("start", "end"))
         return SequenceField(start, end, data_type.kind)
     number = float if data_type.kind in (BasicType.FLOAT, BasicType.DOUBLE) else int
     low, high = (
-        None if given[key] is None else _number(table, f"fields.{name}.{key}", given[key] or "", number)
+        None if options[key] is None else _number(table, f"fields.{name}.{key}", options[key] or "", number)
         for key in ("min", "max")
     )
-    length = given["length"] or data_type.length
-    rate = given["null-rate"] or "0"
+    length = options["length"] or data_type.length
+    rate = options["null-rate"] or "0"
     settings: dict[str, Any] = (
         {} if length is None else {"length": _number(table, f"fields.{name}.length", str(length))}
     )
@@ -308,4 +309,6 @@ def _number(table: str, option: str, text: str, kind: Any = int) -> Any:
     try:
         return kind(text)
     except ValueError:
-        raise ConfigError("TABLE_OPTION", f"Table '{table}' has {option} = '{text}'; it takes a number.") from None
+        raise ConfigError(
+            "TABLE_OPTION", f"Table '{table}' has {option} = '{text}', but the value must be a number."
+        ) from None

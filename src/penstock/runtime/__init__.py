@@ -1,1 +1,1 @@
-"""Running logic: everything that gives meaning to time and state, as plain Python."""
+"""Running logic: the semantics of time and state, as plain Python."""

@@ -1,4 +1,4 @@
-"""A user's function raised: finds out where, and says it in the words of the user's program."""
+"""Errors of user functions: finds where a function raised, and reports it with the operator, the element and the key."""
 
 from __future__ import annotations
 
@@ -11,75 +11,87 @@ from types import FrameType
 from typing import Any
 
 from penstock.errors import FailedCall, PenstockError, TimeError, UserFunctionError
-from penstock.redaction import redacted
+from penstock.redaction import redact
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARIES = tuple({sysconfig.get_path(p) + os.sep for p in ("stdlib", "platstdlib", "purelib", "platlib")})
-_LONGEST = 200
-_MOST_FRAMES = 20
+_MAX_LENGTH = 200
+_MAX_FRAMES = 20
 
 
-def shortened(value: Any) -> str:
-    """What a value looks like, within bounds; never fails.
+def short_repr(value: Any) -> str:
+    """Returns the repr of a value, shortened if it is long. Never raises.
 
-    >>> shortened("a" * 300)[-5:]
+    >>> short_repr("a" * 300)[-5:]
     'aa...'
     """
     try:
-        text = redacted(repr(value))
+        text = redact(repr(value))
     except Exception as error:
         return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 3] + "..."
 
 
-def failure(error: Exception, *, function: Any = None, has_timestamp: bool = True, **known: Any) -> PenstockError:
-    """The error to raise for a call that raised; `known` are fields of FailedCall.
+class PatternError(Exception):
+    """An exception that a condition of a pattern, or a rule that makes a pattern, raised."""
 
-    An error of ours keeps its class and code and gets the place; one that has its place already stays as it is.
+    def __init__(self, pattern: str, cause: Exception) -> None:
+        super().__init__(f"pattern '{pattern}': {cause}")
+        self.pattern = pattern
+        self.cause = cause
+
+
+def function_error(
+    error: Exception, *, function: Any = None, has_timestamp: bool = True, **known: Any
+) -> PenstockError:
+    """Returns the error to raise for a call that raised; `known` are fields of FailedCall.
+
+    A PenstockError keeps its class and code and gets the location of the call, unless it already has one.
     """
     if isinstance(error, PenstockError) and error.failed is not None:
         return error
-    if (pattern := getattr(error, "penstock_pattern", None)) is not None:  # put there by runtime/cep/matcher.py
-        known["pattern"] = pattern
+    if isinstance(error, PatternError):
+        known["pattern"] = error.pattern
+        error = error.cause
     failed, line = _failed_call(error, known)
-    if not failed.place:
-        failed.place = place_of(function)
+    if not failed.location:
+        failed.location = definition_location(function)
     if isinstance(error, PenstockError):
-        failed.ours = error.text
-        return _told(failed, error)
+        failed.penstock_error = error.text
+        return _to_error(failed, error)
     if isinstance(error, TypeError) and not failed.stack and failed.message.endswith("object is not iterable"):
         failed.message += " (the function must yield its elements, or return a list of them, or None)"
     if not has_timestamp and isinstance(error, TypeError) and "NoneType" in failed.message and "timestamp" in line:
-        ours = TimeError(
+        penstock_error = TimeError(
             "ELEMENT_WITHOUT_TIMESTAMP",
-            f"`{line}` needs the element's timestamp, and ctx.timestamp() is None: the element has none. Call "
+            f"`{line}` needs a timestamp, but ctx.timestamp() is None because the element has none. Call "
             "assign_timestamps_and_watermarks with a timestamp assigner before this operator.",
         )
-        failed.ours = ours.text
-        return _told(failed, ours)
-    return _told(failed)
+        failed.penstock_error = penstock_error.text
+        return _to_error(failed, penstock_error)
+    return _to_error(failed)
 
 
-def _told(failed: FailedCall, ours: PenstockError | None = None) -> PenstockError:
+def _to_error(failed: FailedCall, penstock_error: PenstockError | None = None) -> PenstockError:
     error: PenstockError
-    raised = f"'{failed.name}'{failed.of_uid()} raised {failed.error}: {failed.message}{failed.details()}"
-    if ours is not None:
-        error = type(ours)(ours.code, f"{failed.ours} (In {failed.where()}.)")
+    raised = f"'{failed.name}'{failed.uid_suffix()} raised {failed.error}: {failed.message}{failed.details()}"
+    if penstock_error is not None:
+        error = type(penstock_error)(penstock_error.code, f"{failed.penstock_error} (In {failed.where()}.)")
     elif failed.role == "Source":
         error = UserFunctionError(
             "SOURCE_FAILED",
-            f"Source {raised}. Nothing of the batch was committed: mend the source, or what it reads, and resume.",
+            f"Source {raised}. The batch was not committed. Fix the source or its input, and resume the job.",
         )
     elif failed.role == "Sink":
         error = UserFunctionError(
             "SINK_FAILED",
-            f"Sink {raised}. The batch was not committed: mend the sink, or what it writes to, and resume.",
+            f"Sink {raised}. The batch was not committed. Fix the sink or its target, and resume the job.",
         )
     else:
         error = UserFunctionError(
             "USER_FUNCTION",
-            f"Operator {raised}. The batch was not committed: mend the function and resume, or give the operator "
-            'on_error="dead_letter" to put such elements aside.',
+            f"Operator {raised}. The batch was not committed. Fix the function and resume the job, or set "
+            'on_error="dead_letter" on the operator to send such elements to its dead-letter output.',
         )
     error.failed = failed
     if failed.stack:
@@ -88,27 +100,29 @@ def _told(failed: FailedCall, ours: PenstockError | None = None) -> PenstockErro
 
 
 def _failed_call(error: Exception, known: dict[str, Any]) -> tuple[FailedCall, str]:
-    """What the exception itself says of the call, and the user's line that raised it."""
+    """Returns what the exception shows about the call, and the source line of the user function that raised it."""
     frames = [(f, n) for f, n in traceback.walk_tb(error.__traceback__) if not _file(f).startswith(_PACKAGE)]
-    own = [(f, n) for f, n in frames if not _file(f).startswith((*_LIBRARIES, "<frozen"))]
-    place = function = line = ""
+    user_frames = [(f, n) for f, n in frames if not _file(f).startswith((*_LIBRARIES, "<frozen"))]
+    location = function = line = ""
     if frames:
-        frame, number = (own or frames)[-1]
-        place = f"{_near(_file(frame))}:{number}"
+        frame, number = (user_frames or frames)[-1]
+        location = f"{_relative_path(_file(frame))}:{number}"
         function = frame.f_code.co_qualname.rpartition("<locals>.")[2]
         line = linecache.getline(_file(frame), number).strip()
     try:
-        message = redacted(str(error))
-    except Exception as another:
-        message = f"<its message raises {type(another).__name__}>"
-    stack = "".join(traceback.StackSummary.extract(iter(frames[-_MOST_FRAMES:])).format()).rstrip()
-    stack = f"In the program:\n{redacted(stack)}" if stack else ""
-    call = FailedCall(error=type(error).__name__, message=message, function=function, place=place, stack=stack, **known)
+        message = redact(str(error))
+    except Exception as other:
+        message = f"<its message raises {type(other).__name__}>"
+    stack = "".join(traceback.StackSummary.extract(iter(frames[-_MAX_FRAMES:])).format()).rstrip()
+    stack = f"In the program:\n{redact(stack)}" if stack else ""
+    call = FailedCall(
+        error=type(error).__name__, message=message, function=function, location=location, stack=stack, **known
+    )
     return call, line
 
 
-def place_of(function: Any) -> str:
-    """File and line where a function of the user's, or the class of an object, is defined; nothing if that is not known."""
+def definition_location(function: Any) -> str:
+    """Returns file and line where a user function, or the class of an object, is defined; empty if not known."""
     try:
         known = inspect.unwrap(function) if callable(function) else function
         code = getattr(getattr(known, "__func__", known), "__code__", None)
@@ -119,8 +133,8 @@ def place_of(function: Any) -> str:
             file, line = inspect.getfile(known), 0
         if file.startswith((_PACKAGE, *_LIBRARIES)):
             return ""
-        return f"{_near(file)}:{line or inspect.getsourcelines(known)[1]}"
-    except Exception:  # whatever it is: it must not hide the error that is being told
+        return f"{_relative_path(file)}:{line or inspect.getsourcelines(known)[1]}"
+    except Exception:  # must not hide the error that is being reported
         return ""
 
 
@@ -128,7 +142,7 @@ def _file(frame: FrameType) -> str:
     return frame.f_code.co_filename
 
 
-def _near(file: str) -> str:
-    """A file as seen from the working folder, if it is in there."""
-    here = os.getcwd() + os.sep
-    return file[len(here) :] if file.startswith(here) else file
+def _relative_path(file: str) -> str:
+    """Returns the path relative to the working directory, if the file is in it."""
+    directory = os.getcwd() + os.sep
+    return file[len(directory) :] if file.startswith(directory) else file

@@ -1,17 +1,17 @@
-"""Savepoints: what a job was, at a batch, in a format of its own. Needs neither Spark nor a running job."""
+"""Savepoints: the state of a job after a batch, in a documented format. Needs neither Spark nor a running job."""
 
 from penstock.savepoints.manifest import Manifest, SavedOperator, SavedSink, SavedSource, SavedState, StateFile
 from penstock.savepoints.savepoint import Savepoint, open_savepoint, publish
-from penstock.savepoints.state_file import Block, StateFileReader, StateFileWriter
+from penstock.savepoints.state_file import StateBlock, StateFileReader, StateFileWriter
 
 __all__ = [
-    "Block",
     "Manifest",
     "SavedOperator",
     "SavedSink",
     "SavedSource",
     "SavedState",
     "Savepoint",
+    "StateBlock",
     "StateFile",
     "StateFileReader",
     "StateFileWriter",

@@ -1,4 +1,4 @@
-"""What each slot of a restored job starts with: a list of blocks, planned on the driver, read where the slot runs."""
+"""Loads the initial state of slots: the driver plans which blocks of a savepoint each slot reads, and the slot reads them."""
 
 from __future__ import annotations
 
@@ -8,47 +8,45 @@ from functools import partial
 
 import msgspec
 
-from penstock.connectors.file.system import file_system
-from penstock.engine.entry_groups import BROADCAST
-from penstock.engine.program import Program
-from penstock.engine.rescale import Placement
-from penstock.engine.routing import slot_of_group
-from penstock.engine.slot_meta import SlotMeta
+from penstock.connectors.file.system.file_system import file_system
+from penstock.engine.program.program import Program
+from penstock.engine.slots.entry_groups import BROADCAST, slot_of_group
+from penstock.engine.slots.rescale import EntryPlacement
+from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import StateError
-from penstock.runtime.state.backend import KEY_TABLE, Table
-from penstock.savepoints.key_change import KeyChanges
+from penstock.runtime.state.tables import KEY_TABLE, StateTable
+from penstock.savepoints.evolution import KeyChanges
 from penstock.savepoints.manifest import Manifest, StateFile
-from penstock.savepoints.matching import Matched
-from penstock.savepoints.new_keys import NewKeys
-from penstock.savepoints.rekeyed import Rekeyed, SlotShare
+from penstock.savepoints.matching import RestoreMatch
+from penstock.savepoints.rekeying import KeyRewriter, RekeyedEntries, SlotKeys
 from penstock.savepoints.savepoint import Savepoint
-from penstock.savepoints.state_file import Block, StateFileReader
+from penstock.savepoints.state_file import StateBlock, StateFileReader
 
-_TABLE = 2
+_TABLE = 2  # bytes of a table number
 
-Migrations = dict[tuple[str, str], Callable[[bytes], bytes]]  # what rewrites values, by operator and state
+Migrations = dict[tuple[str, str], Callable[[bytes], bytes]]  # functions that rewrite values, by operator and state
 
 
-class Load(msgspec.Struct, array_like=True):
-    """A block that a slot reads: `whole`: all of its entries are the slot's, and stay as they are."""
+class BlockLoad(msgspec.Struct, array_like=True):
+    """A block that a slot reads. If it is `complete`, all of its entries belong to the slot and keep their key group."""
 
-    block: Block
+    block: StateBlock
     table: int
-    whole: bool
+    complete: bool
 
 
 class FileLoad(msgspec.Struct, array_like=True):
-    """What a slot reads of a file."""
+    """The blocks that a slot reads from a file."""
 
     file: StateFile
-    loads: list[Load]
+    loads: list[BlockLoad]
 
 
 class SlotPlan(msgspec.Struct):
-    """All that a slot starts with: its clocks and tables, and where its entries are."""
+    """The initial state of a slot: its clocks and tables, and the blocks with its entries. It is stored in the checkpoint."""
 
     path: str
-    meta: SlotMeta
+    meta: SlotMetadata
     slot: int
     widths: dict[str, int]
     max_parallelism: int
@@ -57,34 +55,35 @@ class SlotPlan(msgspec.Struct):
 
     @property
     def size(self) -> int:
-        """Bytes to read, before compression."""
-        return sum(load.block.raw for file in self.files for load in file.loads)
+        """Uncompressed bytes to read."""
+        return sum(load.block.raw_size for file in self.files for load in file.loads)
 
 
-class Layout:
-    """The blocks of a savepoint, and which slot of a job needs which."""
+class RestoreLayout:
+    """Assigns the blocks of a savepoint to the slots of a job."""
 
-    def __init__(self, savepoint: Savepoint, program: Program, matched: Matched) -> None:
+    def __init__(self, savepoint: Savepoint, program: Program, matched: RestoreMatch) -> None:
         self._savepoint = savepoint
         self._program = program
         self._matched = matched
-        self._files: list[tuple[StateFile, list[Block]]] = []
+        self._files: list[tuple[StateFile, list[StateBlock]]] = []
         for file in savepoint.manifest.files:
             with StateFileReader(savepoint.system, savepoint.path, file) as reader:
                 self._files.append((file, reader.blocks))
-        self._first_copy: dict[tuple[str, str], str] = {}  # the file whose copy of a broadcast state is read
+        self._first_copy: dict[tuple[str, str], str] = {}  # the file from which a broadcast state is read
         for file, blocks in self._files:
             for block in blocks:
                 if block.first == BROADCAST:
                     self._first_copy.setdefault((block.operator, block.state), file.name)
 
     def plans(self) -> Iterator[tuple[int, int, SlotPlan]]:
-        """What each (level, slot) starts with."""
+        """The plan of each slot, with its level and number."""
         for level in range(1, self._program.depth + 1):
             for slot in range(self._program.parallelism):
                 yield level, slot, self.plan(level, slot)
 
     def plan(self, level: int, slot: int) -> SlotPlan:
+        """The plan of one slot."""
         manifest: Manifest = self._savepoint.manifest
         widths = {o.uid: o.parallelism for o in self._program.operators_at(level)}
         meta = self._matched.clocks.meta(self._program, level)
@@ -105,58 +104,60 @@ class Layout:
         max_parallelism = self._program.max_parallelism
         return SlotPlan(self._savepoint.path, meta, slot, widths, max_parallelism, regroup, files)
 
-    def _load(self, block: Block, table: Table, file: StateFile, slot: int, width: int, regroup: bool) -> Load | None:
+    def _load(
+        self, block: StateBlock, table: StateTable, file: StateFile, slot: int, width: int, regroup: bool
+    ) -> BlockLoad | None:
         if slot >= width:
             return None
         if block.first == BROADCAST:
-            mine = self._first_copy[block.operator, block.state] == file.name
-            return Load(block, table.number, True) if mine else None
-        if regroup or table.operator in self._matched.keys:  # a new key may be of any group
-            return Load(block, table.number, False)
+            is_first = self._first_copy[block.operator, block.state] == file.name
+            return BlockLoad(block, table.number, True) if is_first else None
+        if regroup or table.operator in self._matched.key_changes:  # a rewritten key may belong to any key group
+            return BlockLoad(block, table.number, False)
         groups = self._program.max_parallelism
         first, last = slot_of_group(block.first, width, groups), slot_of_group(block.last, width, groups)
         if not first <= slot <= last:
             return None
-        return Load(block, table.number, first == last)
+        return BlockLoad(block, table.number, first == last)
 
 
-def entries_of(
+def read_entries(
     plan: SlotPlan, migrations: Migrations | None = None, keys: KeyChanges | None = None
 ) -> Iterator[list[bytes]]:
-    """A slot's entries, block by block: key, value, key, value, ...; keys begin with the number of their table.
+    """The entries of a slot, block by block, as key, value, key, value, ... Keys start with the number of their table.
 
-    Tables come one after the other, each in the order of its files: entries by key group are then in the order of their keys.
-    Those of operators whose keys are rewritten are in no order, and come last.
+    Tables follow one after the other, each in the order of its files, so that entries are in the order of their keys. Entries of
+    operators whose keys are rewritten come last and have no order.
     """
-    placement = Placement(plan.max_parallelism, plan.regroup)
+    placement = EntryPlacement(plan.max_parallelism, plan.regroup)
     rekeyed = _rekeyed(plan, keys or {})
     for table in sorted(plan.meta.tables, key=lambda t: t.operator in rekeyed):
         prefix = table.number.to_bytes(_TABLE, "big")
         migrate = None if migrations is None else migrations.get((table.operator, table.name))
-        width, moving = plan.widths[table.operator], rekeyed.get(table.operator)
-        for load, flat in _read(plan, table):
+        width, rekeying = plan.widths[table.operator], rekeyed.get(table.operator)
+        for load, flat in _read_blocks(plan, table):
             names, values = flat[::2], flat[1::2]
-            if moving is not None and load.block.first != BROADCAST:
-                with _naming(table):
-                    parts = moving.moved(table, names, values, migrate)
+            if rekeying is not None and load.block.first != BROADCAST:
+                with _name_state(table):
+                    parts = rekeying.rewrite(table, names, values, migrate)
                 yield from parts
                 continue
             if migrate is not None:
-                with _naming(table):
+                with _name_state(table):
                     values = list(map(migrate, values))
-            if load.whole:
+            if load.complete:
                 flat[::2] = [prefix + name for name in names]
                 flat[1::2] = values
             else:
-                flat = _mine(placement, table, [prefix + name for name in names], values, plan.slot, width)
+                flat = _select_own(placement, table, [prefix + name for name in names], values, plan.slot, width)
             if flat:
                 yield flat
     for operator in rekeyed.values():
-        operator.check()
+        operator.check_collisions()
 
 
-def _read(plan: SlotPlan, table: Table) -> Iterator[tuple[Load, list[bytes]]]:
-    """The blocks of a table that a slot needs, with their entries."""
+def _read_blocks(plan: SlotPlan, table: StateTable) -> Iterator[tuple[BlockLoad, list[bytes]]]:
+    """The blocks of a table that a slot reads, with their entries."""
     system = file_system(plan.path)
     for file in plan.files:
         loads = [load for load in file.loads if load.table == table.number]
@@ -166,41 +167,45 @@ def _read(plan: SlotPlan, table: Table) -> Iterator[tuple[Load, list[bytes]]]:
                     yield load, reader.read(load.block)
 
 
-def _rekeyed(plan: SlotPlan, keys: KeyChanges) -> dict[str, Rekeyed]:
-    """What rewrites keys, by operator: of those that this slot has a part of."""
-    found = {}
-    for kept in plan.meta.tables:
-        if kept.name == KEY_TABLE and kept.operator in keys and plan.slot < plan.widths[kept.operator]:
-            share = SlotShare(plan.slot, plan.widths[kept.operator], plan.max_parallelism)
-            names = partial(_names, plan, kept.operator)
-            found[kept.operator] = Rekeyed(NewKeys(kept.operator, keys[kept.operator]), kept, share, names)
-    return found
+def _rekeyed(plan: SlotPlan, keys: KeyChanges) -> dict[str, RekeyedEntries]:
+    """The operators of this slot whose keys are rewritten, by uid."""
+    rekeyed = {}
+    for table in plan.meta.tables:
+        if table.name == KEY_TABLE and table.operator in keys and plan.slot < plan.widths[table.operator]:
+            slot_keys = SlotKeys(plan.slot, plan.widths[table.operator], plan.max_parallelism)
+            names = partial(_names, plan, table.operator)
+            rekeyed[table.operator] = RekeyedEntries(
+                KeyRewriter(table.operator, keys[table.operator]), table, slot_keys, names
+            )
+    return rekeyed
 
 
 def _names(plan: SlotPlan, operator: str) -> Iterator[tuple[str, list[bytes]]]:
-    """The names of an operator's entries that have a key, block by block, with the kind of their table."""
+    """The names of the keyed entries of an operator, block by block, with the kind of their table."""
     for table in plan.meta.tables:
         if table.operator == operator:
-            yield from ((table.kind, flat[::2]) for load, flat in _read(plan, table) if load.block.first != BROADCAST)
+            yield from (
+                (table.kind, flat[::2]) for load, flat in _read_blocks(plan, table) if load.block.first != BROADCAST
+            )
 
 
 @contextmanager
-def _naming(table: Table) -> Iterator[None]:
-    """Says which state a value is of that could not be rewritten."""
+def _name_state(table: StateTable) -> Iterator[None]:
+    """Adds the state to the error about a value that cannot be rewritten."""
     try:
         yield
     except StateError as error:
         raise StateError(error.code, f"State '{table.name}' of operator '{table.operator}': {error.text}") from error
 
 
-def _mine(
-    placement: Placement, table: Table, keys: list[bytes], values: list[bytes], slot: int, width: int
+def _select_own(
+    placement: EntryPlacement, table: StateTable, keys: list[bytes], values: list[bytes], slot: int, width: int
 ) -> list[bytes]:
-    """The entries of a block that are a slot's own."""
+    """The entries of a block that belong to a slot."""
     flat: list[bytes] = []
     prefix, groups = keys[0][:_TABLE], placement.max_parallelism
     for key, value in zip(keys, values, strict=True):
-        group, rest = placement.place(table, key)
+        group, rest = placement.assign(table, key)
         if group is None or slot_of_group(group, width, groups) == slot:
             flat += (prefix + rest, value)
     return flat

@@ -1,4 +1,4 @@
-"""What a savepoint says of itself: the job, where its sources stood, its clocks, and the files of its state."""
+"""The manifest of a savepoint: the job, the positions of its sources, its clocks, and the list of its state files."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import msgspec
 from penstock.errors import CheckpointError
 
 FORMAT = 1
-NAME = "manifest.json"
+MANIFEST_FILE = "manifest.json"
 
 
 class SavedState(msgspec.Struct, omit_defaults=True):
-    """One state of an operator: a table of entries, bytes to bytes."""
+    """A state of an operator: a table of entries with keys and values in bytes."""
 
     name: str
     kind: str  # value, list, map, reducing, aggregating, timers, ...
-    schema: str  # what the program wrote it with, as the working copy names it
-    type: Any = None  # the same in full, field by field; None: values without a declared type
-    ttl: int | None = None  # milliseconds
+    schema: str  # the name of the encoding of its values
+    type: Any = None  # the type of its values with all fields; None: no type was declared
+    ttl: int | None = None  # milliseconds; None: entries do not expire
     entries: int = 0
     size: int = 0  # bytes of keys and values
 
 
 class SavedOperator(msgspec.Struct, omit_defaults=True):
-    """An operator with what it keeps, found again by its uid."""
+    """An operator and its states. A restored job looks it up by its uid."""
 
     uid: str
     name: str
@@ -33,22 +33,22 @@ class SavedOperator(msgspec.Struct, omit_defaults=True):
     keyed: bool
     parallelism: int
     states: list[SavedState] = []
-    key_type: Any = None
-    given_uid: bool = True  # False: the uid was made from the operator's place in the graph
+    key_type: Any = None  # the declared type of its keys
+    given_uid: bool = True  # False: the uid was generated from the position of the operator in the graph
 
 
 class SavedSource(msgspec.Struct, omit_defaults=True):
-    """A source and how far it was read."""
+    """A source and its position."""
 
     uid: str
     name: str
     kind: str
-    number: int  # in the control source's words
+    number: int  # identifies the source in `Manifest.control`
     position: Any = None  # None: it was not read yet, or has no position
 
 
 class SavedSink(msgspec.Struct, omit_defaults=True):
-    """A sink, and what it has to remember (files that are not visible yet, say)."""
+    """A sink and the data that it stores between batches, such as a list of pending files."""
 
     uid: str
     name: str
@@ -57,7 +57,7 @@ class SavedSink(msgspec.Struct, omit_defaults=True):
 
 
 class SavedLevel(msgspec.Struct, omit_defaults=True):
-    """The clocks of a level: a slot's meta without its tables. They are equal in all slots."""
+    """The clocks of a level: the metadata of a slot without its tables. They are the same in all slots."""
 
     level: int
     clocks: msgspec.Raw
@@ -65,7 +65,7 @@ class SavedLevel(msgspec.Struct, omit_defaults=True):
 
 
 class StateFile(msgspec.Struct, omit_defaults=True):
-    """One file of state: blocks, and a footer that says where each of them is."""
+    """A state file: blocks, and a footer with their positions."""
 
     name: str
     size: int
@@ -75,7 +75,7 @@ class StateFile(msgspec.Struct, omit_defaults=True):
 
 
 class Manifest(msgspec.Struct, omit_defaults=True):
-    """All of a savepoint but its entries. It is written last: a folder without it is no savepoint."""
+    """All of a savepoint except its entries. It is written last, so a folder without a manifest is not a savepoint."""
 
     format: int
     id: str
@@ -84,7 +84,7 @@ class Manifest(msgspec.Struct, omit_defaults=True):
     spark: str
     job_id: str
     job_name: str
-    batch: int  # the last batch that is in it
+    batch: int  # the last batch in the savepoint
     parallelism: int
     max_parallelism: int
     operators: list[SavedOperator]
@@ -92,11 +92,11 @@ class Manifest(msgspec.Struct, omit_defaults=True):
     sinks: list[SavedSink]
     levels: list[SavedLevel]
     files: list[StateFile]
-    control: Any = None  # the control source's last word
-    ended: str = ""  # how the job ended with it: "stop", "drain"; "" when it went on
-    lineage: str = ""
+    control: Any = None  # the last offset of the control source
+    ended: str = ""  # how the job ended: "stop" or "drain"; empty if it continued
+    lineage: str = ""  # of the checkpoint; see `Checkpoint.lineage`
     checkpoint: str = ""
-    from_savepoint: str = ""  # what the job itself was started from
+    from_savepoint: str = ""  # the savepoint that the job was started from
     notes: dict[str, str] = {}
 
 
@@ -105,26 +105,26 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def decode_manifest(data: bytes, where: str) -> Manifest:
-    """Reads a manifest of this format or an earlier one."""
+    """Decodes a manifest of this format version or an earlier one."""
     try:
-        form = msgspec.json.decode(data, type=_Form).format
-        if form <= FORMAT:
+        version = msgspec.json.decode(data, type=_FormatVersion).format
+        if version <= FORMAT:
             return msgspec.json.decode(data, type=Manifest)
     except msgspec.MsgspecError as error:
-        raise damaged(where, f"its {NAME} cannot be understood: {error}") from error
+        raise damaged_error(where, f"its {MANIFEST_FILE} cannot be decoded: {error}") from error
     raise CheckpointError(
         "SAVEPOINT_FORMAT",
-        f"The savepoint {where} has format {form}, and this Penstock reads formats up to {FORMAT}. "
+        f"The savepoint {where} has format {version}, and this Penstock reads formats up to {FORMAT}. "
         "Restore it with the version that wrote it, or a newer one.",
     )
 
 
-class _Form(msgspec.Struct):
+class _FormatVersion(msgspec.Struct):
     format: int
 
 
-def damaged(where: str, what: str) -> CheckpointError:
+def damaged_error(where: str, what: str) -> CheckpointError:
     return CheckpointError(
         "SAVEPOINT_DAMAGED",
-        f"The savepoint {where} is damaged: {what}. Restore another one; `penstock savepoints verify` finds whole ones.",
+        f"The savepoint {where} is damaged: {what}. Restore another one. `penstock savepoints verify` finds intact ones.",
     )

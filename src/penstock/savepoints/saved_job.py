@@ -1,4 +1,4 @@
-"""A job as a savepoint's manifest tells of it, beside its state."""
+"""The description of a job in the manifest of a savepoint, without its state."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from penstock.engine.program import Program
+from penstock.engine.program.program import Program
 from penstock.savepoints.evolution import saved_key_types
 from penstock.savepoints.manifest import SavedOperator, SavedSink, SavedSource
 from penstock.savepoints.matching import source_kind
 
 
 class SavedJob(NamedTuple):
-    """What a job is made of; states are added from what is written."""
+    """The parts of a job. The states of operators are added when their files are written."""
 
     name: str
     parallelism: int
@@ -23,12 +23,12 @@ class SavedJob(NamedTuple):
     sinks: list[SavedSink]
 
     def widths(self) -> dict[str, int]:
-        """Over how many slots each operator is spread."""
+        """The parallelism of each operator, by uid."""
         return {o.uid: o.parallelism for o in self.operators}
 
 
-class JobFacts(NamedTuple):
-    """What is told of the run that the savepoint is of, and of the savepoint itself."""
+class SavepointInfo(NamedTuple):
+    """Facts about a savepoint and the run that it was taken from."""
 
     job_id: str
     batch: int
@@ -38,7 +38,7 @@ class JobFacts(NamedTuple):
     checkpoint: str = ""
     from_savepoint: str = ""
     spark: str = ""
-    id: str = ""  # of the savepoint; a new one is made when there is none
+    id: str = ""  # of the savepoint; empty: a new one is generated
     notes: Mapping[str, str] = {}
 
     def savepoint_id(self) -> str:
@@ -46,7 +46,7 @@ class JobFacts(NamedTuple):
 
 
 def saved_operators(program: Program) -> list[SavedOperator]:
-    """A job's operators, with the types of their keys and without their states."""
+    """The operators of a job with their key types, without states."""
     keys = saved_key_types(program)
     return [
         SavedOperator(
@@ -62,8 +62,8 @@ def saved_operators(program: Program) -> list[SavedOperator]:
     ]
 
 
-def saved_job(program: Program, positions: Mapping[int, Any]) -> SavedJob:
-    """A job with how far its sources were read, by number."""
+def describe_job(program: Program, positions: Mapping[int, Any]) -> SavedJob:
+    """The description of a job. `positions` are those of its sources, by number."""
     return SavedJob(
         program.name,
         program.parallelism,

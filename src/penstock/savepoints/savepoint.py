@@ -1,17 +1,18 @@
-"""A savepoint on some path: its manifest and its blocks of state."""
+"""A savepoint at a path: its manifest and its state blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from penstock.connectors.file.system import Options, absolute, file_system
+from penstock.connectors.file.system.file_system import Options, absolute_path, file_system
 from penstock.errors import CheckpointError
-from penstock.savepoints.manifest import NAME, Manifest, decode_manifest, encode_manifest
-from penstock.savepoints.state_file import Block, StateFileReader
+from penstock.savepoints.manifest import MANIFEST_FILE, Manifest, decode_manifest, encode_manifest
+from penstock.savepoints.state_file import StateBlock, StateFileReader
 
 
 class Savepoint:
-    """A savepoint that is complete: it has its manifest."""
+    """A complete savepoint, which has a manifest."""
 
     def __init__(self, path: str, manifest: Manifest, options: Options | None = None) -> None:
         self.path = path
@@ -20,11 +21,11 @@ class Savepoint:
 
     @property
     def size(self) -> int:
-        """Bytes of its files of state."""
+        """Bytes of its state files."""
         return sum(file.size for file in self.manifest.files)
 
-    def blocks(self, operator: str | None = None, state: str | None = None) -> Iterator[tuple[Block, list[bytes]]]:
-        """The blocks of an operator and state (None: of all), with their entries."""
+    def blocks(self, operator: str | None = None, state: str | None = None) -> Iterator[tuple[StateBlock, list[bytes]]]:
+        """The blocks of an operator and a state (None for all) with their entries."""
         for file in self.manifest.files:
             with StateFileReader(self.system, self.path, file) as reader:
                 for block in reader.blocks:
@@ -32,29 +33,33 @@ class Savepoint:
                         yield block, reader.read(block)
 
     def verify(self) -> list[CheckpointError]:
-        """What is damaged: reads all of it and compares the checksums."""
-        found = []
+        """Reads all files and returns an error for each damaged one."""
+        errors = []
         for file in self.manifest.files:
             try:
                 with StateFileReader(self.system, self.path, file) as reader:
                     for block in reader.blocks:
                         reader.read(block)
             except CheckpointError as error:
-                found.append(error)
-        return found
+                errors.append(error)
+        return errors
 
 
 def open_savepoint(path: str, options: Options | None = None) -> Savepoint:
-    """The savepoint at a path; refuses what is not a complete one."""
-    path = absolute(path).rstrip("/")
+    """The savepoint at a path.
+
+    Raises:
+        CheckpointError: the path has no complete savepoint, or its manifest cannot be read.
+    """
+    path = absolute_path(path).rstrip("/")
     system = file_system(path, options)
-    if system.find(f"{path}/{NAME}") is None:
+    if system.get_status(f"{path}/{MANIFEST_FILE}") is None:
         raise CheckpointError(
             "NO_SAVEPOINT",
-            f"{path} holds no savepoint: it has no {NAME}, which is written last. "
-            "Give the path that `penstock savepoint` printed; one that was interrupted cannot be restored.",
+            f"{path} is not a savepoint, because it has no {MANIFEST_FILE}, which is written last. "
+            "Use the path that `penstock savepoint` printed. A savepoint that was interrupted cannot be restored.",
         )
-    file = system.open(f"{path}/{NAME}")
+    file = system.open(f"{path}/{MANIFEST_FILE}")
     try:
         data = file.read()
     finally:
@@ -63,10 +68,15 @@ def open_savepoint(path: str, options: Options | None = None) -> Savepoint:
 
 
 def publish(path: str, manifest: Manifest, options: Options | None = None) -> Savepoint:
-    """Writes the manifest, which makes a savepoint of the files beside it: all of it, or nothing."""
+    """Writes the manifest atomically, which completes a savepoint whose state files are written."""
     system = file_system(path, options)
-    file = system.create(f"{path}/_{NAME}")
+    file = system.create(f"{path}/_{MANIFEST_FILE}")
     file.write(encode_manifest(manifest))
     system.close(file)
-    system.publish(f"{path}/_{NAME}", f"{path}/{NAME}")
+    system.publish(f"{path}/_{MANIFEST_FILE}", f"{path}/{MANIFEST_FILE}")
     return Savepoint(path, manifest, options)
+
+
+def is_checkpoint(path: str) -> bool:
+    """Whether a path is the checkpoint folder of a job."""
+    return Path(path, "penstock", "job.json").is_file()

@@ -1,6 +1,6 @@
-"""A slot's part of a savepoint: its entries in a file of blocks, and beside it a note of what is in there.
+"""The part of one slot in a savepoint: a state file with its entries, and a description of the file.
 
-Works on any ordered store. The note is written last; the driver makes the manifest of all notes.
+Works with any ordered store. The description is written last. The driver builds the manifest from all descriptions.
 """
 
 from __future__ import annotations
@@ -11,47 +11,46 @@ from itertools import chain, groupby, islice
 
 import msgspec
 
-from penstock.connectors.file.system import FileSystem
-from penstock.engine.entry_groups import BY_TIME
-from penstock.engine.routing import slot_of_group
-from penstock.engine.slot_meta import SlotMeta
-from penstock.runtime.state.backend import Table
+from penstock.connectors.file.system.file_system import FileSystem
+from penstock.engine.slots.entry_groups import BY_TIME, slot_of_group
+from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.runtime.state.cell import SlotCell
-from penstock.runtime.store import after_prefix
+from penstock.runtime.state.store import after_prefix
+from penstock.runtime.state.tables import StateTable
 from penstock.savepoints.evolution import saved_state
 from penstock.savepoints.manifest import SavedState, StateFile
 from penstock.savepoints.state_file import StateFileWriter
 
 _UNGROUPED = (*BY_TIME, "keys")  # kinds of tables whose entries are not ordered by key group
-_BLOCK = 1 << 20  # bytes
-_LEAST = _BLOCK // 4  # a block may end with its key group from here on
-_AT_ONCE = 2048  # entries
+_BLOCK_SIZE = 1 << 20  # bytes
+_MIN_BLOCK_SIZE = _BLOCK_SIZE // 4  # from this size on a block may end with its key group
+_CHUNK_ENTRIES = 2048
 _TABLE = 2  # bytes of a table's number
 
 Entries = Sequence[tuple[bytes, bytes]]
-Scan = Callable[[bytes, bytes], Iterator[Entries]]  # the entries of a range in order, some at a time
+Scan = Callable[[bytes, bytes], Iterator[Entries]]  # the entries of a range in order, in chunks
 
 
 class PartState(msgspec.Struct):
-    """One state of an operator in a slot."""
+    """A state of an operator in a slot."""
 
     operator: str
     state: SavedState
 
 
-class Part(msgspec.Struct):
-    """The note beside a slot's file."""
+class SavepointPart(msgspec.Struct):
+    """The description of the state file of a slot."""
 
     level: int
     slot: int
     file: StateFile
     states: list[PartState]
-    meta: msgspec.Raw  # the slot's clocks after the batch, as JSON
+    meta: msgspec.Raw  # the metadata of the slot after the batch, as JSON
     seconds: float = 0.0
 
 
-class SlotPlace(msgspec.Struct, frozen=True):
-    """Which slot this is, and over how many slots each operator of its level is spread."""
+class SlotAssignment(msgspec.Struct, frozen=True):
+    """A slot, and the parallelism (`widths`) of each operator of its level."""
 
     level: int
     slot: int
@@ -59,43 +58,48 @@ class SlotPlace(msgspec.Struct, frozen=True):
     max_parallelism: int
 
     def groups(self, operator: str) -> tuple[int, int]:
-        """The first and the last key group of an operator that are here.
+        """The first and the last key group of an operator in this slot.
 
-        >>> SlotPlace(1, 1, {"counts": 2}, 8).groups("counts")
+        >>> SlotAssignment(1, 1, {"counts": 2}, 8).groups("counts")
         (4, 7)
         """
         width = self.widths.get(operator, 1)
-        mine = [g for g in range(self.max_parallelism) if slot_of_group(g, width, self.max_parallelism) == self.slot]
-        return (mine[0], mine[-1]) if mine else (0, 0)
+        own = [g for g in range(self.max_parallelism) if slot_of_group(g, width, self.max_parallelism) == self.slot]
+        return (own[0], own[-1]) if own else (0, 0)
 
 
-def in_chunks(scan: Callable[[bytes, bytes], Iterator[tuple[bytes, bytes]]]) -> Scan:
-    """A store's scan, some entries at a time."""
+def chunked_scan(scan: Callable[[bytes, bytes], Iterator[tuple[bytes, bytes]]]) -> Scan:
+    """A scan of a store that returns entries in chunks."""
 
     def chunks(start: bytes, stop: bytes) -> Iterator[Entries]:
         entries = scan(start, stop)
-        while chunk := list(islice(entries, _AT_ONCE)):
+        while chunk := list(islice(entries, _CHUNK_ENTRIES)):
             yield chunk
 
     return chunks
 
 
 def write_part(
-    system: FileSystem, folder: str, name: str, place: SlotPlace, meta: SlotMeta, scan: Scan, began: float
-) -> Part:
-    """Writes a slot's entries and then the note; on error nothing of it is left. `began`: of the monotonic clock."""
-    part = write_file(system, folder, name, place, meta, scan)
-    if system.find(f"{folder}/{name}") is None:
-        raise FileNotFoundError(f"{folder}/{name} was removed: the savepoint was given up")
-    part.seconds = time.monotonic() - began
-    note = system.create(f"{folder}/{name}.json")
-    note.write(msgspec.json.encode(part))
-    system.close(note)
+    system: FileSystem, folder: str, name: str, place: SlotAssignment, meta: SlotMetadata, scan: Scan, start: float
+) -> SavepointPart:
+    """Writes the entries of a slot, then the description. After an error no file is left.
+
+    `start` is the start of the savepoint on the monotonic clock.
+    """
+    part = write_entries(system, folder, name, place, meta, scan)
+    if system.get_status(f"{folder}/{name}") is None:
+        raise FileNotFoundError(f"{folder}/{name} was removed, because the savepoint has failed")
+    part.seconds = time.monotonic() - start
+    description = system.create(f"{folder}/{name}.json")
+    description.write(msgspec.json.encode(part))
+    system.close(description)
     return part
 
 
-def write_file(system: FileSystem, folder: str, name: str, place: SlotPlace, meta: SlotMeta, scan: Scan) -> Part:
-    """Writes a slot's entries; on error nothing of them is left. Of broadcast state only the first slot's copy is kept."""
+def write_entries(
+    system: FileSystem, folder: str, name: str, place: SlotAssignment, meta: SlotMetadata, scan: Scan
+) -> SavepointPart:
+    """Writes the entries of a slot. After an error no file is left. Broadcast state is written by the first slot only."""
     writer = StateFileWriter(system, folder, name)
     try:
         tables = sorted(meta.tables, key=lambda t: t.number)
@@ -104,10 +108,10 @@ def write_file(system: FileSystem, folder: str, name: str, place: SlotPlace, met
     except BaseException:
         writer.abort()
         raise
-    return Part(place.level, place.slot, file, states, msgspec.Raw(msgspec.json.encode(meta)))
+    return SavepointPart(place.level, place.slot, file, states, msgspec.Raw(msgspec.json.encode(meta)))
 
 
-def _write_table(writer: StateFileWriter, table: Table, place: SlotPlace, scan: Scan) -> SavedState:
+def _write_table(writer: StateFileWriter, table: StateTable, place: SlotAssignment, scan: Scan) -> SavedState:
     state = saved_state(table)
     prefix = table.number.to_bytes(_TABLE, "big")
     chunks = scan(prefix, after_prefix(prefix))
@@ -116,7 +120,7 @@ def _write_table(writer: StateFileWriter, table: Table, place: SlotPlace, scan: 
         return state
     by_group = table.kind not in _UNGROUPED
     if by_group and first[0][0][_TABLE : _TABLE + 2] == SlotCell.GROUP and place.slot:
-        return state  # equal in all slots
+        return state  # broadcast state, which is the same in all slots
     groups = None if by_group else place.groups(table.operator)
     for flat, size in _blocks(chain((first,), chunks), by_group):
         low, high = groups or (int.from_bytes(flat[0][:2], "big"), int.from_bytes(flat[-2][:2], "big"))
@@ -127,12 +131,14 @@ def _write_table(writer: StateFileWriter, table: Table, place: SlotPlace, scan: 
 
 
 def _blocks(chunks: Iterable[Entries], by_group: bool) -> Iterator[tuple[list[bytes], int]]:
-    """Entries gathered to blocks, without the number of their table, and the bytes of each block."""
+    """Blocks of entries, without the number of their table, and the bytes of each block."""
     flat: list[bytes] = []
     size = 0
     for chunk in chunks:
-        for more, added in _pieces(chunk, by_group):
-            if (flat and size + added > _BLOCK) or (by_group and size >= _LEAST and more[0][:2] != flat[-2][:2]):
+        for more, added in _split_chunk(chunk, by_group):
+            if (flat and size + added > _BLOCK_SIZE) or (
+                by_group and size >= _MIN_BLOCK_SIZE and more[0][:2] != flat[-2][:2]
+            ):
                 yield flat, size
                 flat, size = more, added
             else:
@@ -142,17 +148,17 @@ def _blocks(chunks: Iterable[Entries], by_group: bool) -> Iterator[tuple[list[by
         yield flat, size
 
 
-def _pieces(chunk: Entries, by_group: bool) -> Iterator[tuple[list[bytes], int]]:
-    """Some entries, cut at borders of key groups, and where they are too large for a block."""
+def _split_chunk(chunk: Entries, by_group: bool) -> Iterator[tuple[list[bytes], int]]:
+    """Entries split at the borders of key groups, and where they exceed the size of a block."""
     if by_group and _group(chunk[0]) != _group(chunk[-1]):
         for _, run in groupby(chunk, _group):
-            yield from _pieces(list(run), False)
+            yield from _split_chunk(list(run), False)
         return
     flat = [part for key, value in chunk for part in (key[_TABLE:], value)]
     size = sum(map(len, flat))
-    if size > _BLOCK and len(chunk) > 1:
+    if size > _BLOCK_SIZE and len(chunk) > 1:
         for half in (chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]):
-            yield from _pieces(half, False)
+            yield from _split_chunk(half, False)
     elif flat:
         yield flat, size
 

@@ -10,21 +10,22 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from penstock.config import MASTER, Configuration
-from penstock.datastream.job_client import JobClient
-from penstock.datastream.job_result import JobExecutionResult
+from penstock.config import Configuration
+from penstock.config.deployment_options import MASTER
+from penstock.datastream.jobs.job_client import JobClient
+from penstock.datastream.jobs.job_result import JobExecutionResult
 from penstock.plan.graph import JobGraph
-from penstock.spark.job import SparkJob
-from penstock.spark.session import cores_of, get_session
+from penstock.spark.job.job import SparkJob
+from penstock.spark.session.session import get_session, local_cores
 
 _in_background: weakref.WeakSet[SparkJob] = weakref.WeakSet()
 
 
 class SparkEngine:
-    """The engine that `env.execute()` finds by its name."""
+    """The engine that `env.execute()` loads by its name."""
 
     def default_parallelism(self, configuration: Configuration) -> int:
-        return cores_of(configuration.get(MASTER)) or get_session(configuration).sparkContext.defaultParallelism
+        return local_cores(configuration.get(MASTER)) or get_session(configuration).sparkContext.defaultParallelism
 
     def session(self, configuration: Configuration) -> SparkSession:
         return get_session(configuration)
@@ -36,25 +37,25 @@ class SparkEngine:
             job.wait()
             return job.result()
         finally:
-            job.forget()
+            job.clean_up()
 
     def execute_async(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> JobClient:
         job = SparkJob(graph, configuration, files)
         try:
             job.start()
         except BaseException:
-            job.forget()
+            job.clean_up()
             raise
         return run_in_background(job)
 
     def collect(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> Iterator[Any]:
         job = SparkJob(graph, configuration, files)
         job.start()
-        return _collected(job, len(graph.sinks) - 1)
+        return _collect(job, len(graph.sinks) - 1)
 
 
 def run_in_background(job: SparkJob) -> JobClient:
-    """Lets a started job run beside the program; it is cancelled when the program ends, as in Flink's local mode."""
+    """Runs a started job in the background. It is cancelled when the program ends, as in Flink's local mode."""
     _in_background.add(job)
     job.run_in_background()
     return JobClient(job)
@@ -63,12 +64,12 @@ def run_in_background(job: SparkJob) -> JobClient:
 @atexit.register
 def _cancel_all() -> None:
     for job in list(_in_background):
-        with contextlib.suppress(Exception):  # Spark may be gone already
+        with contextlib.suppress(Exception):  # Spark may have ended already
             job.cancel()
 
 
-def _collected(job: SparkJob, sink: int) -> Iterator[Any]:
+def _collect(job: SparkJob, sink: int) -> Iterator[Any]:
     try:
         yield from job.elements(sink)
     finally:
-        job.forget()
+        job.clean_up()

@@ -1,4 +1,4 @@
-"""State that can be read and written: savepoints as tables, and tables as savepoints."""
+"""Reads savepoints and checkpoints as tables, and writes savepoints from tables (Flink's State Processor API)."""
 
 from penstock.savepoints import SavedOperator, SavedState
 from penstock.state_processor.bootstrap import (

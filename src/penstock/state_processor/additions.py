@@ -1,4 +1,4 @@
-"""State that is added to a savepoint: where its rows come from, and the files that they become."""
+"""State that is added to a savepoint: its input rows, and the state files that are written from them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from penstock.connectors.file.system import Options, file_system
-from penstock.runtime.state.backend import KEY_TABLE
+from penstock.connectors.file.system.file_system import Options, file_system
+from penstock.runtime.state.tables import KEY_TABLE
 from penstock.savepoints import SavedState, StateFile, StateFileWriter
-from penstock.state_processor.blocks import StateBlocks
-from penstock.state_processor.given import Rows, is_spark_frame
+from penstock.state_processor.blocks import BlockWriter
 from penstock.state_processor.image import OperatorImage
+from penstock.state_processor.input_rows import Rows, is_spark_frame
 
 Fill = Callable[[OperatorImage, Rows], None]
 
 
-class Written(msgspec.Struct):
-    """What was written of an addition: files, states, and the keys that have entries in each."""
+class WrittenAddition(msgspec.Struct):
+    """The files and states of an addition, and the keys with entries in each state."""
 
     files: list[StateFile]
     states: list[SavedState]
@@ -27,20 +27,22 @@ class Written(msgspec.Struct):
 
 
 class Addition:
-    """Rows for one operator, and what fills its image with them."""
+    """Rows for one operator, and the function that writes them to an operator image."""
 
     def __init__(self, uid: str, rows: Rows, fill: Fill, key: list[str], replaces: tuple[str, ...] = ()) -> None:
         self.uid = uid
         self._rows = rows
         self._fill = fill
-        self._key = key  # columns by which rows are spread over tasks
-        self.replaces = replaces  # states of which the given keys lose all, even if they get nothing there
+        self._key = key  # columns by which rows are partitioned over tasks
+        self.replaces = replaces  # states in which the keys of the rows lose all entries, even if they get no new ones
 
-    def write(self, path: str, options: Options | None, name: str, max_parallelism: int) -> Written:
-        """Writes the files of the addition: one, or one per task of a Spark frame."""
+    def write(self, path: str, options: Options | None, name: str, max_parallelism: int) -> WrittenAddition:
+        """Writes the files of the addition: one file, or one per task for a Spark DataFrame."""
         if not is_spark_frame(self._rows):
             return write_image(self.uid, self._fill, self._rows, path, options, name, max_parallelism)
-        from penstock.spark.state_frame import in_tasks  # Spark is there if somebody has a frame of it
+        from penstock.spark.savepoint.state_frame import (
+            write_in_tasks,  # imported here, because only a Spark DataFrame needs Spark
+        )
 
         uid, fill = self.uid, self._fill
 
@@ -51,18 +53,20 @@ class Addition:
             part = write_image(uid, fill, reader, path, options, f"{name}-{task}", max_parallelism)
             return msgspec.msgpack.encode(part)
 
-        parts = [msgspec.msgpack.decode(p, type=Written) for p in in_tasks(self._rows, self._key, write) if p]
-        return _merged(parts)
+        parts = [
+            msgspec.msgpack.decode(p, type=WrittenAddition) for p in write_in_tasks(self._rows, self._key, write) if p
+        ]
+        return _merge(parts)
 
 
 def write_image(
     uid: str, fill: Fill, rows: Rows, path: str, options: Options | None, name: str, max_parallelism: int
-) -> Written:
-    """One file of what rows become."""
+) -> WrittenAddition:
+    """Writes the state of some rows to one file."""
     image = OperatorImage(uid, max_parallelism)
     fill(image, rows)
     writer = StateFileWriter(file_system(path, options), path, name)
-    blocks = StateBlocks(max_parallelism)
+    blocks = BlockWriter(max_parallelism)
     states, keys = [], {}
     try:
         for state, flat in image.states():
@@ -73,7 +77,7 @@ def write_image(
     except BaseException:
         writer.abort()
         raise
-    return Written([writer.close()], states, keys)
+    return WrittenAddition([writer.close()], states, keys)
 
 
 def _reader(batches: Iterator[pa.RecordBatch]) -> Any:
@@ -81,25 +85,25 @@ def _reader(batches: Iterator[pa.RecordBatch]) -> Any:
     if first is None:
         return None
 
-    def all_of() -> Iterator[pa.RecordBatch]:
+    def all_batches() -> Iterator[pa.RecordBatch]:
         yield first
         yield from batches
 
-    return pa.RecordBatchReader.from_batches(first.schema, all_of())
+    return pa.RecordBatchReader.from_batches(first.schema, all_batches())
 
 
-def _merged(parts: list[Written]) -> Written:
+def _merge(parts: list[WrittenAddition]) -> WrittenAddition:
     states: dict[str, SavedState] = {}
     keys: dict[str, set[bytes]] = {}
     for part in parts:
         for state in part.states:
             known = states.get(state.name)
-            more = (
+            total = (
                 state
                 if known is None
                 else msgspec.structs.replace(state, entries=known.entries + state.entries, size=known.size + state.size)
             )
-            states[state.name] = more
-        for name, found in part.keys.items():
-            keys.setdefault(name, set()).update(found)
-    return Written([f for p in parts for f in p.files], list(states.values()), keys)
+            states[state.name] = total
+        for name, part_keys in part.keys.items():
+            keys.setdefault(name, set()).update(part_keys)
+    return WrittenAddition([f for p in parts for f in p.files], list(states.values()), keys)

@@ -1,4 +1,4 @@
-"""Functions that make state of rows, as Flink's State Processor API has them."""
+"""Bootstrap functions that create state from rows, as in Flink's State Processor API."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 from penstock.errors import StateError
 from penstock.functions.context import TimerService
 from penstock.functions.function import Function
-from penstock.runtime.operator import OperatorContext, SubtaskContext
+from penstock.runtime.loop.operator import FunctionRuntimeContext, OperatorContext
 from penstock.state import BroadcastState, MapStateDescriptor
-from penstock.state_processor.given import Columns, Rows, rows_of
 from penstock.state_processor.image import OperatorImage
+from penstock.state_processor.input_rows import Columns, Rows, iterate_rows
 from penstock.time import MIN_WATERMARK
 
 K = TypeVar("K")
@@ -21,43 +21,43 @@ IN = TypeVar("IN")
 
 
 class KeyedBootstrapContext(ABC):
-    """What a keyed bootstrap function may ask for."""
+    """The context of a keyed bootstrap function."""
 
     @abstractmethod
     def get_current_key(self) -> Any:
-        """The key of the row."""
+        """Returns the key of the current row."""
 
     @abstractmethod
     def timer_service(self) -> TimerService:
-        """Registers timers of the key."""
+        """Returns the timer service of the current key."""
 
 
 class BroadcastBootstrapContext(ABC):
-    """What a broadcast bootstrap function may ask for."""
+    """The context of a broadcast bootstrap function."""
 
     @abstractmethod
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
-        """The broadcast state of a descriptor."""
+        """Returns the broadcast state of a descriptor."""
 
 
 class KeyedStateBootstrapFunction(Function, ABC, Generic[K, IN]):
-    """Writes the keyed state and the timers that an operator is to start with."""
+    """Writes the initial keyed state and timers of an operator."""
 
     @abstractmethod
     def process_element(self, value: IN, ctx: KeyedBootstrapContext) -> None:
-        """Called with each row; state and timers are those of its key."""
+        """Called for each row. State and timers are those of the key of the row."""
 
 
 class BroadcastStateBootstrapFunction(Function, ABC, Generic[IN]):
-    """Writes the broadcast state that an operator is to start with."""
+    """Writes the initial broadcast state of an operator."""
 
     @abstractmethod
     def process_element(self, value: IN, ctx: BroadcastBootstrapContext) -> None:
-        """Called with each row."""
+        """Called for each row."""
 
 
 class BootstrapTransformation:
-    """Rows, and the function that makes state of them."""
+    """Rows, and the function that creates state from them."""
 
     def __init__(
         self, source: Rows, key: Columns | None, key_of: Callable[[Any], Any] | None, function: Function
@@ -68,8 +68,8 @@ class BootstrapTransformation:
         self._function = function
 
     def fill(self, image: OperatorImage, data: Rows) -> None:
-        """Calls the function with all rows."""
-        rows = data if self._key_of is not None else rows_of(data)[0]
+        """Calls the function for all rows."""
+        rows = data if self._key_of is not None else iterate_rows(data)[0]
         context = _Context(image)
         runtime = _runtime(image)
         self._function.open(runtime)
@@ -91,7 +91,7 @@ class BootstrapTransformation:
 
 
 class OneInputOperatorTransformation:
-    """Rows for an operator; `transform` says what becomes of them."""
+    """Rows for an operator. `transform` sets the function that creates state from them."""
 
     def __init__(self, data: Rows, key: Columns | None = None, key_of: Callable[[Any], Any] | None = None) -> None:
         self._data = data
@@ -99,33 +99,33 @@ class OneInputOperatorTransformation:
         self._key_of = key_of
 
     def key_by(self, key: Columns | Callable[[Any], Any]) -> OneInputOperatorTransformation:
-        """By a column, several columns (a tuple), or what a function takes from a row."""
+        """Sets the key of a row: a column, several columns (the key is a tuple), or a function of the row."""
         if callable(key):
             return OneInputOperatorTransformation(self._data, None, key)
         return OneInputOperatorTransformation(self._data, key)
 
     def transform(self, function: Function) -> BootstrapTransformation:
-        """The state that a function makes of the rows."""
+        """Sets the bootstrap function that creates state from the rows."""
         keyed = isinstance(function, KeyedStateBootstrapFunction)
         if keyed and self._key is None and self._key_of is None:
             raise StateError(
                 "BOOTSTRAP_WITHOUT_KEY",
-                f"{type(function).__name__} writes keyed state: call key_by() before transform().",
+                f"{type(function).__name__} writes keyed state. Call key_by() before transform().",
             )
         if not keyed and not isinstance(function, BroadcastStateBootstrapFunction):
             raise StateError(
                 "BOOTSTRAP_FUNCTION",
-                f"transform() got {function!r}; it takes a KeyedStateBootstrapFunction or a BroadcastStateBootstrapFunction.",
+                f"transform() got {function!r}. It accepts a KeyedStateBootstrapFunction or a BroadcastStateBootstrapFunction.",
             )
         return BootstrapTransformation(self._data, self._key, self._key_of, function)
 
 
 class OperatorTransformation:
-    """Where the state of a new operator begins."""
+    """The entry point for the state of a new operator."""
 
     @staticmethod
     def bootstrap_with(data: Rows) -> OneInputOperatorTransformation:
-        """From rows: an Arrow table, a pandas or Spark frame (rows are dicts), or any iterable."""
+        """Starts from rows: an Arrow table, a pandas or Spark DataFrame (rows are dicts), or any iterable."""
         return OneInputOperatorTransformation(data)
 
 
@@ -148,8 +148,8 @@ class _Context(KeyedBootstrapContext, BroadcastBootstrapContext):
         return handle
 
 
-def _runtime(image: OperatorImage) -> SubtaskContext:
-    return SubtaskContext(
+def _runtime(image: OperatorImage) -> FunctionRuntimeContext:
+    return FunctionRuntimeContext(
         uid=image.uid,
         name=image.uid,
         index=0,

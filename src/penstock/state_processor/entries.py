@@ -1,11 +1,11 @@
-"""The names of a savepoint's entries, taken apart: key, window, and what stands behind them."""
+"""Parses the names of entries in a savepoint: key, window, and suffix."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from penstock.engine.entry_groups import BY_TIME
-from penstock.runtime.keys import encoded_length
+from penstock.engine.slots.entry_groups import BY_TIME
+from penstock.runtime.state.keys import encoded_length
 
 Scope = Literal["key", "namespace", "slot"]
 GROUP = 2  # bytes of a key group, before the key
@@ -14,18 +14,18 @@ TIMER_TABLES = {"__event_timers__": "event", "__processing_timers__": "processin
 SIGN = 1 << 63
 
 
-class Place(NamedTuple):
-    """Where an entry stands: whose it is, and what names it there."""
+class EntryKey(NamedTuple):
+    """The parsed name of an entry."""
 
-    key: bytes  # as keys are encoded; empty for broadcast state
-    namespace: bytes = b""  # of a window, encoded
-    rest: bytes = b""  # a map's key, a place in a list, a time
+    key: bytes  # encoded; empty for broadcast state
+    namespace: bytes = b""  # an encoded window
+    suffix: bytes = b""  # a map key, a position in a list, or a time
 
 
-def scope_of(state: str) -> tuple[Scope, str]:
-    """Whether a state is kept per key, per window or per slot, and its name as the program gave it.
+def split_scope(state: str) -> tuple[Scope, str]:
+    """The scope of a state (per key, per window or per slot) and its name in the program.
 
-    >>> scope_of("namespace:contents"), scope_of("total")
+    >>> split_scope("namespace:contents"), split_scope("total")
     (('namespace', 'contents'), ('key', 'total'))
     """
     for scope in ("namespace", "slot"):
@@ -34,22 +34,22 @@ def scope_of(state: str) -> tuple[Scope, str]:
     return "key", state
 
 
-def place_of(kind: str, scope: Scope, stored: bytes) -> Place:
-    """Takes the name of an entry apart; it is without the number of its table."""
+def parse_entry_key(kind: str, scope: Scope, stored: bytes) -> EntryKey:
+    """Parses the name of an entry, without the number of its table."""
     if kind == "keys":
-        return Place(stored)
+        return EntryKey(stored)
     if kind in BY_TIME:
         end = 2 * TIME + encoded_length(stored, 2 * TIME)
-        return Place(stored[2 * TIME : end], stored[end:], stored[:TIME])
+        return EntryKey(stored[2 * TIME : end], stored[end:], stored[:TIME])
     if scope == "slot":
-        return Place(b"", b"", stored[GROUP:])
+        return EntryKey(b"", b"", stored[GROUP:])
     end = GROUP + encoded_length(stored, GROUP)
     if scope == "key":
-        return Place(stored[GROUP:end], b"", stored[end:])
+        return EntryKey(stored[GROUP:end], b"", stored[end:])
     after = end + encoded_length(stored, end)
-    return Place(stored[GROUP:end], stored[end:after], stored[after:])
+    return EntryKey(stored[GROUP:end], stored[end:after], stored[after:])
 
 
-def time_of(data: bytes) -> int:
-    """A time that stands in the order of its bytes."""
+def decode_time(data: bytes) -> int:
+    """Decodes a time whose byte order is its sort order."""
     return int.from_bytes(data, "big") - SIGN

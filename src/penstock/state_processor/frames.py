@@ -1,4 +1,4 @@
-"""A state cut into tasks: which blocks of which file each of them reads, and the columns that all of them give."""
+"""Divides a state into Spark tasks: the blocks that each task reads, and the common schema of the rows."""
 
 from __future__ import annotations
 
@@ -7,77 +7,79 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pyarrow as pa
 
-from penstock.connectors.file.system import Options, file_system
+from penstock.connectors.file.system.file_system import Options, file_system
 from penstock.errors import StateError
 from penstock.savepoints import Savepoint, StateFile, StateFileReader
-from penstock.state_processor.entries import scope_of
-from penstock.state_processor.natural import ARROW_ERRORS
-from penstock.state_processor.requests import Request, batches_of_file
+from penstock.state_processor.arrow_values import ARROW_ERRORS
+from penstock.state_processor.entries import split_scope
+from penstock.state_processor.requests import StateRequest, read_file_batches
 
-_TASK = 64 << 20  # bytes before compression that one task reads
+_TASK_SIZE = 64 << 20  # uncompressed bytes per task
 
 
-class Piece(msgspec.Struct):
-    """Some blocks of a file, by their places in it."""
+class TaskBlocks(msgspec.Struct):
+    """Blocks of a file that a task reads, by their index."""
 
     file: StateFile
     blocks: list[int]
 
 
 class StateFrame:
-    """All that Spark needs to read a state in tasks."""
+    """The tasks and the schema with which Spark reads a state."""
 
-    def __init__(self, savepoint: Savepoint, options: Options | None, wanted: Request) -> None:
+    def __init__(self, savepoint: Savepoint, options: Options | None, request: StateRequest) -> None:
         self._path = savepoint.path
         self._options = options
-        self._wanted = wanted
-        pieces = list(_pieces(savepoint, wanted))
-        self.tasks = [msgspec.msgpack.encode(piece) for piece in pieces]
-        self.schema = self._schema(savepoint, pieces)
+        self._request = request
+        tasks = list(_split_tasks(savepoint, request))
+        self.tasks = [msgspec.msgpack.encode(task_blocks) for task_blocks in tasks]
+        self.schema = self._schema(savepoint, tasks)
 
-    def _schema(self, savepoint: Savepoint, pieces: list[Piece]) -> pa.Schema:
-        """The columns of the first block that has rows."""
-        for piece in pieces:
-            for block in piece.blocks:
-                for batch in batches_of_file(savepoint.system, self._path, piece.file, self._wanted, [block]):
+    def _schema(self, savepoint: Savepoint, tasks: list[TaskBlocks]) -> pa.Schema:
+        """The schema of the first block with rows."""
+        for task_blocks in tasks:
+            for block in task_blocks.blocks:
+                for batch in read_file_batches(savepoint.system, self._path, task_blocks.file, self._request, [block]):
                     return batch.schema
         return pa.schema([("key", pa.string()), ("value", pa.string())])
 
-    def reading(self) -> Callable[[bytes], Iterator[pa.RecordBatch]]:
-        """What a task calls with its description."""
-        path, options, wanted, schema = self._path, self._options, self._wanted, self.schema
+    def task_reader(self) -> Callable[[bytes], Iterator[pa.RecordBatch]]:
+        """The function that a task calls with its encoded blocks."""
+        path, options, request, schema = self._path, self._options, self._request, self.schema
 
         def read(task: bytes) -> Iterator[pa.RecordBatch]:
-            piece = msgspec.msgpack.decode(task, type=Piece)
-            for batch in batches_of_file(file_system(path, options), path, piece.file, wanted, piece.blocks):
-                yield _fitted(batch, schema, wanted)
+            task_blocks = msgspec.msgpack.decode(task, type=TaskBlocks)
+            for batch in read_file_batches(
+                file_system(path, options), path, task_blocks.file, request, task_blocks.blocks
+            ):
+                yield _cast(batch, schema, request)
 
         return read
 
 
-def _pieces(savepoint: Savepoint, wanted: Request) -> Iterator[Piece]:
+def _split_tasks(savepoint: Savepoint, request: StateRequest) -> Iterator[TaskBlocks]:
     for file in savepoint.manifest.files:
         with StateFileReader(savepoint.system, savepoint.path, file) as reader:
-            mine = [
-                (place, block)
-                for place, block in enumerate(reader.blocks)
-                if (block.operator, block.state) == (wanted.operator, wanted.state.name)
+            own = [
+                (index, block)
+                for index, block in enumerate(reader.blocks)
+                if (block.operator, block.state) == (request.operator, request.state.name)
             ]
-        taken: list[int] = []
+        blocks: list[int] = []
         size = 0
-        for place, block in mine:
-            taken.append(place)
-            size += block.raw
-            if size >= _TASK:
-                yield Piece(file, taken)
-                taken, size = [], 0
-        if taken:
-            yield Piece(file, taken)
-        if mine and scope_of(wanted.state.name)[0] == "slot":
-            return  # every slot has a copy of broadcast state
+        for index, block in own:
+            blocks.append(index)
+            size += block.raw_size
+            if size >= _TASK_SIZE:
+                yield TaskBlocks(file, blocks)
+                blocks, size = [], 0
+        if blocks:
+            yield TaskBlocks(file, blocks)
+        if own and split_scope(request.state.name)[0] == "slot":
+            return  # every slot has the same broadcast state
 
 
-def _fitted(batch: pa.RecordBatch, schema: pa.Schema, wanted: Request) -> pa.RecordBatch:
+def _cast(batch: pa.RecordBatch, schema: pa.Schema, request: StateRequest) -> pa.RecordBatch:
     if batch.schema == schema:
         return batch
     columns = []
@@ -91,7 +93,7 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema, wanted: Request) -> pa.Rec
         except ARROW_ERRORS as error:
             raise StateError(
                 "STATE_COLUMN_MIXED",
-                f"Column '{field.name}' of state '{wanted.state.name}' is {field.type} in the first rows, and "
-                f"{batch.schema.field(at).type} in others: {error}. Give value_type=, or read it with table().",
+                f"Column '{field.name}' of state '{request.state.name}' is {field.type} in the first rows, and "
+                f"{batch.schema.field(at).type} in others: {error}. Set value_type=, or read the state with table().",
             ) from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -1,4 +1,4 @@
-"""State of an operator in the making: the same handles and timers as in a running job, over a store in memory."""
+"""The state of one operator in memory, written with the same state handles and timers as in a running job."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from penstock.errors import StateError
-from penstock.runtime.keys import KeyTable
-from penstock.runtime.state.backend import KEY_TABLE, StateBackend, Tables
-from penstock.runtime.store import MemoryBase, Store
-from penstock.runtime.timers import TimerQueue
+from penstock.runtime.state.backend import KeyedStateStore
+from penstock.runtime.state.keys import KeyTable
+from penstock.runtime.state.store import MemoryView, Store
+from penstock.runtime.state.tables import KEY_TABLE, StateTables
+from penstock.runtime.state.timers import TimerQueue
 from penstock.savepoints import SavedState
 from penstock.savepoints.evolution import saved_state
 from penstock.state import StateDescriptor
-from penstock.state_processor.entries import place_of, scope_of
+from penstock.state_processor.entries import parse_entry_key, split_scope
 
-_FLUSHED_AFTER = 20_000  # rows whose values are held decoded
+_FLUSH_INTERVAL = 20_000  # rows
 _TIMERS = {"event": "__event_timers__", "processing": "__processing_timers__"}
 
 
 class OperatorImage:
-    """What an operator is to start with.
+    """The initial state of an operator.
 
     >>> from penstock.state import ValueStateDescriptor
     >>> image = OperatorImage("totals", max_parallelism=8)
@@ -32,10 +33,10 @@ class OperatorImage:
 
     def __init__(self, uid: str, max_parallelism: int, now: int | None = None) -> None:
         self.uid = uid
-        self._store = Store(MemoryBase())
-        self._tables = Tables()
+        self._store = Store(MemoryView())
+        self._tables = StateTables()
         keys = KeyTable(max_parallelism)
-        self.backend = StateBackend(self._store, self._tables, uid, keys)
+        self.backend = KeyedStateStore(self._store, self._tables, uid, keys)
         self.now = int(time.time() * 1000) if now is None else now
         self.backend.now = self.now
         self.timers = {kind: TimerQueue(self._store, self._timer_table(kind), keys) for kind in _TIMERS}
@@ -44,11 +45,11 @@ class OperatorImage:
         return self._tables.of(self.uid, _TIMERS[kind], "timers", "timers").number.to_bytes(2, "big")
 
     def handle(self, descriptor: StateDescriptor, scope: str = "key") -> Any:
-        """The handle of a state, as a running function gets it."""
+        """The state handle that a function uses."""
         return self.backend.handle(descriptor, scope)
 
     def put(self, descriptor: StateDescriptor, rows: Iterable[dict[str, Any]], *, broadcast: bool = False) -> None:
-        """Rows of a state: `key`, `value`, and `map_key` of a map; `written` (milliseconds) where it has a time to live."""
+        """Writes rows of a state with `key`, `value`, `map_key` (map state), and `written` (milliseconds, state with a TTL)."""
         handle = self.handle(descriptor, "slot" if broadcast else "key")
         put = _PUT[descriptor.kind]
         for number, row in enumerate(rows, 1):
@@ -57,50 +58,50 @@ class OperatorImage:
             written = row.get("written")
             self.backend.now = self.now if written is None else written
             put(handle, row)
-            if number % _FLUSHED_AFTER == 0:
+            if number % _FLUSH_INTERVAL == 0:
                 self.flush()
         self.flush()
 
     def put_timers(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Rows of timers: `key`, `time`, `kind`, and `window_start` and `window_end` of an operator with windows."""
+        """Writes timers from rows with `key`, `time`, `kind`, and `window_start` and `window_end` (window operators)."""
         for number, row in enumerate(rows, 1):
             start = row.get("window_start")
             queue = self.timers.get(row.get("kind", "event"))
             if queue is None:
                 raise StateError(
                     "TIMER_KIND",
-                    f"A timer of kind {row['kind']!r} was given for operator '{self.uid}'; kinds are 'event' and 'processing'.",
+                    f"A timer of operator '{self.uid}' has kind {row['kind']!r}. Kinds are 'event' and 'processing'.",
                 )
             queue.register(row["time"], row["key"], None if start is None else (start, row["window_end"]))
-            if number % _FLUSHED_AFTER == 0:
+            if number % _FLUSH_INTERVAL == 0:
                 self.flush()
         self.flush()
 
     def flush(self) -> None:
-        """Encodes what was put."""
+        """Encodes the values that were written since the last call."""
         self.backend.flush()
         for queue in self.timers.values():
             queue.flush()
         self.backend.unset_key()
 
     def states(self) -> Iterator[tuple[SavedState, list[bytes]]]:
-        """The states that have entries, with names and values of these by turns, in order."""
+        """The states with their entries in order, as name, value, name, value, ..."""
         tables = {t.number.to_bytes(2, "big"): t for t in self._tables.all()}
-        found: dict[bytes, list[bytes]] = {number: [] for number in tables}
-        changes = self._store.changes()
+        entries: dict[bytes, list[bytes]] = {number: [] for number in tables}
+        changes = self._store.pending_changes()
         for stored in sorted(changes):
             if (value := changes[stored]) is not None:
-                found[stored[:2]] += (stored[2:], value)
-        asked = {name for name, _ in self.backend.descriptors()}
-        for number, flat in found.items():
+                entries[stored[:2]] += (stored[2:], value)
+        declared = {name for name, _ in self.backend.descriptors()}
+        for number, flat in entries.items():
             table = tables[number]
-            if flat or table.name in asked:
+            if flat or table.name in declared:
                 yield saved_state(table), flat
 
     def keys_of(self, state: SavedState, flat: list[bytes]) -> set[bytes]:
-        """The keys that have entries, as bytes."""
-        scope, _ = scope_of(state.name)
-        return set() if state.name == KEY_TABLE else {place_of(state.kind, scope, s).key for s in flat[::2]}
+        """The encoded keys of entries."""
+        scope, _ = split_scope(state.name)
+        return set() if state.name == KEY_TABLE else {parse_entry_key(state.kind, scope, s).key for s in flat[::2]}
 
 
 def _put_value(handle: Any, row: dict[str, Any]) -> None:
@@ -108,7 +109,7 @@ def _put_value(handle: Any, row: dict[str, Any]) -> None:
 
 
 def _put_inner(handle: Any, row: dict[str, Any]) -> None:
-    handle.inner.update(row["value"])  # what was reduced so far, not one more element
+    handle.inner.update(row["value"])  # sets the accumulated value instead of adding an element
 
 
 def _put_element(handle: Any, row: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Rows that a user gives: Arrow tables, pandas frames, or any iterable, as dicts with the columns that are wanted."""
+"""Converts input rows (Arrow tables, pandas DataFrames or any iterable) to dicts with the columns of a state."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.errors import PlanError, StateError
-from penstock.formats.arrow_rows import from_arrow
-from penstock.types import TypeInformation
+from penstock.errors import StateError
+from penstock.types import TupleTypeInfo, TypeInformation
+from penstock.types.arrow import ArrowColumn, FileColumns
 
 Rows = Any  # a pyarrow Table or batches, a pandas frame, a Spark DataFrame, or an iterable of mappings
 Columns = str | Sequence[str]
 
 
 def is_spark_frame(data: Any) -> bool:
-    """Whether rows are a DataFrame of Spark's; asked without importing Spark."""
+    """Whether rows are a Spark DataFrame. Does not import Spark."""
     return type(data).__module__.startswith("pyspark.sql") and hasattr(data, "mapInArrow")
 
 
-def rows_of(data: Rows) -> tuple[Iterator[dict[str, Any]], bool]:
-    """The rows as dicts, and whether they come from columns (so that objects are dicts in them)."""
+def iterate_rows(data: Rows) -> tuple[Iterator[dict[str, Any]], bool]:
+    """The rows as dicts, and whether they come from columns, in which objects are dicts."""
     if isinstance(data, pa.Table | pa.RecordBatch):
         return _of_batches(data.to_batches() if isinstance(data, pa.Table) else [data]), True
     if isinstance(data, pa.RecordBatchReader):
@@ -41,14 +41,14 @@ def _of_mappings(data: Iterable[Any]) -> Iterator[dict[str, Any]]:
         if not isinstance(row, Mapping):
             raise StateError(
                 "STATE_ROWS",
-                f"A row is {row!r}; rows are dicts such as {{'key': 'a', 'value': 3}}, or an Arrow table, or a pandas or Spark "
-                "frame with such columns.",
+                f"A row is {row!r}. Rows are dicts such as {{'key': 'a', 'value': 3}}, an Arrow table, or a pandas or Spark "
+                "DataFrame with such columns.",
             )
         yield dict(row)
 
 
-class RowForm:
-    """Which columns are a row's key, map key and value, and what they become."""
+class RowLayout:
+    """The columns of the key, map key and value of a row, and their types."""
 
     def __init__(
         self,
@@ -66,24 +66,24 @@ class RowForm:
     def key_columns(self) -> list[str]:
         return [self.key] if isinstance(self.key, str) else list(self.key)
 
-    def shaped(self, data: Rows, *, with_key: bool = True) -> Iterator[dict[str, Any]]:
-        """Rows as `OperatorImage` takes them."""
-        rows, of_columns = rows_of(data)
-        change = {n: _changer(t, of_columns) for n, t in self._types.items()}
+    def convert(self, data: Rows, *, with_key: bool = True) -> Iterator[dict[str, Any]]:
+        """Rows in the form that `OperatorImage.put` accepts."""
+        rows, from_columns = iterate_rows(data)
+        convert = {n: _converter(t, from_columns) for n, t in self._types.items()}
         for row in rows:
-            found = dict(row)
+            converted = dict(row)
             if with_key:
-                found["key"] = change["key"](_picked(row, self.key, as_tuple=True))
+                converted["key"] = convert["key"](_pick(row, self.key, as_tuple=True))
             if self.value is not None:
-                found["value"] = change["value"](_picked(row, self.value))
+                converted["value"] = convert["value"](_pick(row, self.value))
             if "map_key" in row:
-                found["map_key"] = change["map_key"](row["map_key"])
+                converted["map_key"] = convert["map_key"](row["map_key"])
             if (written := row.get("written")) is not None and not isinstance(written, int):
-                found["written"] = int(written.timestamp() * 1000)
-            yield found
+                converted["written"] = int(written.timestamp() * 1000)
+            yield converted
 
 
-def _picked(row: dict[str, Any], columns: Columns, as_tuple: bool = False) -> Any:
+def _pick(row: dict[str, Any], columns: Columns, as_tuple: bool = False) -> Any:
     try:
         if isinstance(columns, str):
             return row[columns]
@@ -91,26 +91,33 @@ def _picked(row: dict[str, Any], columns: Columns, as_tuple: bool = False) -> An
     except KeyError as error:
         raise StateError(
             "STATE_COLUMN",
-            f"A row has no column {error}; it has {', '.join(map(repr, row)) or 'none'}. Name the columns with key= and value=.",
+            f"A row has no column {error}; it has {', '.join(map(repr, row)) or 'none'}. Set the columns with key= and value=.",
         ) from None
     return tuple(picked) if as_tuple else dict(zip(columns, picked, strict=True))
 
 
-def _changer(kind: TypeInformation | None, of_columns: bool) -> Callable[[Any], Any]:
-    if not of_columns:
+def _converter(kind: TypeInformation | None, from_columns: bool) -> Callable[[Any], Any]:
+    if not from_columns:
         return lambda value: value
     if kind is not None and kind.declared:
-        try:
-            convert = from_arrow(kind, as_dicts=False)
-        except PlanError:
-            convert = None
+        convert = _InputColumns().visit(kind).decode
         if convert is not None:
             return lambda value: None if value is None else convert(value)
-    return _tuples
+    return _to_tuples
 
 
-def _tuples(value: Any) -> Any:
-    """Structs whose fields are f0, f1, ... were tuples."""
+class _InputColumns(FileColumns):
+    """The columns of input rows. Tuples and values of unknown structure are not converted."""
+
+    def visit_tuple(self, type_info: TupleTypeInfo) -> ArrowColumn:
+        return ArrowColumn(pa.null())
+
+    def visit_opaque(self, type_info: TypeInformation) -> ArrowColumn:
+        return ArrowColumn(pa.null())
+
+
+def _to_tuples(value: Any) -> Any:
+    """Converts dicts with the fields f0, f1, ... to tuples."""
     if isinstance(value, dict) and list(value) == [f"f{i}" for i in range(len(value))]:
-        return tuple(_tuples(v) for v in value.values())
+        return tuple(_to_tuples(v) for v in value.values())
     return value

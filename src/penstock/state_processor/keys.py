@@ -1,40 +1,40 @@
-"""Keys of a savepoint, from their bytes."""
+"""Decodes the keys of a savepoint."""
 
 from __future__ import annotations
 
 import pickle
 from typing import Any
 
-from penstock.errors import KeyError_
-from penstock.runtime.key_parts import key_parts
-from penstock.runtime.keys import decode_key
+from penstock.errors import InvalidKeyError
+from penstock.runtime.state.key_parts import key_parts
+from penstock.runtime.state.keys import decode_key
 
 
-class Keys:
-    """The keys of one operator. Those that their bytes do not give back are pickled in a table of their own.
+class KeyDecoder:
+    """Decodes the keys of one operator. Keys that cannot be decoded from their bytes are pickled in the key table.
 
     >>> import datetime
-    >>> from penstock.runtime.keys import encode_key
-    >>> Keys({}).of(encode_key(("a", 1))[0]), Keys({}).of(encode_key(datetime.date(2026, 1, 2))[0])
+    >>> from penstock.runtime.state.keys import encode_key
+    >>> KeyDecoder({}).decode(encode_key(("a", 1))[0]), KeyDecoder({}).decode(encode_key(datetime.date(2026, 1, 2))[0])
     (('a', 1), datetime.date(2026, 1, 2))
     """
 
     def __init__(self, pickled: dict[bytes, bytes]) -> None:
         self._pickled = pickled
-        self._known: dict[bytes, Any] = {}
+        self._cache: dict[bytes, Any] = {}
 
-    def of(self, encoded: bytes, frozen: bytes = b"") -> Any:
-        """The key; where its class is not here, what is known of it without."""
+    def decode(self, encoded: bytes, frozen: bytes = b"") -> Any:
+        """The key. If its class cannot be imported, the parts of the key that are known without it."""
         try:
-            return self._known[encoded]
+            return self._cache[encoded]
         except KeyError:
-            if len(self._known) > 100_000:
-                self._known.clear()
-            key = self._known[encoded] = self._read(encoded, frozen or self.pickled(encoded))
+            if len(self._cache) > 100_000:
+                self._cache.clear()
+            key = self._cache[encoded] = self._read(encoded, frozen or self.find_pickle(encoded))
             return key
 
-    def pickled(self, encoded: bytes) -> bytes:
-        """The pickle of a key that its bytes do not give back."""
+    def find_pickle(self, encoded: bytes) -> bytes:
+        """The pickle of a key that cannot be decoded from its bytes; empty if there is none."""
         return self._pickled.get(encoded, b"")
 
     @staticmethod
@@ -42,9 +42,9 @@ class Keys:
         if frozen:
             try:
                 return pickle.loads(frozen)
-            except Exception:  # a class that cannot be imported here may raise anything
+            except Exception:  # a class that cannot be imported may raise any error
                 return key_parts(encoded)
         try:
             return decode_key(encoded)
-        except KeyError_:
+        except InvalidKeyError:
             return key_parts(encoded)

@@ -1,4 +1,4 @@
-"""Finds state by what people call it: a savepoint's path, a checkpoint's folder, or a job of the registry."""
+"""Opens state for reading, from a savepoint, a checkpoint folder, or a job in the registry."""
 
 from __future__ import annotations
 
@@ -9,69 +9,70 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from penstock.config import LOCAL_LIMIT, Configuration
+from penstock.config import Configuration
+from penstock.config.state_options import LOCAL_LIMIT
 from penstock.errors import CheckpointError
-from penstock.jobs.registry import Registry
+from penstock.jobs.registry.registry import Registry
 from penstock.savepoints import SavedOperator, open_savepoint
-from penstock.savepoints.checkpoint_folder import is_checkpoint
-from penstock.savepoints.manifest import NAME
-from penstock.state_processor.kept import Kept, SavepointKept, SlotsKept
+from penstock.savepoints.manifest import MANIFEST_FILE
+from penstock.savepoints.savepoint import is_checkpoint
+from penstock.state_processor.state_view import SavepointView, SlotsView, StateView
 
 
 @contextmanager
-def opened(word: str, registry: Registry, configuration: Configuration | None = None) -> Iterator[tuple[Kept, str]]:
-    """The state that a word stands for, and in words where it was read.
+def open_state(
+    name: str, registry: Registry, configuration: Configuration | None = None
+) -> Iterator[tuple[StateView, str]]:
+    """The state of a savepoint path, a checkpoint folder or a job, and a description of where it was read.
 
-    Of a job it is that of the last committed batch. The job's working copies are read if they are on this machine, which
-    disturbs it in no way; else Spark reads its checkpoint.
+    The state of a job is that of its last committed batch. Working copies on this machine are read without affecting the
+    job. Otherwise Spark reads the checkpoint.
     """
-    if _is_savepoint(word):
-        savepoint = open_savepoint(word)
-        yield SavepointKept(savepoint), f"savepoint {savepoint.path}"
+    if _is_savepoint(name):
+        savepoint = open_savepoint(name)
+        yield SavepointView(savepoint), f"savepoint {savepoint.path}"
         return
     local = ""
-    if is_checkpoint(word):
-        folder = word
+    if is_checkpoint(name):
+        folder = name
     else:
-        entry = registry.find(word)
+        entry = registry.find(name)
         folder, local = entry.checkpoint, entry.local
     if not folder:
-        raise CheckpointError("NO_STATE", f"Job '{word}' runs in batch mode: it keeps no checkpoint to be read.")
+        raise CheckpointError("NO_STATE", f"Job '{name}' runs in batch mode and keeps no checkpoint.")
     with ExitStack() as stack:
         yield _checkpoint(os.path.abspath(folder), configuration or Configuration(), stack, local)
 
 
-def _is_savepoint(word: str) -> bool:
-    return "://" in word or Path(word, NAME).exists()
+def _is_savepoint(name: str) -> bool:
+    return "://" in name or Path(name, MANIFEST_FILE).exists()
 
 
-def _checkpoint(folder: str, configuration: Configuration, stack: ExitStack, local: str) -> tuple[Kept, str]:
-    from penstock.spark.checkpoint import job_memory  # not before it is needed: it looks for PySpark
-    from penstock.spark.local_state import NotLocal, local_slot
-    from penstock.spark.working_copy import copies_of
+def _checkpoint(folder: str, configuration: Configuration, stack: ExitStack, local: str) -> tuple[StateView, str]:
+    from penstock.spark.checkpoint.job_description import read_job_description  # imported here: it needs PySpark
+    from penstock.spark.state.local_folders import working_copy_folder
+    from penstock.spark.state.local_state import LocalStateUnavailable, open_local_slot
 
-    memory = job_memory(folder)
+    job = read_job_description(folder)
     slots: dict[tuple[int, int], Any] = {}
-    copies = local or copies_of(configuration, memory["job_id"])
+    copies = local or working_copy_folder(configuration, job.job_id)
     try:
-        for level in range(1, memory["levels"] + 1):
-            for slot in range(memory["parallelism"]):
-                found = local_slot(copies, folder, level, slot, configuration.get(LOCAL_LIMIT))
-                stack.callback(found.close)
-                slots[level, slot] = found
-    except NotLocal as error:
-        return _by_spark(folder, configuration, stack, str(error))
-    operators = [
-        SavedOperator(o["uid"], o["name"], o["kind"], o["keyed"], memory["parallelism"]) for o in memory["operators"]
-    ]
+        for level in range(1, job.levels + 1):
+            for slot in range(job.parallelism):
+                slot_view = open_local_slot(copies, folder, level, slot, configuration.get(LOCAL_LIMIT))
+                stack.callback(slot_view.close)
+                slots[level, slot] = slot_view
+    except LocalStateUnavailable as error:
+        return _read_by_spark(folder, configuration, stack, str(error))
+    operators = [SavedOperator(o.uid, o.name, o.kind, o.keyed, job.parallelism) for o in job.operators]
     batch = min((slot.batch for slot in slots.values()), default=-1)
-    kept = SlotsKept(slots, operators, memory["max_parallelism"], batch)
-    return kept, f"batch {batch}, from the job's working copies"
+    view = SlotsView(slots, operators, job.max_parallelism, batch)
+    return view, f"batch {batch}, from the working copies of the job"
 
 
-def _by_spark(folder: str, configuration: Configuration, stack: ExitStack, why: str) -> tuple[Kept, str]:
-    from penstock.spark.state_reader import checkpoint_as_savepoint
+def _read_by_spark(folder: str, configuration: Configuration, stack: ExitStack, reason: str) -> tuple[StateView, str]:
+    from penstock.spark.savepoint.state_reader import checkpoint_as_savepoint
 
     target = stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-read-"))
     savepoint = checkpoint_as_savepoint(folder, os.path.join(target, "savepoint"), configuration)
-    return SavepointKept(savepoint), f"batch {savepoint.manifest.batch}, read by Spark ({why})"
+    return SavepointView(savepoint), f"batch {savepoint.manifest.batch}, read by Spark ({reason})"

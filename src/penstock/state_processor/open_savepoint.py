@@ -1,25 +1,32 @@
-"""What can be read and changed: a savepoint, or a checkpoint, which Spark turns into one first."""
+"""Opens a savepoint, or a checkpoint after Spark has converted it to a savepoint."""
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 
-from penstock.connectors.file.system import Options
+from penstock.connectors.file.system.file_system import Options
 from penstock.savepoints import Savepoint, open_savepoint
-from penstock.savepoints.checkpoint_folder import is_checkpoint
-
-# As long as the process: a Spark DataFrame reads its files when it is asked for rows.
-_scratch: list[tempfile.TemporaryDirectory[str]] = []
+from penstock.savepoints.savepoint import is_checkpoint
 
 
-def held_at(path: str, storage_options: Options | None = None, scratch: str | None = None) -> Savepoint:
-    """The savepoint at a path, or the last committed batch of a checkpoint."""
+def open_savepoint_or_checkpoint(
+    path: str, storage_options: Options | None = None, scratch: str | None = None
+) -> Savepoint:
+    """The savepoint at a path, or the last committed batch of a checkpoint.
+
+    Spark writes the savepoint of a checkpoint to `scratch`, by default a temporary folder of this process.
+    """
     if not is_checkpoint(path):
         return open_savepoint(path, storage_options)
-    from penstock.spark.state_reader import checkpoint_as_savepoint  # not before it is needed: it looks for PySpark
+    from penstock.spark.savepoint.state_reader import (
+        checkpoint_as_savepoint,  # imported here: it needs PySpark
+    )
 
     if scratch is None:
-        _scratch.append(tempfile.TemporaryDirectory(prefix="penstock-read-"))
-        scratch = os.path.join(_scratch[-1].name, "savepoint")
+        folder = tempfile.mkdtemp(prefix="penstock-read-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)  # a Spark DataFrame may read the files until then
+        scratch = os.path.join(folder, "savepoint")
     return checkpoint_as_savepoint(os.path.abspath(path), scratch)

@@ -1,4 +1,4 @@
-"""Reads a savepoint or a checkpoint: its operators, their state and timers, as tables."""
+"""Reads the operators, states and timers of a savepoint or a checkpoint as tables."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.connectors.file.system import Options
+from penstock.connectors.file.system.file_system import Options
 from penstock.errors import StateError
-from penstock.runtime.state.backend import KEY_TABLE
+from penstock.runtime.state.tables import KEY_TABLE
 from penstock.savepoints import Manifest, SavedOperator, SavedState, Savepoint
-from penstock.state_processor.entries import TIMER_TABLES, scope_of
+from penstock.state_processor.arrow_values import text_column
+from penstock.state_processor.entries import TIMER_TABLES, split_scope
 from penstock.state_processor.frames import StateFrame
-from penstock.state_processor.held import held_at
 from penstock.state_processor.keyed_reading import OUT, KeyedStateReaderFunction, read_keys
-from penstock.state_processor.natural import texts
-from penstock.state_processor.requests import Request, batches_of
+from penstock.state_processor.open_savepoint import open_savepoint_or_checkpoint
+from penstock.state_processor.requests import StateRequest, read_batches
 from penstock.types import TypeInformation, type_information
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Declared = TypeInformation | type | None
 
 
 class SavepointReader:
-    """What a savepoint or a checkpoint holds. The job's program is not needed, and Spark only for a checkpoint.
+    """Reads a savepoint or a checkpoint. The program of the job is not needed. Spark is needed only for a checkpoint.
 
     >>> import tempfile
     >>> from penstock.state import ValueStateDescriptor
@@ -45,146 +45,149 @@ class SavepointReader:
 
     @staticmethod
     def read(path: str, storage_options: Options | None = None, *, scratch: str | None = None) -> SavepointReader:
-        """The savepoint at a path; or the checkpoint in a folder, as of its last committed batch, also while its job runs.
+        """Opens the savepoint at a path, or a checkpoint folder as of its last committed batch, even while its job runs.
 
-        Spark reads a checkpoint and makes a savepoint of it in `scratch`, a folder that all of its workers reach and where it
-        stays. Without one it is made in a temporary folder of this machine, which goes with the process.
+        Spark converts a checkpoint to a savepoint in the folder `scratch`, which all its workers must be able to access and
+        where the savepoint stays. Without `scratch` it is written to a temporary folder of this machine, which is removed when
+        the process ends.
         """
-        return SavepointReader(held_at(path, storage_options, scratch), storage_options)
+        return SavepointReader(open_savepoint_or_checkpoint(path, storage_options, scratch), storage_options)
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """The path of the savepoint."""
         return self._savepoint.path
 
     @property
     def manifest(self) -> Manifest:
-        """All that it says of itself."""
+        """The manifest of the savepoint."""
         return self._savepoint.manifest
 
     @property
     def savepoint(self) -> Savepoint:
-        """The savepoint itself: its files and blocks."""
+        """The savepoint with its files and blocks."""
         return self._savepoint
 
-    # -- what there is
+    # -- contents
 
     def operators(self) -> list[SavedOperator]:
-        """The operators with their states."""
+        """Returns all operators with their states."""
         return list(self.manifest.operators)
 
     def operator(self, uid: str) -> SavedOperator:
-        """The operator with a uid, or else with a name that no other has."""
-        known = self.manifest.operators
-        found = [o for o in known if o.uid == uid] or [o for o in known if o.name == uid]
-        if len(found) == 1:
-            return found[0]
+        """Returns the operator with a uid, or with a name that is unique."""
+        operators = self.manifest.operators
+        matches = [o for o in operators if o.uid == uid] or [o for o in operators if o.name == uid]
+        if len(matches) == 1:
+            return matches[0]
         raise StateError(
             "NO_SUCH_OPERATOR",
-            f"The savepoint {self.path} has {'no operator' if not found else 'several operators'} '{uid}'. "
-            f"It has: {', '.join(repr(o.uid) for o in known) or 'none'}.",
+            f"The savepoint {self.path} has {'no operator' if not matches else 'several operators'} '{uid}'. "
+            f"It has: {', '.join(repr(o.uid) for o in operators) or 'none'}.",
         )
 
     def states(self, operator: str) -> list[SavedState]:
-        """The states of an operator that its functions asked for, and those that windows and joins keep."""
+        """Returns the states of an operator that functions requested, and those of windows and joins."""
         hidden = {KEY_TABLE, *TIMER_TABLES}
         return [s for s in self.operator(operator).states if s.name not in hidden]
 
     def state(self, operator: str, state: str) -> SavedState:
-        """A state by its name: as the program gave it, or as it is stored."""
-        found = self.operator(operator)
-        named = [s for s in found.states if s.name == state] or [
-            s for s in found.states if scope_of(s.name)[1] == state
+        """Returns a state by its name in the program or its stored name."""
+        saved = self.operator(operator)
+        named = [s for s in saved.states if s.name == state] or [
+            s for s in saved.states if split_scope(s.name)[1] == state
         ]
         if len(named) == 1:
             return named[0]
         raise StateError(
             "NO_SUCH_STATE",
-            f"Operator '{found.uid}' has {'no state' if not named else 'several states'} '{state}' in the savepoint {self.path}. "
+            f"Operator '{saved.uid}' has {'no state' if not named else 'several states'} '{state}' in the savepoint {self.path}. "
             f"It has: {', '.join(repr(s.name) for s in self.states(operator)) or 'none'}.",
         )
 
     # -- tables
 
     def table(self, operator: str, state: str, *, value_type: Declared = None) -> pa.Table:
-        """All entries of a state, one a row: `key` and `value`; `map_key`, `position`, `time`, `window_start` and `window_end`
-        where there are such; `written` and `expires` where it has a time to live.
+        """Returns the entries of a state as an Arrow table, one row per entry.
 
-        Values have columns of the type that the savepoint declares for them, or of `value_type`. Without either they
-        are unpickled, and Arrow finds the column; what it finds none for stays a pickle.
+        Columns are `key` and `value`; depending on the kind of state also `map_key`, `position`, `time`, `window_start` and
+        `window_end`; and `written` and `expires` for a state with a time to live.
+
+        The type of `value` is the declared type in the savepoint, or `value_type`. Without either, values are unpickled and Arrow
+        infers the type. Values that Arrow has no type for stay pickles.
         """
-        return _joined(self.batches(operator, state, value_type=value_type))
+        return _concat(self.batches(operator, state, value_type=value_type))
 
     def pandas(self, operator: str, state: str, *, value_type: Declared = None) -> pd.DataFrame:
-        """The same as a pandas frame."""
+        """Returns the entries of a state as a pandas DataFrame. See `table`."""
         return self.table(operator, state, value_type=value_type).to_pandas()
 
     def dataframe(self, spark: Any, operator: str, state: str, *, value_type: Declared = None) -> Any:
-        """The same as a DataFrame of a Spark session: tasks read the files, and nothing passes through the driver.
+        """Returns the entries of a state as a Spark DataFrame. Its tasks read the files, without collecting rows on the driver.
 
-        Columns are those that the first rows have.
+        The schema is that of the first rows. See `table` for the columns.
         """
-        from penstock.spark.state_frame import frame_of  # Spark is there if somebody has a session of it
+        from penstock.spark.savepoint.state_frame import read_in_tasks  # imported here: it needs PySpark
 
         frame = StateFrame(self._savepoint, self._options, self.request(operator, state, value_type))
-        return frame_of(spark, frame.tasks, frame.reading(), frame.schema)
+        return read_in_tasks(spark, frame.tasks, frame.task_reader(), frame.schema)
 
     def batches(self, operator: str, state: str, *, value_type: Declared = None) -> Iterator[pa.RecordBatch]:
-        """The same block by block: no more than one of them is in memory."""
-        return batches_of(self._savepoint, self.manifest.files, self.request(operator, state, value_type))
+        """Iterates over the entries of a state, with one block in memory at a time. See `table` for the columns."""
+        return read_batches(self._savepoint, self.manifest.files, self.request(operator, state, value_type))
 
     def timers(self, operator: str) -> pa.Table:
-        """The timers of an operator: `key`, `time`, `kind` ("event" or "processing"), and the window, if it has windows."""
-        known = {s.name: s for s in self.operator(operator).states}
-        return _joined(
+        """Returns the timers of an operator: `key`, `time`, `kind` ("event" or "processing"), and the window, if any."""
+        states = {s.name: s for s in self.operator(operator).states}
+        return _concat(
             batch
             for name in TIMER_TABLES
-            if name in known
-            for batch in batches_of(self._savepoint, self.manifest.files, self.request(operator, name))
+            if name in states
+            for batch in read_batches(self._savepoint, self.manifest.files, self.request(operator, name))
         )
 
     def windows(self, operator: str) -> pa.Table:
-        """What the open windows of an operator hold: its states per window, as one table with a column `state`."""
-        found = []
+        """Returns the states of the open windows of an operator as one table, with the column `state` for the state name."""
+        batches = []
         for saved in self.states(operator):
-            if scope_of(saved.name)[0] == "namespace" or saved.kind == "times":
+            if split_scope(saved.name)[0] == "namespace" or saved.kind == "times":
                 for batch in self.batches(operator, saved.name):
-                    named = pa.array([scope_of(saved.name)[1]] * len(batch), pa.string())
-                    found.append(batch.append_column("state", named))
-        return _joined(found)
+                    names = pa.array([split_scope(saved.name)[1]] * len(batch), pa.string())
+                    batches.append(batch.append_column("state", names))
+        return _concat(batches)
 
     def read_keyed_state(self, operator: str, function: KeyedStateReaderFunction[Any, OUT]) -> Iterator[OUT]:
-        """What a function yields for every key of an operator: it has all states of the key, as in a job, and its timers."""
+        """Iterates over the results of a function that is called for each key of an operator with its states and timers."""
         return read_keys(self._savepoint, self.operator(operator), function)
 
-    def request(self, operator: str, state: str, value_type: Declared = None) -> Request:
-        """What is to be read, in a form that travels to other processes."""
+    def request(self, operator: str, state: str, value_type: Declared = None) -> StateRequest:
+        """Returns a picklable description of a state to read."""
         saved = self.state(operator, state)
         kind = None if value_type is None else type_information(value_type)
-        return Request(self.operator(operator).uid, saved, kind)
+        return StateRequest(self.operator(operator).uid, saved, kind)
 
 
-def _joined(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """One table of batches whose columns may differ: what was found in one of them only is null in the others."""
+def _concat(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """Concatenates batches whose columns may differ. Missing columns are filled with nulls."""
     tables = [pa.Table.from_batches([batch]) for batch in batches]
     if not tables:
         return pa.table({"key": pa.array([], pa.null())})
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.concat_tables(_alike(tables), promote_options="permissive")
+        return pa.concat_tables(_unify_types(tables), promote_options="permissive")
 
 
-def _alike(tables: list[pa.Table]) -> list[pa.Table]:
-    """Columns of several kinds become text everywhere."""
+def _unify_types(tables: list[pa.Table]) -> list[pa.Table]:
+    """Converts columns that have several types to text."""
     kinds: dict[str, set[Any]] = {}
     for table in tables:
         for field in table.schema:
             kinds.setdefault(field.name, set()).add(field.type)
-    mixed = {name for name, found in kinds.items() if len(found) > 1}
+    mixed = {name for name, types in kinds.items() if len(types) > 1}
     for name in mixed:
         tables = [
-            t.set_column(t.schema.get_field_index(name), name, texts(t.column(name).to_pylist()))
+            t.set_column(t.schema.get_field_index(name), name, text_column(t.column(name).to_pylist()))
             if name in t.column_names and t.schema.field(name).type != pa.string()
             else t
             for t in tables

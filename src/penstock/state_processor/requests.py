@@ -1,4 +1,4 @@
-"""One state of a savepoint, read block by block."""
+"""Reads one state of a savepoint, block by block."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from penstock.connectors.file.system import FileSystem
-from penstock.runtime.state.backend import KEY_TABLE
-from penstock.savepoints import Block, SavedState, Savepoint, StateFile, StateFileReader
-from penstock.state_processor.entries import scope_of
-from penstock.state_processor.keys import Keys
+from penstock.connectors.file.system.file_system import FileSystem
+from penstock.runtime.state.tables import KEY_TABLE
+from penstock.savepoints import SavedState, Savepoint, StateBlock, StateFile, StateFileReader
+from penstock.state_processor.entries import split_scope
+from penstock.state_processor.keys import KeyDecoder
 from penstock.state_processor.rows import StateRows
-from penstock.state_processor.values import Values
+from penstock.state_processor.values import ValueColumns
 from penstock.types import TypeInformation
 
 
-class Request:
-    """One state of one operator, and how its values are read."""
+class StateRequest:
+    """A state of an operator, and the type of its values."""
 
     def __init__(self, operator: str, state: SavedState, value_type: TypeInformation | None) -> None:
         self.operator = operator
@@ -25,48 +25,48 @@ class Request:
         self.value_type = value_type
 
     def rows(self) -> StateRows:
-        """What turns its entries into rows."""
-        return StateRows(self.state, Values(self.state, self.value_type))
+        """Converts entries of the state to rows."""
+        return StateRows(self.state, ValueColumns(self.state, self.value_type))
 
 
-def batches_of(savepoint: Savepoint, files: Iterable[StateFile], wanted: Request) -> Iterator[pa.RecordBatch]:
-    """The rows of a state in some files of a savepoint. Every slot has a copy of broadcast state: one is enough."""
-    broadcast = scope_of(wanted.state.name)[0] == "slot"
+def read_batches(savepoint: Savepoint, files: Iterable[StateFile], request: StateRequest) -> Iterator[pa.RecordBatch]:
+    """The rows of a state in some files of a savepoint. Broadcast state, which every slot has, is read once."""
+    broadcast = split_scope(request.state.name)[0] == "slot"
     for file in files:
         read = False
-        for batch in batches_of_file(savepoint.system, savepoint.path, file, wanted):
+        for batch in read_file_batches(savepoint.system, savepoint.path, file, request):
             read = True
             yield batch
         if broadcast and read:
             return
 
 
-def batches_of_file(
-    system: FileSystem, folder: str, file: StateFile, wanted: Request, places: Sequence[int] | None = None
+def read_file_batches(
+    system: FileSystem, folder: str, file: StateFile, request: StateRequest, indexes: Sequence[int] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a state in one file; of some blocks of it only, if their places are given."""
-    rows = wanted.rows()
+    """The rows of a state in one file, optionally only of the blocks with the given indexes."""
+    rows = request.rows()
     with StateFileReader(system, folder, file) as reader:
-        blocks = reader.blocks if places is None else [reader.blocks[place] for place in places]
-        mine = [b for b in blocks if (b.operator, b.state) == (wanted.operator, wanted.state.name)]
-        keys: Keys | None = None
-        for block in mine:
+        blocks = reader.blocks if indexes is None else [reader.blocks[index] for index in indexes]
+        own = [b for b in blocks if (b.operator, b.state) == (request.operator, request.state.name)]
+        keys: KeyDecoder | None = None
+        for block in own:
             if keys is None:
-                keys = keys_of(reader, wanted.operator)
+                keys = read_key_decoder(reader, request.operator)
             batch = rows.batch(reader.read(block), keys)
             if batch.num_rows:
                 yield batch
 
 
-def keys_of(reader: StateFileReader, operator: str) -> Keys:
-    """The keys of an operator that their bytes do not give back: they are in the same file as what they have."""
+def read_key_decoder(reader: StateFileReader, operator: str) -> KeyDecoder:
+    """The decoder for the keys of an operator in a file. The file contains the pickles of its keys."""
     pickled: dict[bytes, bytes] = {}
     for block in reader.blocks:
         if _is_key_table(block, operator):
             flat = reader.read(block)
             pickled.update(zip(flat[::2], flat[1::2], strict=True))
-    return Keys(pickled)
+    return KeyDecoder(pickled)
 
 
-def _is_key_table(block: Block, operator: str) -> bool:
+def _is_key_table(block: StateBlock, operator: str) -> bool:
     return (block.operator, block.state) == (operator, KEY_TABLE)

@@ -1,4 +1,4 @@
-"""Columns of stored types: what Arrow calls a shape, and its plain values as what Arrow takes."""
+"""The Arrow columns of stored types, and the conversion of stored values to Arrow."""
 
 from __future__ import annotations
 
@@ -11,74 +11,46 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from penstock.runtime.evolution.shape import Shape
-from penstock.types.arrow import DECIMAL
-
-Convert = Callable[[Any], Any]
+from penstock.runtime.state.evolution.shape import Shape
+from penstock.types.arrow import LEAF_TYPES, ArrowColumn, Convert, list_column, map_column, struct_column
 
 
-class ShapedColumn:
-    """A column of values of one shape.
+def shape_column(shape: Shape) -> ArrowColumn | None:
+    """Returns the column of a stored type, or None for pickled values, whose type is unknown.
 
-    >>> column = ShapedColumn(pa.list_(pa.int64()))
-    >>> column.arrow
-    ListType(list<item: int64>)
-    """
-
-    __slots__ = ("arrow", "convert")
-
-    def __init__(self, arrow: pa.DataType, convert: Convert | None = None) -> None:
-        self.arrow = arrow
-        self.convert = convert  # of a value that is not None; None: it stays as it is
-
-    def always(self) -> Convert:
-        """The same, for a value that may be None."""
-        convert = self.convert
-        if convert is None:
-            return lambda value: value
-        return lambda value: None if value is None else convert(value)
-
-
-def column_of(shape: Shape) -> ShapedColumn | None:
-    """The column of a shape; None for values that are pickled, of which nothing is known.
-
-    >>> column_of(Shape("tuple", of=[Shape("str"), Shape("int", bits=32)])).arrow
+    >>> shape_column(Shape("tuple", of=[Shape("str"), Shape("int", bits=32)])).arrow
     StructType(struct<f0: string, f1: int32>)
     """
     if shape.kind == "pickle":
         return None
-    if shape.kind in _NUMBERS:
-        return ShapedColumn(_NUMBERS[shape.kind][shape.bits])
-    if shape.kind in _LEAVES:
-        return ShapedColumn(*_LEAVES[shape.kind])
-    return _NESTED.get(shape.kind, _text)(shape)
+    if shape.kind in ("int", "float"):
+        return _leaf(f"{shape.kind}{shape.bits or 64}")
+    if shape.kind in LEAF_TYPES:
+        return _leaf(shape.kind)
+    return _NESTED.get(shape.kind, _json)(shape)
 
 
-def _part(shape: Shape) -> ShapedColumn:
-    return column_of(shape) or _text(shape)
+def _leaf(leaf: str) -> ArrowColumn:
+    return ArrowColumn(LEAF_TYPES[leaf].file, _ENCODERS.get(leaf))
 
 
-def _list(shape: Shape) -> ShapedColumn:
-    element = _part(shape.of[0])
-    if element.convert is None:
-        return ShapedColumn(pa.list_(element.arrow))
-    each = element.always()
-    return ShapedColumn(pa.list_(element.arrow), lambda values: [each(v) for v in values])
+def _part(shape: Shape) -> ArrowColumn:
+    return shape_column(shape) or _json(shape)
 
 
-def _map(shape: Shape) -> ShapedColumn:
-    key, value = _part(shape.of[0]), _part(shape.of[1])
-    of_key, of_value = key.always(), value.always()
-    return ShapedColumn(
-        pa.map_(key.arrow, value.arrow), lambda found: [(of_key(k), of_value(v)) for k, v in found.items()]
-    )
+def _list(shape: Shape) -> ArrowColumn:
+    return list_column(_part(shape.of[0]))
 
 
-def _tuple(shape: Shape) -> ShapedColumn:
+def _map(shape: Shape) -> ArrowColumn:
+    return map_column(_part(shape.of[0]), _part(shape.of[1]))
+
+
+def _tuple(shape: Shape) -> ArrowColumn:
     return _struct([f"f{i}" for i in range(len(shape.of))], shape.of, list)
 
 
-def _record(shape: Shape) -> ShapedColumn:
+def _record(shape: Shape) -> ArrowColumn:
     names = [f.name for f in shape.fields]
     types = [f.type for f in shape.fields]
     if shape.form == "row":
@@ -86,64 +58,52 @@ def _record(shape: Shape) -> ShapedColumn:
     if shape.form == "array":
         tagged = 1 if shape.tag else 0
         return _struct(names, types, lambda found: [*found[tagged:], *([None] * len(names))][: len(names)])
-    made = _struct(names, types, lambda found: [found.get(n) for n in names])
-    if not any(_part(t).convert for t in types):
-        made.convert = None  # Arrow takes dicts as they are
-    return made
+    if any(_part(t).encode for t in types):
+        return _struct(names, types, lambda found: [found.get(n) for n in names])
+    return ArrowColumn(_struct(names, types, list).arrow)  # Arrow takes dicts as they are
 
 
-def _struct(names: list[str], types: list[Shape], split: Callable[[Any], list[Any]]) -> ShapedColumn:
-    parts = [_part(t) for t in types]
-    arrow = pa.struct([(n, p.arrow) for n, p in zip(names, parts, strict=True)])
-    converts = [p.always() for p in parts]
-    return ShapedColumn(arrow, lambda found: {n: c(v) for n, c, v in zip(names, converts, split(found), strict=True)})
+def _struct(names: list[str], types: list[Shape], split: Callable[[Any], list[Any]]) -> ArrowColumn:
+    return struct_column(names, [_part(t) for t in types], split)
 
 
-def _enum(shape: Shape) -> ShapedColumn:
-    kinds = {type(v) for v in shape.values}
-    if kinds == {str}:
-        return ShapedColumn(pa.string())
-    return ShapedColumn(pa.int64()) if kinds == {int} else _text(shape)
+def _enum(shape: Shape) -> ArrowColumn:
+    classes = {type(v) for v in shape.values}
+    if classes == {str}:
+        return ArrowColumn(pa.string())
+    return ArrowColumn(pa.int64()) if classes == {int} else _json(shape)
 
 
-def _text(shape: Shape) -> ShapedColumn:
-    """Values of several types, or of a type that holds itself: as JSON."""
-    return ShapedColumn(pa.string(), lambda value: msgspec.json.encode(value, enc_hook=repr).decode())
+def _json(shape: Shape) -> ArrowColumn:
+    """Returns the column of values of several types, or of a type that contains itself. They are written as JSON."""
+    return ArrowColumn(pa.string(), lambda value: msgspec.json.encode(value, enc_hook=repr).decode())
 
 
-def _as(kind: Any) -> Convert:
-    return lambda value: msgspec.convert(value, kind)
+def _converter(python_class: Any) -> Convert:
+    return lambda value: msgspec.convert(value, python_class)
 
 
-def _naive(value: Any) -> datetime.datetime:
-    """Times with a zone are in UTC: a column has one zone, or none."""
+def _to_naive_datetime(value: Any) -> datetime.datetime:
+    """Converts a datetime with a time zone to UTC, because a column has one time zone or none."""
     moment = msgspec.convert(value, datetime.datetime)
     return moment if moment.tzinfo is None else moment.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
-def _moment(pair: Any) -> int:
-    return int(pair[0]) * 1_000_000 + int(pair[1]) // 1000
+def _to_micros(seconds_and_nanos: Any) -> int:
+    return int(seconds_and_nanos[0]) * 1_000_000 + int(seconds_and_nanos[1]) // 1000
 
 
-_NUMBERS: dict[str, dict[int | None, pa.DataType]] = {
-    "int": {None: pa.int64(), 8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()},
-    "float": {None: pa.float64(), 32: pa.float32(), 64: pa.float64()},
+_ENCODERS: dict[str, Convert] = {
+    "bigint": decimal.Decimal,
+    "decimal": decimal.Decimal,
+    "date": _converter(datetime.date),
+    "time": _converter(datetime.time),
+    "datetime": _to_naive_datetime,
+    "timedelta": _converter(datetime.timedelta),
+    "uuid": lambda value: str(msgspec.convert(value, uuid.UUID)),
+    "instant": _to_micros,
 }
-_LEAVES: dict[str, tuple[pa.DataType, Convert | None]] = {
-    "str": (pa.string(), None),
-    "bool": (pa.bool_(), None),
-    "bytes": (pa.binary(), None),
-    "none": (pa.null(), None),
-    "bigint": (pa.decimal128(38, 0), decimal.Decimal),
-    "decimal": (DECIMAL, decimal.Decimal),
-    "date": (pa.date32(), _as(datetime.date)),
-    "time": (pa.time64("us"), _as(datetime.time)),
-    "datetime": (pa.timestamp("us"), _naive),
-    "timedelta": (pa.duration("us"), _as(datetime.timedelta)),
-    "uuid": (pa.string(), lambda value: str(_as(uuid.UUID)(value))),
-    "instant": (pa.timestamp("us", "UTC"), _moment),
-}
-_NESTED: dict[str, Callable[[Shape], ShapedColumn]] = {
+_NESTED: dict[str, Callable[[Shape], ArrowColumn]] = {
     "list": _list,
     "sequence": _list,
     "set": _list,

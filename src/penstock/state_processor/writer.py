@@ -1,4 +1,4 @@
-"""Writes savepoints: new ones, changed ones, and two joined into one."""
+"""Writes new savepoints, changed savepoints, and savepoints that are joined from several ones."""
 
 from __future__ import annotations
 
@@ -10,42 +10,33 @@ from typing import Any
 import msgspec
 
 import penstock
-from penstock.connectors.file.system import Options, absolute, file_system
-from penstock.engine.entry_groups import regrouped
+from penstock.connectors.file.system.file_system import Options, absolute_path, file_system
 from penstock.errors import StateError
-from penstock.runtime.keys import encode_key
-from penstock.savepoints import (
-    Manifest,
-    SavedOperator,
-    SavedState,
-    Savepoint,
-    StateFile,
-    StateFileReader,
-    StateFileWriter,
-    publish,
-)
-from penstock.savepoints.manifest import FORMAT, NAME
+from penstock.runtime.state.keys import encode_key
+from penstock.savepoints import Manifest, SavedOperator, Savepoint, StateFile, StateFileWriter, publish
+from penstock.savepoints.manifest import FORMAT, MANIFEST_FILE
 from penstock.state import MapStateDescriptor, StateDescriptor
-from penstock.state_processor.additions import Addition
-from penstock.state_processor.blocks import StateBlocks
+from penstock.state_processor.additions import Addition, WrittenAddition
+from penstock.state_processor.blocks import BlockWriter
 from penstock.state_processor.bootstrap import BootstrapTransformation
-from penstock.state_processor.entries import TIMER_TABLES, place_of, scope_of
-from penstock.state_processor.given import Columns, RowForm, Rows
-from penstock.state_processor.held import held_at
+from penstock.state_processor.edits import SavepointEdits
+from penstock.state_processor.entries import TIMER_TABLES
+from penstock.state_processor.input_rows import Columns, RowLayout, Rows
+from penstock.state_processor.open_savepoint import open_savepoint_or_checkpoint
 from penstock.types import TypeInformation, type_information
 
 Declared = TypeInformation | type | None
 
 
 class OperatorIdentifier:
-    """Names an operator of a savepoint, as Flink's does."""
+    """Identifies an operator of a savepoint, as in Flink."""
 
     def __init__(self, uid: str) -> None:
         self.uid = uid
 
     @staticmethod
     def for_uid(uid: str) -> OperatorIdentifier:
-        """The operator with this uid."""
+        """Returns the identifier of the operator with a uid."""
         return OperatorIdentifier(uid)
 
 
@@ -53,7 +44,7 @@ Uid = str | OperatorIdentifier
 
 
 class SavepointWriter:
-    """Collects changes; `write` makes a savepoint of them. What it was made from stays as it is.
+    """Collects changes, and writes a new savepoint with `write`. The savepoint that it starts from is not changed.
 
     >>> import tempfile
     >>> from penstock.state import ValueStateDescriptor
@@ -71,31 +62,29 @@ class SavepointWriter:
     def __init__(self, parts: list[Savepoint], manifest: Manifest) -> None:
         self._parts = parts
         self._manifest = manifest
-        self._operators = {o.uid: _copy(o) for o in manifest.operators}
-        self._origin: dict[tuple[int, str], str] = {(0, uid): uid for uid in self._operators}  # to its uid here
-        self._dropped: set[tuple[str, str]] = set()
-        self._keys_gone: dict[str, set[bytes]] = {}
-        self._replaced: dict[tuple[str, str], set[bytes]] = {}
+        self._edits = SavepointEdits(manifest.operators, manifest.max_parallelism)
         self._additions: list[Addition] = []
 
     @staticmethod
     def new_savepoint(max_parallelism: int = 128) -> SavepointWriter:
-        """An empty one, for a job that does not exist yet; its max_parallelism must be the job's, or restoring regroups."""
-        manifest = _new_manifest(max_parallelism)
-        return SavepointWriter([], manifest)
+        """Starts with an empty savepoint.
+
+        If `max_parallelism` differs from that of the job that starts from it, the restore computes new key groups.
+        """
+        return SavepointWriter([], _empty_manifest(max_parallelism))
 
     @staticmethod
     def from_existing_savepoint(
         path: str, storage_options: Options | None = None, *, scratch: str | None = None
     ) -> SavepointWriter:
-        """All that another savepoint or a checkpoint holds, to be changed; `scratch` as for SavepointReader.read."""
-        base = held_at(path, storage_options, scratch)
+        """Starts with the contents of a savepoint or a checkpoint. See `SavepointReader.read` for `scratch`."""
+        base = open_savepoint_or_checkpoint(path, storage_options, scratch)
         return SavepointWriter([base], base.manifest)
 
-    # -- what is changed
+    # -- changes
 
     def with_operator(self, identifier: Uid, transformation: BootstrapTransformation) -> SavepointWriter:
-        """Gives an operator the state that a bootstrap function makes of rows; what it had of other keys stays."""
+        """Adds the state that a bootstrap function creates from rows. The state of other keys of the operator stays."""
         return self._add(Addition(_uid(identifier), transformation.source, transformation.fill, transformation.key))
 
     def with_state(
@@ -109,203 +98,145 @@ class SavepointWriter:
         key_type: Declared = None,
         broadcast: bool = False,
     ) -> SavepointWriter:
-        """Gives an operator entries of a state: rows with `key` and `value`, of a map `map_key` too; in the order of a list.
+        """Adds entries of a state from rows with `key` and `value`, and `map_key` for a map. Lists keep the order of rows.
 
-        A key that is given anew loses what it had in this state; other keys keep theirs. Rows are an Arrow table, a pandas
-        or Spark frame, or dicts; several columns may make a key (a tuple) or a value (by their names).
+        New entries of a key replace its old entries in this state. Other keys keep theirs. Rows are an Arrow table, a pandas or
+        Spark DataFrame, or dicts. Several columns may form a key (a tuple) or a value (with their names).
         """
         map_key = descriptor.key_type if isinstance(descriptor, MapStateDescriptor) else None
-        form = RowForm(key, value, _type(key_type), descriptor.value_type, map_key)
+        layout = RowLayout(key, value, _type(key_type), descriptor.value_type, map_key)
 
         def fill(image: Any, data: Rows) -> None:
-            image.put(descriptor, form.shaped(data, with_key=not broadcast), broadcast=broadcast)
+            image.put(descriptor, layout.convert(data, with_key=not broadcast), broadcast=broadcast)
 
-        return self._add(Addition(_uid(identifier), rows, fill, [] if broadcast else form.key_columns))
+        return self._add(Addition(_uid(identifier), rows, fill, [] if broadcast else layout.key_columns))
 
     def with_timers(
         self, identifier: Uid, rows: Rows, *, key: Columns = "key", key_type: Declared = None
     ) -> SavepointWriter:
-        """Gives an operator timers: rows with `key`, `time` (milliseconds), and `kind`, "event" or "processing".
+        """Adds timers from rows with `key`, `time` (milliseconds), and `kind` ("event" or "processing").
 
-        A key that is given anew loses the timers that it had.
+        New timers of a key replace its old timers.
         """
-        form = RowForm(key, None, _type(key_type), None)
+        layout = RowLayout(key, None, _type(key_type), None)
 
         def fill(image: Any, data: Rows) -> None:
-            image.put_timers(form.shaped(data))
+            image.put_timers(layout.convert(data))
 
-        return self._add(Addition(_uid(identifier), rows, fill, form.key_columns, tuple(TIMER_TABLES)))
+        return self._add(Addition(_uid(identifier), rows, fill, layout.key_columns, tuple(TIMER_TABLES)))
 
     def remove_operator(self, identifier: Uid) -> SavepointWriter:
-        """Leaves an operator out, with all that it keeps."""
-        uid = self._known(_uid(identifier)).uid
-        del self._operators[uid]
+        """Removes an operator with all its state."""
+        uid = self._edits.operator(_uid(identifier)).uid
+        del self._edits.operators[uid]
         return self
 
     def remove_state(self, identifier: Uid, state: str) -> SavepointWriter:
-        """Leaves a state of an operator out."""
-        operator = self._known(_uid(identifier))
-        gone = [s for s in operator.states if state in (s.name, scope_of(s.name)[1])]
-        if not gone:
-            names = ", ".join(repr(s.name) for s in operator.states) or "none"
-            raise StateError("NO_SUCH_STATE", f"Operator '{operator.uid}' has no state '{state}'. It has: {names}.")
-        for saved in gone:
-            operator.states.remove(saved)
-            self._dropped.add((operator.uid, saved.name))
+        """Removes a state of an operator."""
+        self._edits.remove_state(_uid(identifier), state)
         return self
 
     def remove_keys(self, identifier: Uid, keys: Iterable[Any]) -> SavepointWriter:
-        """Leaves out all that some keys have in an operator: state, windows, timers."""
-        operator = self._known(_uid(identifier))
-        self._keys_gone.setdefault(operator.uid, set()).update(encode_key(k)[0] for k in keys)
+        """Removes all state, windows and timers of some keys of an operator."""
+        uid = self._edits.operator(_uid(identifier)).uid
+        self._edits.remove_keys(uid, (encode_key(k)[0] for k in keys))
         return self
 
     def change_operator_identifier(self, before: Uid, after: Uid) -> SavepointWriter:
-        """Gives an operator another uid, for a job that calls it so."""
+        """Changes the uid of an operator."""
         old, new = _uid(before), _uid(after)
-        operator = self._known(old)
-        if new in self._operators:
+        self._edits.operator(old)
+        if new in self._edits.operators:
             raise _clash([new])
-        del self._operators[old]
-        operator.uid = new
-        self._operators[new] = operator
-        self._origin = {place: new if uid == old else uid for place, uid in self._origin.items()}
-        self._dropped = {(new if uid == old else uid, state) for uid, state in self._dropped}
-        if old in self._keys_gone:
-            self._keys_gone[new] = self._keys_gone.pop(old)
+        self._edits.rename_operator(old, new)
         for addition in self._additions:
             if addition.uid == old:
                 addition.uid = new
         return self
 
     def join(self, path: str, storage_options: Options | None = None) -> SavepointWriter:
-        """Adds all operators, sources and sinks of another savepoint. Uids that both have are refused."""
-        other = held_at(path, storage_options)
-        theirs = other.manifest
-        ours = self._manifest
-        clashes = [o.uid for o in theirs.operators if o.uid in self._operators]
-        for mine, others in ((ours.sources, theirs.sources), (ours.sinks, theirs.sinks)):
-            known = {part.uid for part in mine}
-            clashes += [part.uid for part in others if part.uid in known]
+        """Adds all operators, sources and sinks of another savepoint. Raises an error if both have the same uid."""
+        other = open_savepoint_or_checkpoint(path, storage_options)
+        manifest, added = self._manifest, other.manifest
+        clashes = [o.uid for o in added.operators if o.uid in self._edits.operators]
+        clashes += _common_uids(manifest.sources, added.sources) + _common_uids(manifest.sinks, added.sinks)
         if clashes:
             raise _clash(clashes)
-        number = len(self._parts)
+        self._edits.add_part(len(self._parts), added.operators)
         self._parts.append(other)
-        for operator in theirs.operators:
-            self._operators[operator.uid] = _copy(operator)
-            self._origin[number, operator.uid] = operator.uid
-        deepest = max((level.level for level in ours.levels), default=0)
-        moved = [msgspec.structs.replace(level, level=deepest + level.level) for level in theirs.levels]
+        depth = max((level.level for level in manifest.levels), default=0)
+        levels = [msgspec.structs.replace(level, level=depth + level.level) for level in added.levels]
         self._manifest = msgspec.structs.replace(
-            ours,
-            sources=[*ours.sources, *theirs.sources],
-            sinks=[*ours.sinks, *theirs.sinks],
-            levels=[*ours.levels, *moved],
+            manifest,
+            sources=[*manifest.sources, *added.sources],
+            sinks=[*manifest.sinks, *added.sinks],
+            levels=[*manifest.levels, *levels],
         )
         return self
 
     def _add(self, addition: Addition) -> SavepointWriter:
-        if addition.uid not in self._operators:
-            self._operators[addition.uid] = SavedOperator(addition.uid, addition.uid, "", True, 1)
+        operators = self._edits.operators
+        if addition.uid not in operators:
+            operators[addition.uid] = SavedOperator(addition.uid, addition.uid, "", True, 1)
         self._additions.append(addition)
         return self
-
-    def _known(self, uid: str) -> SavedOperator:
-        if uid not in self._operators:
-            raise StateError(
-                "NO_SUCH_OPERATOR",
-                f"The savepoint has no operator '{uid}'. It has: {', '.join(map(repr, self._operators)) or 'none'}.",
-            )
-        return self._operators[uid]
 
     # -- writing
 
     def write(self, path: str, storage_options: Options | None = None) -> Savepoint:
-        """Writes the savepoint to a path that holds none. It is there when this returns, and before as good as not."""
-        path = absolute(path).rstrip("/")
+        """Writes the savepoint to a path without a savepoint, and returns it.
+
+        If writing fails, no savepoint is left.
+        """
+        path = absolute_path(path).rstrip("/")
         system = file_system(path, storage_options)
-        if system.find(f"{path}/{NAME}") is not None:
+        if system.get_status(f"{path}/{MANIFEST_FILE}") is not None:
             raise StateError(
-                "SAVEPOINT_EXISTS", f"{path} already holds a savepoint. Choose another path, or delete it."
+                "SAVEPOINT_EXISTS", f"{path} already contains a savepoint. Choose another path, or delete it."
             )
-        counts = StateBlocks(self._manifest.max_parallelism)
+        blocks = BlockWriter(self._manifest.max_parallelism)
         files: list[StateFile] = []
         try:
             for number, addition in enumerate(self._additions):
-                made = addition.write(path, storage_options, f"new-{number}", self._manifest.max_parallelism)
-                files += made.files
-                self._take(addition, made.states, made.keys, counts)
+                written = addition.write(path, storage_options, f"new-{number}", self._manifest.max_parallelism)
+                files += written.files
+                self._add_states(addition, written, blocks)
             for number, part in enumerate(self._parts):
-                for at, file in enumerate(part.manifest.files):
-                    name = f"part-{number}-{at}"
-                    files.append(self._carry(part, number, file, StateFileWriter(system, path, name), counts))
+                for index, file in enumerate(part.manifest.files):
+                    writer = StateFileWriter(system, path, f"part-{number}-{index}")
+                    files.append(self._edits.copy_file(part, number, file, writer, blocks))
         except BaseException:
             system.remove_folder(path)
             raise
-        return publish(path, self._final(files, counts, path), storage_options)
+        return publish(path, self._final_manifest(files, blocks), storage_options)
 
-    def _take(
-        self, addition: Addition, states: list[SavedState], keys: dict[str, set[bytes]], counts: StateBlocks
-    ) -> None:
-        """Notes what an addition brings, and which older entries it takes the place of."""
-        operator = self._operators[addition.uid]
-        known = {s.name: s for s in operator.states}
-        for state in states:
-            before = known.get(state.name)
+    def _add_states(self, addition: Addition, written: WrittenAddition, blocks: BlockWriter) -> None:
+        """Adds the states of an addition to its operator, and marks the entries that it replaces."""
+        operator = self._edits.operators[addition.uid]
+        existing = {s.name: s for s in operator.states}
+        for state in written.states:
+            before = existing.get(state.name)
             if before is not None and (before.kind, before.schema) != (state.kind, state.schema):
                 raise StateError(
                     "STATE_DIFFERS",
                     f"State '{state.name}' of operator '{addition.uid}' is {before.kind} state of {before.schema} in the "
-                    f"savepoint, and {state.kind} state of {state.schema} was given. Give values of that type, or "
-                    "remove_state() it first.",
+                    f"savepoint, and the new entries are {state.kind} state of {state.schema}. Use values of the saved type, or "
+                    "call remove_state() first.",
                 )
             if before is None:
-                kept = msgspec.structs.replace(state, entries=0, size=0)
-                operator.states.append(kept)
-            counts.count(addition.uid, state.name, state.entries, state.size)
-        for name in {*keys, *addition.replaces}:
-            gone = set().union(*keys.values()) if name in addition.replaces else keys[name]
-            self._replaced.setdefault((addition.uid, name), set()).update(gone)
+                operator.states.append(msgspec.structs.replace(state, entries=0, size=0))
+            blocks.count(addition.uid, state.name, state.entries, state.size)
+        for name in {*written.keys, *addition.replaces}:
+            all_keys = name in addition.replaces
+            keys = set().union(*written.keys.values()) if all_keys else written.keys[name]
+            self._edits.replace_keys(addition.uid, name, keys)
 
-    def _carry(
-        self, part: Savepoint, number: int, file: StateFile, writer: StateFileWriter, counts: StateBlocks
-    ) -> StateFile:
-        """Copies a file of an older savepoint, without what was taken out of it."""
-        regroup = part.manifest.max_parallelism != self._manifest.max_parallelism
-        with StateFileReader(part.system, part.path, file) as reader:
-            for block in reader.blocks:
-                uid = self._origin.get((number, block.operator))
-                if uid is None or uid not in self._operators or (uid, block.state) in self._dropped:
-                    continue
-                saved = next((s for s in self._operators[uid].states if s.name == block.state), None)
-                if saved is None:
-                    continue
-                flat = self._kept(uid, saved, reader.read(block))
-                if regroup:
-                    flat = _regrouped(saved.kind, flat, self._manifest.max_parallelism)
-                if flat:
-                    counts.write(writer, uid, saved, flat)
-        return writer.close()
-
-    def _kept(self, uid: str, saved: SavedState, flat: list[bytes]) -> list[bytes]:
-        gone = self._keys_gone.get(uid, set())
-        replaced = self._replaced.get((uid, saved.name), set())
-        if not gone and not replaced:
-            return flat
-        scope, _ = scope_of(saved.name)
-        kept: list[bytes] = []
-        for stored, value in zip(flat[::2], flat[1::2], strict=True):
-            key = place_of(saved.kind, scope, stored).key
-            if key not in gone and key not in replaced:
-                kept += (stored, value)
-        return kept
-
-    def _final(self, files: list[StateFile], counts: StateBlocks, path: str) -> Manifest:
+    def _final_manifest(self, files: list[StateFile], blocks: BlockWriter) -> Manifest:
         operators = []
-        for operator in self._operators.values():
+        for operator in self._edits.operators.values():
             states = [
                 msgspec.structs.replace(
-                    s, entries=counts.entries[operator.uid, s.name], size=counts.sizes[operator.uid, s.name]
+                    s, entries=blocks.entries[operator.uid, s.name], size=blocks.sizes[operator.uid, s.name]
                 )
                 for s in operator.states
             ]
@@ -321,12 +252,7 @@ class SavepointWriter:
         )
 
 
-def _regrouped(kind: str, flat: list[bytes], max_parallelism: int) -> list[bytes]:
-    pairs = sorted((regrouped(kind, s, max_parallelism), v) for s, v in zip(flat[::2], flat[1::2], strict=True))
-    return [part for pair in pairs for part in pair]
-
-
-def _new_manifest(max_parallelism: int) -> Manifest:
+def _empty_manifest(max_parallelism: int) -> Manifest:
     return Manifest(
         format=FORMAT,
         id="",
@@ -346,8 +272,9 @@ def _new_manifest(max_parallelism: int) -> Manifest:
     )
 
 
-def _copy(operator: SavedOperator) -> SavedOperator:
-    return msgspec.structs.replace(operator, states=list(operator.states))
+def _common_uids(existing: Iterable[Any], added: Iterable[Any]) -> list[str]:
+    uids = {part.uid for part in existing}
+    return [part.uid for part in added if part.uid in uids]
 
 
 def _uid(identifier: Uid) -> str:
@@ -361,6 +288,6 @@ def _type(declared: Declared) -> TypeInformation | None:
 def _clash(uids: list[str]) -> StateError:
     return StateError(
         "UID_CLASH",
-        f"Both savepoints have {', '.join(map(repr, uids))}; a job could not tell them apart. "
+        f"Both savepoints have {', '.join(map(repr, uids))}, and uids must be unique in a job. "
         "Use change_operator_identifier() or remove_operator() on one of them first.",
     )

@@ -1,4 +1,4 @@
-"""The harness: a pipeline in this process, with a manual clock, fed and looked at by a test."""
+"""The test harness: runs a pipeline in this process with a manual clock. A test pushes its input and checks its output."""
 
 from __future__ import annotations
 
@@ -13,53 +13,62 @@ from typing import Any
 
 import msgspec
 
-from penstock.config import BACKEND, RUNTIME_MODE
+from penstock.config.execution_options import RUNTIME_MODE
+from penstock.config.state_options import BACKEND
 from penstock.connectors.scripted import At, Mark, Step
 from penstock.connectors.source import Offset
 from penstock.datastream import DataStream, StreamExecutionEnvironment
-from penstock.engine.frames import Control, Marks
-from penstock.engine.logs import LogLine
-from penstock.engine.program import build
+from penstock.engine.program.builder import build_program
+from penstock.engine.wire.frames import ChunkProgress, Control
+from penstock.engine.wire.log_capture import LogLine
 from penstock.errors import PlanError
 from penstock.functions import OutputTag
 from penstock.metrics import JobMetrics
 from penstock.savepoints.savepoint import open_savepoint
 from penstock.testing.collected import Collected
-from penstock.testing.local import LocalJob, Planned
-from penstock.testing.push import Inbox, Item
-from penstock.testing.reading import SourceReader
-from penstock.testing.splits import FIRST_SPLIT, KnownSplits
-from penstock.testing.watched import WatchedPipeline
+from penstock.testing.known_splits import FIRST_SPLIT, KnownSplits
+from penstock.testing.local_engine import LocalJob, PlannedTask
+from penstock.testing.observed_pipeline import ObservedPipeline
+from penstock.testing.pushed_source import Item, PendingInput
+from penstock.testing.source_reading import LocalSourceReader
 
-_PUSHED = "pushed"  # in a source's saved position: how many elements a test has pushed to each split
+_PUSHED_KEY = "pushed"  # in the saved position of a source: the number of pushed elements per split
 
 
 class _Snapshot(msgspec.Struct, frozen=True):
-    """All that a harness knows between two batches, but for what it has collected and for the run (time.md 10.1)."""
+    """The state of a harness between two batches, without collected elements and the run id (time-rules 10.1)."""
 
     job: bytes
     time: int
     positions: list[tuple[int, str, int]]
     known: dict[int, list[str]]
-    offsets: list[Offset] | None  # of sources that were read
+    offsets: list[Offset] | None  # of sources that were read with `run`
 
 
 @dataclass(slots=True)
-class _Started:
-    """What there is from the first batch on."""
+class _RunningPipeline:
+    """A pipeline that has started."""
 
     job: LocalJob
     outputs: list[Collected]
 
 
 class Harness:
-    """Runs a pipeline without Spark: the same operators, state in memory, and a clock that the test sets.
+    """Runs a pipeline without Spark, for tests: the same operators, state in memory, and a clock that the test sets.
 
-    Each push, watermark, change of time or end is a batch of its own, unless it stands in ``with harness.batch():``.
-    A pipeline needs no sink: `collect` looks at any stream. The pipeline's own sinks are not written to, only
-    collected, unless `real_sinks` is set. Functions are pickled as on Spark, so a test sees only what they emit. Blobs
-    reach operators in an order drawn from `seed`, as on a cluster; results do not depend on it. In batch mode (the
-    environment's, or `batch_mode`) all input is one batch, which runs at `end`.
+    Each call of `push`, `push_watermark`, `set_time` or `end` runs one batch, except inside ``with harness.batch():``. In batch
+    mode all input is one batch, which runs at `end`.
+
+    A pipeline needs no sink, because `collect` works on any stream. Elements that reach sinks of the pipeline are collected
+    but not written, unless `real_sinks` is set. Functions are pickled as on Spark, so a test cannot observe changes of
+    variables that they capture, only what they emit.
+
+    :param env: the environment with the pipeline.
+    :param parallelism: of operators without a parallelism of their own; by default that of the environment, or 1.
+    :param max_parallelism: the number of key groups; by default that of the environment.
+    :param batch_mode: run in batch mode; by default the value of `execution.runtime-mode`.
+    :param real_sinks: write to the sinks of the pipeline.
+    :param seed: determines the order in which data arrives at operators, as on a cluster. Results do not depend on it.
 
     >>> from penstock.testing import PushSource
     >>> env = StreamExecutionEnvironment()
@@ -80,43 +89,43 @@ class Harness:
         real_sinks: bool = False,
         seed: int = 0,
     ) -> None:
-        self.parallelism = parallelism or env.chosen_parallelism() or 1
+        self.parallelism = parallelism or env.configured_parallelism() or 1
         self.max_parallelism = max_parallelism or env.get_max_parallelism()
         self.time = 0  # processing time, in milliseconds
-        self._pipeline = WatchedPipeline(env)
+        self._pipeline = ObservedPipeline(env)
         self._batch_mode = (env.configuration.get(RUNTIME_MODE) == "BATCH") if batch_mode is None else batch_mode
         self._cached = env.configuration.get(BACKEND) == "hashmap"
         self._real_sinks = real_sinks
         self._seed = seed
-        self._now_running: _Started | None = None
-        self._reader: SourceReader | None = None
-        self._offsets: list[Offset] | None = None  # where reading goes on after a restore
-        self._inbox = Inbox()
+        self._running_pipeline: _RunningPipeline | None = None
+        self._reader: LocalSourceReader | None = None
+        self._offsets: list[Offset] | None = None  # from which sources continue after a restore
+        self._input = PendingInput()
         self._batching = False
         self._positions: dict[tuple[int, str], int] = {}
         self._splits = KnownSplits(self._pipeline.sources)
         self._run = uuid.uuid4().hex
         self._ended = False
 
-    # -- what to look at; before the first batch
+    # -- collecting, declared before the first batch
 
     def collect(self, stream: DataStream[Any]) -> Collected:
-        """The elements of a stream, as they come."""
-        return self._not_started().stream(stream)
+        """Collects the elements of a stream. Call it before the first batch."""
+        return self._require_not_started().stream(stream)
 
     def side_output(self, tag: OutputTag, of: DataStream[Any] | None = None) -> Collected:
-        """What functions yield with a tag: all functions, or the one that made the stream `of`."""
-        return self._not_started().side_output(tag, of)
+        """Collects the elements of a side output, of all functions or only of the one that produces the stream `of`."""
+        return self._require_not_started().side_output(tag, of)
 
     def sink(self, name: str) -> Collected:
-        """The elements that reach a sink of the pipeline, by the sink's name or uid."""
+        """Returns the elements that reach a sink of the pipeline. `name` is its name or uid."""
         return self._pipeline.sink(name)
 
-    def _not_started(self) -> WatchedPipeline:
-        if self._now_running is not None:
+    def _require_not_started(self) -> ObservedPipeline:
+        if self._running_pipeline is not None:
             raise PlanError(
                 "HARNESS_STARTED",
-                "The harness runs already, and a stream can be looked at from the start only. "
+                "The harness has already started, and a stream can only be collected from the start. "
                 "Call collect and side_output before the first push.",
             )
         return self._pipeline
@@ -126,51 +135,54 @@ class Harness:
     def push(
         self, value: Any, timestamp: int | None = None, *, source: str | None = None, split: str | None = None
     ) -> None:
-        """Gives a source an element, with an event time in milliseconds if it has one."""
+        """Pushes an element into a source. `timestamp` is its event time in milliseconds.
+
+        `source` is a uid or name; it is needed if the pipeline has several sources. Without `split`, the first split is used.
+        """
         self.push_all([value if timestamp is None else At(value, timestamp)], source=source, split=split)
 
     def push_all(self, items: Iterable[Item], *, source: str | None = None, split: str | None = None) -> None:
-        """Gives a source elements in one batch; ``At(value, timestamp)`` and ``Mark(watermark)`` may be among them."""
+        """Pushes several elements in one batch. Items may also be ``At(value, timestamp)`` or ``Mark(watermark)``."""
         number = self._pipeline.source(source)
-        self._inbox.add(number, split or self._splits.default(number), items)
-        self._act()
+        self._input.add(number, split or self._splits.default_split(number), items)
+        self._run_input()
 
     def push_watermark(self, watermark: int, *, source: str | None = None, split: str | None = None) -> None:
-        """Says that a split's event time has come so far, beside what the source's watermark strategy says."""
+        """Pushes a watermark of a split, in addition to those of the watermark strategy of the source."""
         self.push_all([Mark(watermark)], source=source, split=split)
 
     def set_time(self, now: int) -> None:
-        """Sets processing time, which never goes back; timers that are due fire."""
+        """Sets the processing time, in milliseconds, and fires the timers that are due. Time never goes back."""
         self.time = max(self.time, now)
-        self._act()
+        self._run_input()
 
     def advance_time(self, by: int) -> None:
-        """Lets processing time pass."""
+        """Advances the processing time by some milliseconds."""
         self.set_time(self.time + by)
 
     def know(self, *splits: str, source: str | None = None) -> None:
-        """Declares splits of a source: event time waits for each until it speaks, is idle or has ended."""
+        """Declares splits of a source. Event time waits for each of them until it has a watermark, is idle or has ended."""
         self._splits.declare(self._pipeline.source(source), list(splits))
-        if self._now_running is not None:
-            self._act()
+        if self._running_pipeline is not None:
+            self._run_input()
 
     def end(self, source: str | None = None, split: str | None = None) -> None:
-        """Ends all sources, one source, or one split. At the end of all, every event timer fires."""
+        """Ends all sources, one source, or one split. When all sources have ended, all event-time timers fire."""
         if source is None and split is None:
-            self._inbox.end = True
+            self._input.end = True
         else:
             number = self._pipeline.source(source)
-            ended = [split] if split is not None else self._splits.of(number) or [FIRST_SPLIT]
-            self._inbox.ended.setdefault(number, []).extend(ended)
-        self._act()
+            ended = [split] if split is not None else self._splits.splits_of(number) or [FIRST_SPLIT]
+            self._input.ended.setdefault(number, []).extend(ended)
+        self._run_input()
 
     def begin_run(self) -> None:
-        """From the next batch on this is another run of the job: the time between does not count as idle."""
+        """Starts another run of the job with the next batch, as after a restart. The time between does not count as idle."""
         self._run = uuid.uuid4().hex
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """All that is pushed inside is one batch.
+        """Runs everything that is pushed inside this context as one batch.
 
         >>> from penstock.testing import PushSource
         >>> env = StreamExecutionEnvironment()
@@ -185,25 +197,25 @@ class Harness:
         try:
             yield
         except BaseException:
-            self._inbox = Inbox()
+            self._input = PendingInput()
             raise
         finally:
             self._batching = False
-        self._act()
+        self._run_input()
 
     def feed(self, step: Step, source: str | None = None) -> None:
-        """One step of a script as one batch."""
+        """Runs one step of a script as one batch."""
         number = self._pipeline.source(source)
         for split, items in step.splits.items():
-            self._inbox.add(number, split, items)
+            self._input.add(number, split, items)
         if step.ended:
-            self._inbox.ended.setdefault(number, []).extend(step.ended)
-        self._inbox.end = step.end
-        self._follow(step.clock, step.run)
-        self._act()
+            self._input.ended.setdefault(number, []).extend(step.ended)
+        self._input.end = step.end
+        self._set_clock_and_run(step.clock, step.run)
+        self._run_input()
 
     def run(self, max_batches: int | None = None) -> Harness:
-        """Reads the pipeline's own sources to their end; endless ones as far as they go.
+        """Reads the sources of the pipeline: bounded ones to their end, others until they have no new elements.
 
         >>> env = StreamExecutionEnvironment()
         >>> harness = Harness(env)
@@ -212,72 +224,73 @@ class Harness:
         [1, 4, 9]
         """
         if self._reader is None:
-            self._reader = SourceReader(self._pipeline.sources(), self.parallelism, self._offsets)
-        whole: list[Planned] = []
-        for reading in islice(self._reader.batches(), max_batches):
-            for number, splits in reading.known.items():
+            self._reader = LocalSourceReader(self._pipeline.sources(), self.parallelism, self._offsets)
+        tasks: list[PlannedTask] = []
+        for batch in islice(self._reader.batches(), max_batches):
+            for number, splits in batch.known.items():
                 self._splits.declare(number, splits)
-            self._follow(reading.clock, reading.run)
+            self._set_clock_and_run(batch.clock, batch.run)
             if self._batch_mode:
-                whole += reading.planned
+                tasks += batch.planned
             else:
-                self._run_batch(Inbox(ended=reading.ended, end=reading.end), reading.planned, [])
-            self._reader.commit(reading)
+                self._run_batch(PendingInput(ended=batch.ended, end=batch.end), batch.planned, [])
+            self._reader.commit(batch)
         if self._batch_mode:
-            self._run_batch(Inbox(end=True), whole, [])
+            self._run_batch(PendingInput(end=True), tasks, [])
         return self
 
-    # -- what can be seen
+    # -- results
 
     def watermark(self, operator: str | DataStream[Any] | None = None) -> int:
-        """The watermark of an operator, by its uid, name or stream; of the only one when there is one."""
+        """Returns the watermark of an operator, by uid, name or stream. The argument may be omitted if there is one operator."""
         operators = self.job.program.operators
         name = operator._node.uid if isinstance(operator, DataStream) else operator
         found = [o.uid for o in operators if name in (None, o.uid, o.name)]
         if len(found) != 1:
             names = ", ".join(f"'{o.uid}'" for o in operators) or "none"
             raise PlanError(
-                "NO_SUCH_OPERATOR", f"{len(found)} operators match {name!r}; the pipeline has {names}. Name one."
+                "NO_SUCH_OPERATOR",
+                f"{len(found)} operators match {name!r}. The pipeline has {names}. Pass the uid of one of them.",
             )
         return self.watermarks()[found[0]]
 
     def watermarks(self) -> dict[str, int]:
-        """The watermark of each operator, by uid; nothing before the first batch."""
+        """Returns the watermark of each operator, by uid. Empty before the first batch."""
         return self.job.watermarks()
 
     def late_records(self) -> int:
-        """How many records operators have dropped as late."""
+        """Returns how many late records operators have dropped."""
         return self.job.late_records
 
     def dead_letters(self) -> dict[str, int]:
-        """How many dead letters operators have made, by uid."""
-        return {uid: made for uid, (made, _) in self.job.dead_letters.items()}
+        """Returns the number of dead letters of each operator, by uid."""
+        return {uid: count for uid, (count, _) in self.job.dead_letters.items()}
 
     def skipped_records(self) -> dict[str, int]:
-        """How many records sources have dropped because they do not decode, by uid."""
+        """Returns how many records each source has dropped because they cannot be decoded, by uid."""
         return {uid: count for uid, count in self.job.skipped.items() if count}
 
     def next_wake(self) -> int | None:
-        """The processing time at which a batch is needed even without input: a timer is due or a split becomes idle."""
-        wakes = [r.wake for r in self.job.reports] + [sink.due() for sink in self.job.program.sinks]
+        """Returns the processing time at which the next batch is needed without input, for a timer or an idle timeout."""
+        wakes = [r.next_wakeup for r in self.job.reports] + [sink.due() for sink in self.job.program.sinks]
         return min((wake for wake in wakes if wake is not None), default=None)
 
     @property
     def job(self) -> LocalJob:
-        """What runs underneath."""
-        return self._running.job
+        """The job that the harness runs."""
+        return self._pipeline_run.job
 
     # -- snapshots
 
     def snapshot(self) -> bytes:
-        """All state, timers, clocks and positions."""
+        """Returns all state, timers, clocks and positions of sources."""
         positions = [(source, split, position) for (source, split), position in self._positions.items()]
         offsets = self._offsets if self._reader is None else self._reader.positions()
         saved = _Snapshot(self.job.snapshot(), self.time, positions, self._splits.known, offsets)
         return msgspec.msgpack.encode(saved)
 
     def restore(self, snapshot: bytes) -> Harness:
-        """Goes on from a snapshot, also from one of another parallelism or max_parallelism, as another run.
+        """Restores a snapshot and starts another run. The snapshot may have another parallelism or max_parallelism.
 
         >>> from penstock.testing import PushSource
         >>> env = StreamExecutionEnvironment()
@@ -298,16 +311,18 @@ class Harness:
         return self
 
     def savepoint(self, path: str | PathLike[str]) -> str:
-        """Writes all state, timers, clocks and positions as a savepoint; gives its path. A job on Spark can start from it too."""
+        """Writes all state, timers, clocks and positions as a savepoint and returns its path. Jobs on Spark can restore it too."""
         offsets = self._offsets if self._reader is None else self._reader.positions()
         positions: dict[int, Any] = {} if offsets is None else dict(enumerate(offsets))
         for (source, split), position in self._positions.items():
-            positions.setdefault(source, {}).setdefault(_PUSHED, {})[split] = position
+            positions.setdefault(source, {}).setdefault(_PUSHED_KEY, {})[split] = position
         known = {str(number): splits for number, splits in self._splits.known.items()}
         return self.job.savepoint(str(path), positions, {"clock": self.time, "known": known, "ended": {}}).path
 
     def restore_savepoint(self, path: str | PathLike[str], allow_dropped_state: bool = False) -> Harness:
-        """Goes on from a savepoint, also from one of a changed pipeline: its operators are found by their uids.
+        """Restores a savepoint and starts another run. The pipeline may have changed; operators are matched by uid.
+
+        State that no operator claims is an error unless `allow_dropped_state` is set.
 
         >>> import tempfile
         >>> from penstock.testing import PushSource
@@ -326,7 +341,7 @@ class Harness:
         sources, offsets = self._pipeline.sources(), []
         for number, source in enumerate(sources):
             position = dict(matched.offsets.get(str(number)) or {})
-            for split, at in position.pop(_PUSHED, {}).items():
+            for split, at in position.pop(_PUSHED_KEY, {}).items():
                 self._positions[number, split] = at
             offsets.append(position or source.initial())
         self._offsets = offsets
@@ -339,20 +354,20 @@ class Harness:
 
     @property
     def metrics(self) -> JobMetrics:
-        """What the pipeline's functions measured in the batches so far; failed batches do not count."""
+        """The metrics of user functions in all batches so far, without failed batches."""
         return self.job.metrics
 
     @property
     def logs(self) -> list[LogLine]:
-        """What the pipeline's functions logged, with operator and subtask; in failed batches too."""
+        """The log lines of user functions, with operator and subtask, also of failed batches."""
         return self.job.logs
 
-    # -- life
+    # -- closing
 
     def close(self) -> None:
-        """Closes the pipeline's functions."""
-        if self._now_running is not None:
-            self._now_running.job.close()
+        """Closes the functions of the pipeline."""
+        if self._running_pipeline is not None:
+            self._running_pipeline.job.close()
 
     def __enter__(self) -> Harness:
         return self
@@ -362,39 +377,39 @@ class Harness:
     ) -> None:
         self.close()
 
-    # -- inside
+    # -- internal
 
     @property
-    def _running(self) -> _Started:
-        if self._now_running is None:
+    def _pipeline_run(self) -> _RunningPipeline:
+        if self._running_pipeline is None:
             graph = self._pipeline.graph(self.parallelism, self.max_parallelism, self._real_sinks, self._batch_mode)
-            program = build(graph)
-            program.share_count = 1 + self._seed % 4
-            program.cached = self._cached
-            self._now_running = _Started(LocalJob(program, self._seed), self._pipeline.outputs(graph))
-        return self._now_running
+            program = build_program(graph)
+            program.batch_partition_count = 1 + self._seed % 4
+            program.caches_state = self._cached
+            self._running_pipeline = _RunningPipeline(LocalJob(program, self._seed), self._pipeline.outputs(graph))
+        return self._running_pipeline
 
-    def _follow(self, clock: int | None, run: object) -> None:
+    def _set_clock_and_run(self, clock: int | None, run: object) -> None:
         self.time = self.time if clock is None else max(self.time, clock)
         self._run = self._run if run is None else str(run)
 
-    def _act(self) -> None:
-        if self._batching or (self._batch_mode and not self._inbox.end):
+    def _run_input(self) -> None:
+        if self._batching or (self._batch_mode and not self._input.end):
             return
-        inbox, self._inbox = self._inbox, Inbox()
-        self._splits.meet(inbox)
-        planned, marks = inbox.planned(self.job.program, self._positions)
-        self._run_batch(inbox, planned, marks)
-        self._positions = inbox.moved(self._positions)
+        pending, self._input = self._input, PendingInput()
+        self._splits.add_pushed(pending)
+        planned, marks = pending.plan(self.job.program, self._positions)
+        self._run_batch(pending, planned, marks)
+        self._positions = pending.advance(self._positions)
 
-    def _run_batch(self, inbox: Inbox, planned: list[Planned], marks: list[Marks]) -> None:
+    def _run_batch(self, pending: PendingInput, planned: list[PlannedTask], marks: list[ChunkProgress]) -> None:
         if self._ended:
-            raise PlanError("HARNESS_ENDED", "All sources have ended, so nothing more can come. Use a new harness.")
-        running = self._running
-        control = Control(self._run, self.time, self._splits.known, inbox.ended, inbox.end)
+            raise PlanError("HARNESS_ENDED", "All sources have ended, so no more input is possible. Use a new harness.")
+        running = self._pipeline_run
+        control = Control(self._run, self.time, self._splits.known, pending.ended, pending.end)
         committed = running.job.run(planned, control, self.time, marks)
         for output, elements in zip(running.outputs, committed, strict=True):
             output.append_batch(e if isinstance(e, At) else At(e, 0) for e in elements)
-        self._ended = inbox.end
-        if inbox.end:
+        self._ended = pending.end
+        if pending.end:
             running.job.finish_sinks()

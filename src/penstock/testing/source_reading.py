@@ -1,4 +1,4 @@
-"""Reads ordinary sources to their end, batch by batch, as the driver does on Spark."""
+"""Plans the batches of sources until their end, as the driver does on Spark."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 from penstock.connectors.scripted import ScriptedSource
 from penstock.connectors.source import Offset, Source
-from penstock.testing.local import Planned
+from penstock.testing.local_engine import PlannedTask
 
 
 @dataclass(slots=True)
-class Reading:
-    """One batch of sources, and what control says with it; None: as before."""
+class PlannedBatch:
+    """One batch of all sources, with its control announcement. None means unchanged."""
 
     offsets: list[Offset]  # after the batch
-    planned: list[Planned] = field(default_factory=list)
+    planned: list[PlannedTask] = field(default_factory=list)
     known: dict[int, list[str]] = field(default_factory=dict)
     ended: dict[int, list[str]] = field(default_factory=dict)
     clock: int | None = None
@@ -27,8 +27,8 @@ class Reading:
     end: bool = False
 
 
-class SourceReader:
-    """How far each source of a job has been read."""
+class LocalSourceReader:
+    """Reads all sources of a job."""
 
     def __init__(self, sources: list[Source], parallelism: int, offsets: list[Offset] | None = None) -> None:
         self._sources = sources
@@ -45,54 +45,54 @@ class SourceReader:
             self.offsets = [source.restored(saved) for source, saved in zip(sources, offsets, strict=True)]
 
     def positions(self) -> list[Offset]:
-        """How far each source has been read, for a reader of another folder."""
+        """Returns the position of each source, which is valid in another checkpoint too."""
         return [source.position(offset) for source, offset in zip(self._sources, self.offsets, strict=True)]
 
-    def batches(self) -> Iterator[Reading]:
-        """Every batch until the sources have ended, then the end; or until none has anything new."""
+    def batches(self) -> Iterator[PlannedBatch]:
+        """Yields all batches, until the sources have ended or none has new elements."""
         script = next((i for i, s in enumerate(self._sources) if isinstance(s, ScriptedSource) and s.lockstep), None)
-        yield from self._decided() if script is None else self._scripted(script)
+        yield from self._unscripted_batches() if script is None else self._scripted_batches(script)
 
-    def _scripted(self, number: int) -> Iterator[Reading]:
-        """One step per batch; what a step says of clock, run and ends is control's word."""
+    def _scripted_batches(self, number: int) -> Iterator[PlannedBatch]:
+        """One batch per step. The step sets the clock, the run and the ended splits."""
         source = self._sources[number]
         assert isinstance(source, ScriptedSource)
         while (at := self.offsets[number]["step"]) < len(source.steps):
             step = source.steps[at]
-            reading = self._read()
-            reading.clock, reading.end = step.clock, step.end
-            reading.run = None if step.run is None else str(step.run)
-            reading.ended = {i: list(step.ended) for i in range(len(self._sources))} if step.ended else {}
-            yield reading
+            batch = self._plan_next()
+            batch.clock, batch.end = step.clock, step.end
+            batch.run = None if step.run is None else str(step.run)
+            batch.ended = {i: list(step.ended) for i in range(len(self._sources))} if step.ended else {}
+            yield batch
             if step.end:
                 return
-        yield Reading(self.offsets, end=True)
+        yield PlannedBatch(self.offsets, end=True)
 
-    def _decided(self) -> Iterator[Reading]:
+    def _unscripted_batches(self) -> Iterator[PlannedBatch]:
         while True:
-            reading = self._read()
+            batch = self._plan_next()
             for number, source in enumerate(self._sources):
-                reading.ended[number] = source.ended(self.offsets[number])
+                batch.ended[number] = source.ended(self.offsets[number])
             ends = all(s.bounded or s.stops for s in self._sources)
-            if ends and all(set(reading.known[i]) <= set(reading.ended[i]) for i in range(len(self._sources))):
-                reading.end = True
-                yield reading
+            if ends and all(set(batch.known[i]) <= set(batch.ended[i]) for i in range(len(self._sources))):
+                batch.end = True
+                yield batch
                 return
-            if reading.offsets == self.offsets:
+            if batch.offsets == self.offsets:
                 return
-            yield reading
+            yield batch
 
-    def _read(self) -> Reading:
-        """The next part of each source."""
-        reading = Reading([s.latest(at) for s, at in zip(self._sources, self.offsets, strict=True)])
+    def _plan_next(self) -> PlannedBatch:
+        """Plans the next batch of all sources."""
+        batch = PlannedBatch([s.latest(at) for s, at in zip(self._sources, self.offsets, strict=True)])
         for number, source in enumerate(self._sources):
-            start, end = self.offsets[number], reading.offsets[number]
-            reading.known[number] = source.splits(start)
-            reading.planned += [(number, t, source.waiting(end)) for t in source.plan(start, end, self._parallelism)]
-        return reading
+            start, end = self.offsets[number], batch.offsets[number]
+            batch.known[number] = source.splits(start)
+            batch.planned += [(number, t, source.waiting(end)) for t in source.plan(start, end, self._parallelism)]
+        return batch
 
-    def commit(self, reading: Reading) -> None:
-        """The batch has run: the next one goes on behind it."""
-        self.offsets = reading.offsets
+    def commit(self, batch: PlannedBatch) -> None:
+        """Records that a batch was run. The next one continues after it."""
+        self.offsets = batch.offsets
         for source, offset in zip(self._sources, self.offsets, strict=True):
             source.committed(offset)

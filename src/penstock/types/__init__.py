@@ -1,6 +1,6 @@
-"""Types of elements and state, under PyFlink's names.
+"""Types of elements and state, with PyFlink's names.
 
-A type recognizes its values and converts others into them. Values without a declared type travel and rest as pickles.
+A type checks values and converts other values to it. Values without a declared type are pickled.
 """
 
 from penstock.types.basic import BasicType, BasicTypeInfo

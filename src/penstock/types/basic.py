@@ -1,4 +1,4 @@
-"""Types of single values: text, numbers, truth values."""
+"""Types of text, numbers and Booleans."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import struct
 from array import array
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
-from penstock.types.information import Misfit, TypeInformation, kinds_of, present_of, shown
+from penstock.types.information import Misfit, TypeInformation, describe_value, non_null, value_classes
+from penstock.types.visitor import TypeVisitor
+
+R = TypeVar("R")
 
 
 class BasicType(Enum):
-    """The basic types, with the names that they print."""
+    """The basic types. The value of a member is the text that its type prints."""
 
     STRING = "String"
     BYTE = "Byte"
@@ -49,12 +52,12 @@ _single = struct.Struct("<f")
 
 
 class BasicTypeInfo(TypeInformation):
-    """One of the basic types.
+    """The type of one of the basic values, such as STRING or LONG.
 
     >>> BasicTypeInfo(BasicType.BYTE).convert(128)
     Traceback (most recent call last):
         ...
-    penstock.types.information.Misfit: 128 is outside of BYTE, which goes from -128 to 127
+    penstock.types.information.Misfit: 128 is out of range for BYTE (-128 to 127)
     """
 
     def __init__(self, basic_type: BasicType) -> None:
@@ -64,20 +67,23 @@ class BasicTypeInfo(TypeInformation):
         self.kind = _KINDS.get(basic_type, int)
         self.range = RANGES.get(basic_type)
 
+    def accept(self, visitor: TypeVisitor[R]) -> R:
+        return visitor.visit_instant(self) if self.basic_type is BasicType.INSTANT else visitor.visit_basic(self)
+
     def __repr__(self) -> str:
         return self.basic_type.value
 
     def fits(self, values: Sequence[Any]) -> bool:
-        kinds = kinds_of(values)
-        if not kinds:
+        classes = value_classes(values)
+        if not classes:
             return True
-        if kinds != {self.kind}:
+        if classes != {self.kind}:
             return False
         if self.range is not None:
-            present = present_of(values)
+            present = non_null(values)
             return bool(min(present) >= self.range[0] and max(present) <= self.range[1])
         if self.basic_type is BasicType.FLOAT:
-            present = present_of(values)
+            present = non_null(values)
             return array("f", present).tolist() == list(present)
         return True
 
@@ -85,73 +91,73 @@ class BasicTypeInfo(TypeInformation):
         try:
             converted = _CONVERT[self.basic_type](value)
         except (TypeError, ValueError, OverflowError, ArithmeticError):
-            raise Misfit(f"{shown(value)}, and {self.name} takes {_TAKES[self.basic_type]}") from None
+            raise Misfit(f"{describe_value(value)}, but {self.name} takes {_TAKES[self.basic_type]}") from None
         if self.range is not None and not self.range[0] <= converted <= self.range[1]:
-            raise Misfit(f"{value!r} is outside of {self.name}, which goes from {self.range[0]} to {self.range[1]}")
+            raise Misfit(f"{value!r} is out of range for {self.name} ({self.range[0]} to {self.range[1]})")
         return converted
 
 
-def _text(value: Any) -> str:
+def _to_str(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
     return str.__str__(value)
 
 
-def _truth(value: Any) -> bool:
-    # As Flink's coder: a truth value is written as a byte, so small whole numbers pass.
+def _to_bool(value: Any) -> bool:
+    # Flink writes a Boolean as one byte, so integers from 0 to 255 are accepted.
     if not 0 <= operator.index(value) <= 255:
         raise ValueError
     return bool(value)
 
 
-def _real(value: Any) -> float:
+def _to_float(value: Any) -> float:
     if isinstance(value, (str, bytes, bytearray)):
         raise TypeError
     return float(value)
 
 
-def _single_precision(value: Any) -> float:
-    real = _real(value)
+def _to_single_precision(value: Any) -> float:
+    real = _to_float(value)
     try:
         rounded: float = _single.unpack(_single.pack(real))[0]
-    except OverflowError:  # as in C: what is too large is infinite
+    except OverflowError:  # as in C, numbers that are too large become infinite
         return float("inf") if real > 0 else float("-inf")
     return rounded
 
 
-def _whole(value: Any) -> int:
-    if isinstance(value, float) and value.is_integer():  # Flink cuts others off; they are refused here
+def _to_int(value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():  # Flink truncates other floats; Penstock rejects them
         return int(value)
     return int(operator.index(value))
 
 
-def _decimal(value: Any) -> decimal.Decimal:
+def _to_decimal(value: Any) -> decimal.Decimal:
     return value if type(value) is decimal.Decimal else decimal.Decimal(str(value))
 
 
 _CONVERT: dict[BasicType, Callable[[Any], Any]] = {
-    BasicType.STRING: _text,
-    BasicType.CHAR: _text,
-    BasicType.BOOLEAN: _truth,
-    BasicType.BYTE: _whole,
-    BasicType.SHORT: _whole,
-    BasicType.INT: _whole,
-    BasicType.LONG: _whole,
-    BasicType.BIG_INT: _whole,
-    BasicType.FLOAT: _single_precision,
-    BasicType.DOUBLE: _real,
-    BasicType.BIG_DEC: _decimal,
+    BasicType.STRING: _to_str,
+    BasicType.CHAR: _to_str,
+    BasicType.BOOLEAN: _to_bool,
+    BasicType.BYTE: _to_int,
+    BasicType.SHORT: _to_int,
+    BasicType.INT: _to_int,
+    BasicType.LONG: _to_int,
+    BasicType.BIG_INT: _to_int,
+    BasicType.FLOAT: _to_single_precision,
+    BasicType.DOUBLE: _to_float,
+    BasicType.BIG_DEC: _to_decimal,
 }
-_A_WHOLE_NUMBER = "a whole number"
+_INTEGER = "an integer"
 _TAKES = {
     BasicType.STRING: "a str",
     BasicType.CHAR: "a str",
     BasicType.BOOLEAN: "a bool",
-    BasicType.BYTE: _A_WHOLE_NUMBER,
-    BasicType.SHORT: _A_WHOLE_NUMBER,
-    BasicType.INT: _A_WHOLE_NUMBER,
-    BasicType.LONG: _A_WHOLE_NUMBER,
-    BasicType.BIG_INT: _A_WHOLE_NUMBER,
+    BasicType.BYTE: _INTEGER,
+    BasicType.SHORT: _INTEGER,
+    BasicType.INT: _INTEGER,
+    BasicType.LONG: _INTEGER,
+    BasicType.BIG_INT: _INTEGER,
     BasicType.FLOAT: "a number",
     BasicType.DOUBLE: "a number",
     BasicType.BIG_DEC: "a Decimal",

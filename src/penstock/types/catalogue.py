@@ -1,4 +1,4 @@
-"""PyFlink's catalogue of types."""
+"""The `Types` class, which creates types with PyFlink's names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.types.temporal import DateTypeInfo, InstantTypeInfo, TimestampType
 
 
 class Types:
-    """Makes types, under PyFlink's names.
+    """Creates types, with PyFlink's names.
 
     >>> Types.ROW_NAMED(["name", "tags"], [Types.STRING(), Types.LIST(Types.STRING())])
     RowTypeInfo(name: String, tags: ListTypeInfo<String>)
@@ -30,52 +30,52 @@ class Types:
 
     @staticmethod
     def STRING() -> TypeInformation:
-        """Text."""
+        """Strings."""
         return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
     def BYTE() -> TypeInformation:
-        """Whole numbers of 8 bits."""
+        """8-bit integers."""
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
     def BOOLEAN() -> TypeInformation:
-        """True and false."""
+        """Booleans."""
         return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
     def SHORT() -> TypeInformation:
-        """Whole numbers of 16 bits."""
+        """16-bit integers."""
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
     def INT() -> TypeInformation:
-        """Whole numbers of 32 bits."""
+        """32-bit integers."""
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
     def LONG() -> TypeInformation:
-        """Whole numbers of 64 bits."""
+        """64-bit integers."""
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
     def FLOAT() -> TypeInformation:
-        """Numbers of single precision: values are rounded to it."""
+        """32-bit floating-point numbers. Values are rounded to single precision."""
         return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod
     def DOUBLE() -> TypeInformation:
-        """Floating-point numbers of 64 bits: Python's own."""
+        """64-bit floating-point numbers, the floats of Python."""
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
     def CHAR() -> TypeInformation:
-        """Text of one character."""
+        """Strings of one character."""
         return BasicTypeInfo(BasicType.CHAR)
 
     @staticmethod
     def BIG_INT() -> TypeInformation:
-        """Whole numbers of any size."""
+        """Integers of any size."""
         return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
@@ -85,7 +85,7 @@ class Types:
 
     @staticmethod
     def INSTANT() -> TypeInformation:
-        """Points on the time line."""
+        """Points on the time line (`Instant`)."""
         return InstantTypeInfo()
 
     @staticmethod
@@ -95,7 +95,7 @@ class Types:
 
     @staticmethod
     def SQL_TIME() -> TypeInformation:
-        """Times of day."""
+        """Times of day without a time zone."""
         return TimeTypeInfo()
 
     @staticmethod
@@ -105,59 +105,59 @@ class Types:
 
     @staticmethod
     def BYTES() -> TypeInformation:
-        """Bytes. Not in PyFlink, which has PRIMITIVE_ARRAY(BYTE()) for them."""
+        """Bytes. PyFlink has no such type and uses `PRIMITIVE_ARRAY(BYTE())`."""
         return BytesTypeInfo()
 
     @staticmethod
     def PICKLED_BYTE_ARRAY() -> TypeInformation:
-        """Any Python object."""
+        """Any Python object. Values are pickled."""
         return PickledBytesTypeInfo()
 
     @staticmethod
     def ROW(field_types: list[TypeInformation]) -> RowTypeInfo:
-        """Rows whose fields are called f0, f1, ..."""
+        """Rows with fields named f0, f1, ..."""
         return RowTypeInfo(field_types)
 
     @staticmethod
     def ROW_NAMED(field_names: list[str], field_types: list[TypeInformation]) -> RowTypeInfo:
-        """Rows of fields with names."""
+        """Rows with named fields."""
         return RowTypeInfo(field_types, field_names)
 
     @staticmethod
     def TUPLE(field_types: list[TypeInformation]) -> TupleTypeInfo:
-        """Tuples of so many fields."""
+        """Tuples with one field for each type."""
         return TupleTypeInfo(field_types)
 
     @staticmethod
     def PRIMITIVE_ARRAY(element_type: TypeInformation) -> TypeInformation:
-        """Arrays of numbers or truth values, none of them None; of BYTE: bytes."""
+        """Arrays of numbers or Booleans. Elements must not be None. Values of `PRIMITIVE_ARRAY(BYTE())` are bytes objects."""
         _check_element("PRIMITIVE_ARRAY", element_type, _PRIMITIVE)
         return PrimitiveArrayTypeInfo(element_type)
 
     @staticmethod
     def BASIC_ARRAY(element_type: TypeInformation) -> TypeInformation:
-        """Arrays of basic values."""
+        """Arrays of basic values. Elements may be None."""
         _check_element("BASIC_ARRAY", element_type, {*_PRIMITIVE, BasicType.STRING})
         return BasicArrayTypeInfo(element_type)
 
     @staticmethod
     def OBJECT_ARRAY(element_type: TypeInformation) -> TypeInformation:
-        """Lists of values of one type; elements may be None."""
+        """Arrays of values of one type. Elements may be None."""
         return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
     def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> TypeInformation:
-        """Dicts."""
+        """Dicts with one type of keys and one type of values."""
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
     def LIST(element_type_info: TypeInformation) -> TypeInformation:
-        """Lists of values of one type."""
+        """Lists of values of one type. Elements may be None."""
         return ListTypeInfo(element_type_info)
 
     @staticmethod
     def of(python_type: Any) -> TypeInformation:
-        """The type of a dataclass, a msgspec Struct, a NamedTuple, or of any annotation.
+        """The type of a dataclass, a msgspec Struct, a NamedTuple or any other Python annotation.
 
         >>> Types.of(list[int])
         PythonTypeInfo<list[int]>
@@ -181,15 +181,15 @@ def _check_element(array: str, element: TypeInformation, allowed: set[BasicType]
     if not isinstance(element, BasicTypeInfo) or element.basic_type not in allowed:
         names = ", ".join(t.name for t in BasicType if t in allowed)
         raise TypeError(
-            f"{array} got elements of {element!r}; it takes {names}. Use OBJECT_ARRAY or LIST for other elements."
+            f"{array} does not take elements of type {element!r}, only {names}. Use OBJECT_ARRAY or LIST for other elements."
         )
 
 
-_NO_TYPES = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, str, int, float, list, tuple, dict)
+_NOT_TYPES = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, str, int, float, list, tuple, dict)
 
 
 def type_information(declared: TypeInformation | type | None) -> TypeInformation:
-    """What a user wrote where a type is asked for: a Types.*, a Python type, or nothing.
+    """Returns the type that a user declared with one of `Types`, with a Python type, or with None for no type.
 
     >>> type_information(int).name
     'int'
@@ -198,11 +198,11 @@ def type_information(declared: TypeInformation | type | None) -> TypeInformation
         return declared
     if declared is None or declared is Any or declared is object:
         return Types.PICKLED_BYTE_ARRAY()
-    if isinstance(declared, _NO_TYPES):
+    if isinstance(declared, _NOT_TYPES):
         name = getattr(declared, "__qualname__", None)
         hint = f" Call it: {name}()." if name and name.startswith("Types.") else ""
         raise PlanError(
             "TYPE_EXPECTED",
-            f"{declared!r} was given as a type; a type is one of Types.*(), a class, or an annotation such as list[int].{hint}",
+            f"{declared!r} is not a type. Pass one of Types.*(), a class, or an annotation such as list[int].{hint}",
         )
     return Types.of(declared)

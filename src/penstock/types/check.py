@@ -1,4 +1,4 @@
-"""Whole batches of elements as what was declared for them."""
+"""Conversion of the elements of a batch to the declared type."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from penstock.errors import ElementError
 from penstock.types.information import Misfit, TypeInformation
 
 
-def checked(operator: str, line: str, declared: TypeInformation, values: list[Any]) -> list[Any]:
-    """The elements, converted where they mean the same; the first one that does not fit is an error.
+def convert_elements(operator: str, line: str, declared: TypeInformation, values: list[Any]) -> list[Any]:
+    """Converts elements to the declared type. Raises ElementError for the first element that does not fit.
 
     >>> from penstock.types import Types
-    >>> checked("parse", "job.py:3", Types.INT(), [1, "2"])  # doctest: +ELLIPSIS
+    >>> convert_elements("parse", "job.py:3", Types.INT(), [1, "2"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     penstock.errors.ElementError: [ELEMENT_TYPE] ...
@@ -20,13 +20,13 @@ def checked(operator: str, line: str, declared: TypeInformation, values: list[An
     try:
         return declared.convert_all(values)
     except Misfit:
-        found, misfit = _first_misfit(declared, values)
-    text = repr(found)
+        element, misfit = _first_misfit(declared, values)
+    text = repr(element)
     raise ElementError(
         "ELEMENT_TYPE",
-        f"'{operator}' ({line}) is declared to give {declared.name}, and element "
+        f"The declared output type of '{operator}' ({line}) is {declared.name}, but element "
         f"{text if len(text) <= 200 else text[:200] + '...'} does not fit: {misfit}. "
-        "Change what it gives, or the declared type.",
+        "Change what the operator returns, or declare another type.",
     )
 
 
@@ -36,4 +36,4 @@ def _first_misfit(declared: TypeInformation, values: list[Any]) -> tuple[Any, Mi
             declared.convert_element(value)
         except Misfit as misfit:
             return value, misfit
-    raise AssertionError("a type refused elements together that it takes one by one")
+    raise AssertionError("convert_all raised Misfit, but convert_element accepts every element")

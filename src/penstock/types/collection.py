@@ -1,25 +1,31 @@
-"""Types of arrays, lists and maps."""
+"""Types of arrays, lists, maps and bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.types.basic import BasicType, BasicTypeInfo
-from penstock.types.information import Misfit, TypeInformation, has_none, kinds_of, present_of, shown
+from penstock.types.information import Misfit, TypeInformation, describe_value, has_none, non_null, value_classes
+from penstock.types.visitor import TypeVisitor
+
+R = TypeVar("R")
 
 
 class SequenceTypeInfo(TypeInformation):
-    """Lists whose elements have one type; arrays too are lists in Python."""
+    """Base class of the types whose values are lists. Arrays are lists in Python too."""
 
-    label = ""  # of the name
-    printed = ""
+    label = ""  # first part of the name
+    printed = ""  # first part of the repr
 
     def __init__(self, element_type: TypeInformation) -> None:
         self.element_type = element_type
         self.exact = element_type.exact
         self.name = f"{self.label}<{element_type.name}>"
+
+    def accept(self, visitor: TypeVisitor[R]) -> R:
+        return visitor.visit_list(self)
 
     @property
     def declared(self) -> bool:
@@ -29,23 +35,23 @@ class SequenceTypeInfo(TypeInformation):
         return f"{self.printed}<{self.element_type!r}>"
 
     def fits(self, values: Sequence[Any]) -> bool:
-        return kinds_of(values) <= {list} and self.element_type.fits(list(chain.from_iterable(present_of(values))))
+        return value_classes(values) <= {list} and self.element_type.fits(list(chain.from_iterable(non_null(values))))
 
     def convert(self, value: Any) -> Any:
         if isinstance(value, (str, bytes, bytearray, Mapping)) or not isinstance(value, Iterable):
-            raise Misfit(f"{shown(value)}, and {self.name} takes a list")
-        elements = value.tolist() if hasattr(value, "tolist") else value  # numpy's arrays and array.array
+            raise Misfit(f"{describe_value(value)}, but {self.name} takes a list")
+        elements = value.tolist() if hasattr(value, "tolist") else value  # numpy arrays and array.array
         return [self._convert_element(i, e) for i, e in enumerate(elements)]
 
-    def _convert_element(self, place: int, element: Any) -> Any:
+    def _convert_element(self, index: int, element: Any) -> Any:
         try:
-            return self.element_type.convert_part(element)
+            return self.element_type.convert_nullable(element)
         except Misfit as misfit:
-            raise misfit.inside(f"element {place}") from None
+            raise misfit.with_path(f"element {index}") from None
 
 
 class ListTypeInfo(SequenceTypeInfo):
-    """Lists.
+    """The type of lists.
 
     >>> from penstock.types import Types
     >>> Types.LIST(Types.INT())
@@ -60,19 +66,19 @@ class ListTypeInfo(SequenceTypeInfo):
 
 
 class BasicArrayTypeInfo(SequenceTypeInfo):
-    """Arrays of basic values, which may be None."""
+    """The type of arrays of basic values. Elements may be None."""
 
     label, printed = "BASIC_ARRAY", "BasicArrayTypeInfo"
 
 
 class ObjectArrayTypeInfo(SequenceTypeInfo):
-    """Arrays of anything."""
+    """The type of arrays of values of any type."""
 
     label, printed = "OBJECT_ARRAY", "ObjectArrayTypeInfo"
 
 
 class PrimitiveArrayTypeInfo(SequenceTypeInfo):
-    """Arrays of numbers or truth values, none of which is None. An array of BYTE is a bytes object.
+    """The type of arrays of numbers or Booleans. Elements must not be None. An array of BYTE is a bytes object.
 
     >>> PrimitiveArrayTypeInfo(BasicTypeInfo(BasicType.BYTE)).convert(bytearray(b"ab"))
     b'ab'
@@ -80,48 +86,55 @@ class PrimitiveArrayTypeInfo(SequenceTypeInfo):
 
     label, printed = "PRIMITIVE_ARRAY", "PrimitiveArrayTypeInfo"
 
+    def accept(self, visitor: TypeVisitor[R]) -> R:
+        return visitor.visit_bytes(self) if self.binary else visitor.visit_list(self)
+
     @property
     def binary(self) -> bool:
+        """Whether values are bytes objects."""
         return isinstance(self.element_type, BasicTypeInfo) and self.element_type.basic_type is BasicType.BYTE
 
     def fits(self, values: Sequence[Any]) -> bool:
         if self.binary:
-            return kinds_of(values) <= {bytes}
-        return super().fits(values) and not any(map(has_none, present_of(values)))
+            return value_classes(values) <= {bytes}
+        return super().fits(values) and not any(map(has_none, non_null(values)))
 
     def convert(self, value: Any) -> Any:
-        if not self.binary:
-            return super().convert(value)
-        if not isinstance(value, (bytes, bytearray, memoryview)):
-            raise Misfit(f"{shown(value)}, and {self.name} takes bytes")
-        return bytes(value)
+        return _to_bytes(value, self.name) if self.binary else super().convert(value)
 
-    def _convert_element(self, place: int, element: Any) -> Any:
+    def _convert_element(self, index: int, element: Any) -> Any:
         if element is None:
-            raise Misfit(f"element {place}: None cannot stand in a {self.name}; declare a BASIC_ARRAY")
-        return super()._convert_element(place, element)
+            raise Misfit(f"element {index}: {self.name} must not contain None; declare a BASIC_ARRAY")
+        return super()._convert_element(index, element)
 
 
 class BytesTypeInfo(TypeInformation):
-    """Bytes."""
+    """The type of bytes objects."""
 
     name = "BYTES"
     nullable = True
+
+    def accept(self, visitor: TypeVisitor[R]) -> R:
+        return visitor.visit_bytes(self)
 
     def __repr__(self) -> str:
         return "Bytes"
 
     def fits(self, values: Sequence[Any]) -> bool:
-        return kinds_of(values) <= {bytes}
+        return value_classes(values) <= {bytes}
 
     def convert(self, value: Any) -> bytes:
-        if not isinstance(value, (bytes, bytearray, memoryview)):
-            raise Misfit(f"{shown(value)}, and BYTES takes bytes")
-        return bytes(value)
+        return _to_bytes(value, self.name)
+
+
+def _to_bytes(value: Any, type_name: str) -> bytes:
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise Misfit(f"{describe_value(value)}, but {type_name} takes bytes")
+    return bytes(value)
 
 
 class MapTypeInfo(TypeInformation):
-    """Dicts whose keys have one type, and whose values have one.
+    """The type of dicts with one type of keys and one type of values. Values may be None, keys must not.
 
     >>> from penstock.types import Types
     >>> Types.MAP(Types.STRING(), Types.INT()).convert({"a": True, "b": None})
@@ -134,6 +147,9 @@ class MapTypeInfo(TypeInformation):
         self.exact = key_type.exact and value_type.exact
         self.name = f"MAP<{key_type.name},{value_type.name}>"
 
+    def accept(self, visitor: TypeVisitor[R]) -> R:
+        return visitor.visit_map(self)
+
     @property
     def declared(self) -> bool:
         return self.key_type.declared and self.value_type.declared
@@ -142,9 +158,9 @@ class MapTypeInfo(TypeInformation):
         return f"MapTypeInfo<{self.key_type!r}, {self.value_type!r}>"
 
     def fits(self, values: Sequence[Any]) -> bool:
-        if not kinds_of(values) <= {dict}:
+        if not value_classes(values) <= {dict}:
             return False
-        present = present_of(values)
+        present = non_null(values)
         keys = list(chain.from_iterable(present))
         return (
             not has_none(keys)
@@ -154,13 +170,13 @@ class MapTypeInfo(TypeInformation):
 
     def convert(self, value: Any) -> dict[Any, Any]:
         if not isinstance(value, Mapping):
-            raise Misfit(f"{shown(value)}, and {self.name} takes a dict")
+            raise Misfit(f"{describe_value(value)}, but {self.name} takes a dict")
         converted = {}
         for key, item in value.items():
             if key is None:
-                raise Misfit(f"None cannot be a key of a {self.name}")
+                raise Misfit(f"a key of {self.name} must not be None")
             try:
-                converted[self.key_type.convert(key)] = self.value_type.convert_part(item)
+                converted[self.key_type.convert(key)] = self.value_type.convert_nullable(item)
             except Misfit as misfit:
-                raise misfit.inside(f"key {key!r}") from None
+                raise misfit.with_path(f"key {key!r}") from None
         return converted

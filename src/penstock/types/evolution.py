@@ -1,4 +1,4 @@
-"""How a type of state changed from one version of a program to the next: said once, beside the type."""
+"""How the type of a state differs from its earlier versions."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ _ATTRIBUTE = "__penstock_state_type__"
 
 @dataclass(frozen=True, slots=True)
 class Evolution:
-    """What a program says of a type's history."""
+    """The version of a type and the rules for values of earlier versions."""
 
     version: int = FIRST_VERSION
-    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # a field's name to its earlier names
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # of fields that a row type has gained
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # from a field name to its earlier names
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # values of fields that were added to a row type
     migrate: Migrate | None = None
 
 
 UNCHANGED = Evolution()
 
 
-def evolution(
+def make_evolution(
     version: int,
     aliases: Mapping[str, str | Sequence[str]] | None,
     defaults: Mapping[str, Any] | None,
     migrate: Migrate | None,
-    of: str,
+    type_name: str,
 ) -> Evolution:
-    """Checks what a program said of a type."""
-    given: Any = version
-    if type(given) is not int or given < FIRST_VERSION:
+    """Checks the arguments and returns the evolution of a type."""
+    if type(version) is not int or version < FIRST_VERSION:
         raise StateError(
             "STATE_VERSION",
-            f"The version of {of} is {version!r}; versions are whole numbers from {FIRST_VERSION} on. "
-            "A type that says nothing has version 1, so the first change makes it 2.",
+            f"The version of {type_name} is {version!r}, but a version is an integer of at least {FIRST_VERSION}. "
+            "A type without a version has version 1, so use 2 for the first change.",
         )
     if migrate is not None and not callable(migrate):
         raise StateError(
             "STATE_MIGRATE",
-            f"migrate of {of} is {migrate!r}; it is a function migrate(from_version, old) that returns the new value.",
+            f"The migrate argument of {type_name} is {migrate!r}. Pass a function migrate(from_version, old) that returns the new "
+            "value.",
         )
     if migrate is not None and version == FIRST_VERSION:
         raise StateError(
             "STATE_VERSION",
-            f"{of} has a migrate function and version 1, so nothing could be older than it. "
-            "Say version=2, and a higher one with every later change.",
+            f"{type_name} has a migrate function but version 1, so no value could have a lower version. "
+            "Set version=2, and increase it with every later change.",
         )
     names = {new: (old,) if isinstance(old, str) else tuple(old) for new, old in (aliases or {}).items()}
     return Evolution(version, names, dict(defaults or {}), migrate)
@@ -64,11 +64,11 @@ def state_type(
     aliases: Mapping[str, str | Sequence[str]] | None = None,
     migrate: Migrate | None = None,
 ) -> Callable[[C], C]:
-    """Says how a class of state values differs from its earlier versions.
+    """Declares how a class of state values differs from its earlier versions.
 
-    Fields that were added with a default, removed, reordered or widened need nothing of this. `aliases` names what a
-    field was called before. `migrate(from_version, old)` makes the new value of an old one, which comes as a dict of its
-    fields; it is called for values of a lower version only.
+    It is not needed for fields that were added with a default, removed, reordered or widened. `aliases` maps a field to its
+    earlier names. `migrate(from_version, old)` returns the new value for a value of a lower version, which is passed as a dict
+    of its fields.
 
     >>> from dataclasses import dataclass
     >>> @state_type(aliases={"total": "sum"})
@@ -84,17 +84,19 @@ def state_type(
         if not isinstance(python_class, type):
             raise StateError(
                 "STATE_TYPE_CLASS",
-                f"@state_type stands on {python_class!r}; it belongs on a class: a dataclass, a msgspec Struct, a NamedTuple "
-                "or a TypedDict.",
+                f"@state_type decorates {python_class!r}, which is not a class. Use it on a dataclass, a msgspec Struct, a "
+                "NamedTuple or a TypedDict.",
             )
-        said = evolution(version, aliases, None, migrate, f"the class {python_class.__qualname__}")
-        setattr(python_class, _ATTRIBUTE, said)
+        declared = make_evolution(version, aliases, None, migrate, f"the class {python_class.__qualname__}")
+        setattr(python_class, _ATTRIBUTE, declared)
         return python_class
 
     return mark
 
 
 def evolution_of(python_class: Any) -> Evolution:
-    """What was said of a class itself; its base classes are other types."""
-    said: Evolution = vars(python_class).get(_ATTRIBUTE, UNCHANGED) if isinstance(python_class, type) else UNCHANGED
-    return said
+    """Returns the evolution declared on a class. Base classes are other types and are not searched."""
+    if not isinstance(python_class, type):
+        return UNCHANGED
+    declared: Evolution = vars(python_class).get(_ATTRIBUTE, UNCHANGED)
+    return declared

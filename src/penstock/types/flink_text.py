@@ -1,4 +1,4 @@
-"""Elements of a declared type as Flink writes them: what its Java values give as `toString`."""
+"""The text form of elements of a declared type, as `toString` of the Java values in Flink."""
 
 from __future__ import annotations
 
@@ -8,121 +8,121 @@ from typing import Any
 
 import numpy as np
 
-from penstock.row import Row
 from penstock.types.basic import BasicType, BasicTypeInfo
-from penstock.types.collection import (
-    BasicArrayTypeInfo,
-    ListTypeInfo,
-    MapTypeInfo,
-    ObjectArrayTypeInfo,
-    PrimitiveArrayTypeInfo,
-)
+from penstock.types.collection import BytesTypeInfo, MapTypeInfo, PrimitiveArrayTypeInfo, SequenceTypeInfo
 from penstock.types.fields import RowTypeInfo, TupleTypeInfo
 from penstock.types.information import TypeInformation
-from penstock.types.temporal import InstantTypeInfo, TimestampTypeInfo
+from penstock.types.temporal import TimestampTypeInfo
+from penstock.types.visitor import DefaultTypeVisitor
 
-Text = Callable[[Any], str]
-_LISTS = (ListTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo, PrimitiveArrayTypeInfo)
+Formatter = Callable[[Any], str]
 
 
-def flink_text(kind: TypeInformation) -> Text:
-    """How Flink writes a value of a type.
+def flink_formatter(type_info: TypeInformation) -> Formatter:
+    """Returns the function that formats values of a type as Flink does.
 
-    >>> from penstock.types import Types
-    >>> flink_text(Types.TUPLE([Types.STRING(), Types.BOOLEAN(), Types.DOUBLE()]))(("a", True, 1e10))
+    >>> from penstock import Row, Types
+    >>> flink_formatter(Types.TUPLE([Types.STRING(), Types.BOOLEAN(), Types.DOUBLE()]))(("a", True, 1e10))
     '(a,true,1.0E10)'
-    >>> flink_text(Types.ROW([Types.STRING(), Types.INT()]))(Row("a", None))
+    >>> flink_formatter(Types.ROW([Types.STRING(), Types.INT()]))(Row("a", None))
     '+I[a, null]'
     """
-    of_value = _of(kind)
-    return lambda value: "null" if value is None else of_value(value)
+    format_value = _FlinkFormatters().visit(type_info)
+    return lambda value: "null" if value is None else format_value(value)
 
 
-def printed_text(kind: TypeInformation) -> Text:
-    """How PyFlink's `print` writes a value of a type: rows with Python's words, all else as Flink does.
+def print_formatter(type_info: TypeInformation) -> Formatter:
+    """Returns the function that formats values of a type as `print` of PyFlink does: rows as in Python, other values as in Flink.
 
-    >>> from penstock.types import Types
-    >>> printed_text(Types.ROW([Types.STRING(), Types.INT()]))(Row("a", None))
+    >>> from penstock import Row, Types
+    >>> print_formatter(Types.ROW([Types.STRING(), Types.INT()]))(Row("a", None))
     '+I[a,None]'
     """
-    if isinstance(kind, RowTypeInfo):
+    if isinstance(type_info, RowTypeInfo):
         return lambda row: f"{row.get_row_kind()}[{','.join(map(str, row))}]"
-    return flink_text(kind)
+    return flink_formatter(type_info)
 
 
-def _of(kind: TypeInformation) -> Text:
-    if isinstance(kind, InstantTypeInfo):
-        return _instant
-    if isinstance(kind, BasicTypeInfo):
-        return _BASIC.get(kind.basic_type, str)
-    if isinstance(kind, TupleTypeInfo):
-        parts = [flink_text(t) for t in kind.field_types]
-        return lambda value: f"({','.join(part(v) for part, v in zip(parts, value, strict=False))})"
-    if isinstance(kind, RowTypeInfo):
-        return _row([flink_text(t) for t in kind.field_types])
-    if isinstance(kind, MapTypeInfo):
-        key, value_of = flink_text(kind.key_type), flink_text(kind.value_type)
-        return lambda value: "{" + ", ".join(f"{key(k)}={value_of(v)}" for k, v in value.items()) + "}"
-    if isinstance(kind, _LISTS):
-        element = flink_text(kind.element_type)
+class _FlinkFormatters(DefaultTypeVisitor[Formatter]):
+    """The formatters of values that are not None."""
+
+    def visit_default(self, type_info: TypeInformation) -> Formatter:
+        return str
+
+    def visit_basic(self, type_info: BasicTypeInfo) -> Formatter:
+        return _BASIC.get(type_info.basic_type, str)
+
+    def visit_instant(self, type_info: BasicTypeInfo) -> Formatter:
+        return _format_instant
+
+    def visit_timestamp(self, type_info: TimestampTypeInfo) -> Formatter:
+        return _format_timestamp
+
+    def visit_bytes(self, type_info: BytesTypeInfo | PrimitiveArrayTypeInfo) -> Formatter:
+        return str if isinstance(type_info, BytesTypeInfo) else self.visit_list(type_info)
+
+    def visit_list(self, type_info: SequenceTypeInfo) -> Formatter:
+        element = flink_formatter(type_info.element_type)
         return lambda value: f"[{', '.join(map(element, value))}]"
-    if isinstance(kind, TimestampTypeInfo):
-        return _timestamp
-    return str
+
+    def visit_map(self, type_info: MapTypeInfo) -> Formatter:
+        key, item = flink_formatter(type_info.key_type), flink_formatter(type_info.value_type)
+        return lambda value: "{" + ", ".join(f"{key(k)}={item(v)}" for k, v in value.items()) + "}"
+
+    def visit_tuple(self, type_info: TupleTypeInfo) -> Formatter:
+        fields = [flink_formatter(t) for t in type_info.field_types]
+        return lambda value: f"({','.join(field(v) for field, v in zip(fields, value, strict=False))})"
+
+    def visit_row(self, type_info: RowTypeInfo) -> Formatter:
+        fields = [flink_formatter(t) for t in type_info.field_types]
+        return lambda row: f"{row.get_row_kind()}[{', '.join(field(v) for field, v in zip(fields, row, strict=False))}]"
 
 
-def _row(parts: list[Text]) -> Text:
-    def text(row: Row) -> str:
-        return f"{row.get_row_kind()}[{', '.join(part(v) for part, v in zip(parts, row, strict=False))}]"
-
-    return text
-
-
-def _truth(value: bool) -> str:
+def _format_boolean(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _double(value: float) -> str:
+def _format_double(value: float) -> str:
     """
-    >>> [_double(x) for x in (1.0, 0.001, 0.0001, 12345678.9, 1e7, -0.0)]
+    >>> [_format_double(x) for x in (1.0, 0.001, 0.0001, 12345678.9, 1e7, -0.0)]
     ['1.0', '0.001', '1.0E-4', '1.23456789E7', '1.0E7', '-0.0']
     """
-    return _real(value, np.float64)
+    return _format_real(value, np.float64)
 
 
-def _single(value: float) -> str:
+def _format_single(value: float) -> str:
     """
-    >>> _single(110.0999984741211)
+    >>> _format_single(110.0999984741211)
     '110.1'
     """
-    return _real(value, np.float32)
+    return _format_real(value, np.float32)
 
 
-def _real(value: float, kind: Any) -> str:
+def _format_real(value: float, numpy_type: Any) -> str:
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
         return "Infinity" if value > 0 else "-Infinity"
-    number = kind(value)
+    number = numpy_type(value)
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return np.format_float_positional(number, unique=True, trim="0")
     mantissa, _, exponent = np.format_float_scientific(number, unique=True, trim="0").partition("e")
     return f"{mantissa}E{int(exponent)}"
 
 
-def _timestamp(value: datetime.datetime) -> str:
+def _format_timestamp(value: datetime.datetime) -> str:
     """
-    >>> _timestamp(datetime.datetime(2024, 1, 2, 3, 4, 5, 60_000))
+    >>> _format_timestamp(datetime.datetime(2024, 1, 2, 3, 4, 5, 60_000))
     '2024-01-02 03:04:05.06'
     """
     fraction = f"{value.microsecond:06d}".rstrip("0") or "0"
     return f"{value:%Y-%m-%d %H:%M:%S}.{fraction}"
 
 
-def _instant(value: Any) -> str:
+def _format_instant(value: Any) -> str:
     """
     >>> from penstock.time import Instant
-    >>> _instant(Instant.of_epoch_milli(1500))
+    >>> _format_instant(Instant.of_epoch_milli(1500))
     '1970-01-01T00:00:01.500Z'
     """
     moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value.seconds)
@@ -132,8 +132,8 @@ def _instant(value: Any) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}{'.' + fraction if fraction else ''}Z"
 
 
-_BASIC: dict[BasicType, Text] = {
-    BasicType.BOOLEAN: _truth,
-    BasicType.FLOAT: _single,
-    BasicType.DOUBLE: _double,
+_BASIC: dict[BasicType, Formatter] = {
+    BasicType.BOOLEAN: _format_boolean,
+    BasicType.FLOAT: _format_single,
+    BasicType.DOUBLE: _format_double,
 }

@@ -1,76 +1,94 @@
-"""What a type can do: name itself, recognize its values, and convert other values into its own."""
+"""The base class of all types."""
 
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
 from itertools import repeat
 from operator import is_
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from penstock.types.evolution import UNCHANGED, Migrate, evolution
+from penstock.types.evolution import UNCHANGED, Migrate, make_evolution
+from penstock.types.visitor import TypeVisitor
+
+R = TypeVar("R")
 
 
-class Misfit(Exception):  # noqa: N818 - says what is wrong with a value; whoever knows the operator makes the error of it
-    """A value that a type cannot take; the text says which part of it, and why."""
+class Misfit(Exception):  # noqa: N818 - public name; callers turn it into an error that names the operator
+    """Raised when a value does not fit a type. The message names the part of the value and the reason."""
 
-    def inside(self, part: str) -> Misfit:
-        """The same, seen from the value that holds this one.
+    def with_path(self, part: str) -> Misfit:
+        """Returns the same error, seen from the value that contains this part.
 
-        >>> str(Misfit("'x' is a str").inside("field 'age'"))
+        >>> str(Misfit("'x' is a str").with_path("field 'age'"))
         "field 'age': 'x' is a str"
         """
         return Misfit(f"{part}: {self}")
 
 
 class TypeInformation:
-    """A type of elements, of state or of their parts.
+    """The type of elements, of state values, or of a part of them.
 
-    `name` is kept in checkpoints, so it never changes. None is a value of every part (a field, a list's element, a map's
-    value) unless that part's holder says otherwise; it may be an element by itself only where `nullable` says so.
+    Create one with `Types`. A type checks values (`fits`) and converts other values to it (`convert`). `None` is allowed in
+    every part of a value (a field, a list element, a map value) unless the containing type forbids it. It is allowed as a
+    complete element only if `nullable` is true.
 
     >>> from penstock.types import Types
     >>> Types.LONG().convert(True), Types.LONG().fits([1, None]), Types.LONG().fits(["1"])
     (1, True, False)
     """
 
-    name: str
+    name: str  # stored in checkpoints, so it never changes
     nullable = False
-    exact = True  # all that `convert` gives is just as `fits` wants it
-    evolution = UNCHANGED  # what the program says of its history
+    exact = True  # whether every result of `convert` satisfies `fits`
+    evolution = UNCHANGED  # how the type differs from its earlier versions
+
+    def accept(self, visitor: TypeVisitor[R]) -> R:
+        """Calls the visitor's method for this kind of type."""
+        return visitor.visit_opaque(self)
 
     def evolved(self, *, version: int, migrate: Migrate) -> Self:
-        """The same type in another version, with the function that makes its values of those of lower versions: for keys and
-        state whose type has no class that could say it by `@state_type`.
+        """Returns the same type with a version and a function that migrates values of lower versions.
+
+        Use it for the types of keys and state that have no class on which `@state_type` could be placed.
 
         >>> from penstock.types import Types
         >>> text = Types.STRING().evolved(version=2, migrate=lambda from_version, old: f"user-{old}")
         >>> text, text.evolution.version
         (String, 2)
         """
-        made = copy.copy(self)
-        made.evolution = evolution(version, None, None, migrate, self.name)
-        return made
+        evolved = copy.copy(self)
+        evolved.evolution = make_evolution(version, None, None, migrate, self.name)
+        return evolved
 
     @property
     def declared(self) -> bool:
-        """Whether values have a schema; others travel and rest as pickles."""
+        """Whether values have a schema. Values without one are pickled."""
         return True
 
     def fits(self, values: Sequence[Any]) -> bool:
-        """Whether all values (None aside) are just as this type gives them back, so that none needs `convert`."""
+        """Returns whether all values, ignoring None, already have the form that `convert` returns."""
         raise NotImplementedError
 
     def convert(self, value: Any) -> Any:
-        """A value (not None) of this type that means the same; raises Misfit."""
+        """Converts a value, which is not None, to this type. Raises Misfit if that would change its meaning."""
         raise NotImplementedError
 
-    def convert_part(self, value: Any) -> Any:
-        """The same for a part of a value, which may be None."""
+    def convert_nullable(self, value: Any) -> Any:
+        """Converts a part of a value, which may be None."""
         return None if value is None else self.convert(value)
 
+    def convert_part(self, value: Any) -> Any:
+        """Converts a part of a value, which may be None.
+
+        .. deprecated:: 0.2 Use `convert_nullable`.
+        """
+        warnings.warn("convert_part is deprecated. Use convert_nullable.", DeprecationWarning, stacklevel=2)
+        return self.convert_nullable(value)
+
     def convert_all(self, values: list[Any]) -> list[Any]:
-        """All values as elements of this type: the same list where nothing is to do. Raises Misfit.
+        """Converts elements to this type. Returns the same list if all of them fit already. Raises Misfit.
 
         >>> from penstock.types import Types
         >>> Types.DOUBLE().convert_all([1, 2.5])
@@ -82,21 +100,21 @@ class TypeInformation:
         return [convert(v) for v in values]
 
     def convert_element(self, value: Any) -> Any:
-        """The same for a whole element: None only where the type takes it."""
+        """Converts a complete element, which may be None only if the type is nullable."""
         if value is not None:
             return self.convert(value)
         if self.nullable:
             return None
-        raise Misfit(f"None is no {self.name}; declare a row or a tuple to have fields that may be None")
+        raise Misfit(f"None is not a {self.name}. To allow None, declare a row or a tuple and use one of its fields")
 
-    # -- PyFlink's other form of a value: what its Java side reads. Nothing here is in that form; programs may ask for it.
+    # -- PyFlink's internal form, which its Java side reads. Penstock never uses it; programs may call these methods.
 
     def need_conversion(self) -> bool:
-        """Whether values have another internal form: dates, times, instants, and what has fields."""
+        """Whether the internal form of values differs from the values. True for dates, times, instants, rows and tuples."""
         return False
 
     def to_internal_type(self, obj: Any) -> Any:
-        """A value in its internal form.
+        """Converts a value to its internal form.
 
         >>> import datetime
         >>> from penstock.types import Types
@@ -106,7 +124,7 @@ class TypeInformation:
         return obj
 
     def from_internal_type(self, obj: Any) -> Any:
-        """A value from its internal form.
+        """Converts the internal form back to a value.
 
         >>> from penstock.types import Types
         >>> Types.SQL_DATE().from_internal_type(2)
@@ -122,7 +140,7 @@ class TypeInformation:
 
 
 class PickledBytesTypeInfo(TypeInformation):
-    """No type: any Python object."""
+    """The type of arbitrary Python objects, which are pickled."""
 
     name = "PICKLED_BYTE_ARRAY"
     nullable = True
@@ -141,19 +159,19 @@ class PickledBytesTypeInfo(TypeInformation):
         return "PickledByteArrayTypeInfo"
 
 
-def kinds_of(values: Sequence[Any]) -> set[type]:
-    """The types of all values that are not None.
+def value_classes(values: Sequence[Any]) -> set[type]:
+    """Returns the classes of all values that are not None.
 
-    >>> kinds_of([1, None, 2])
+    >>> value_classes([1, None, 2])
     {<class 'int'>}
     """
-    kinds = set(map(type, values))
-    kinds.discard(type(None))
-    return kinds
+    classes = set(map(type, values))
+    classes.discard(type(None))
+    return classes
 
 
 def has_none(values: Sequence[Any]) -> bool:
-    """Whether a value is None; equality is not asked, which may mean anything.
+    """Returns whether a value is None. Compares by identity because `==` of a user's class may return anything.
 
     >>> has_none([0, None]), has_none([0])
     (True, False)
@@ -161,15 +179,15 @@ def has_none(values: Sequence[Any]) -> bool:
     return any(map(is_, values, repeat(None)))
 
 
-def present_of(values: Sequence[Any]) -> Sequence[Any]:
-    """All values that are not None."""
+def non_null(values: Sequence[Any]) -> Sequence[Any]:
+    """Returns all values that are not None."""
     return [v for v in values if v is not None] if has_none(values) else values
 
 
-def shown(value: Any) -> str:
-    """A value in a message: shortened, and with its type.
+def describe_value(value: Any) -> str:
+    """Returns a value with its class, shortened, for error messages.
 
-    >>> shown("x" * 200)[-35:], shown(1)
+    >>> describe_value("x" * 200)[-35:], describe_value(1)
     ('xxxxxxxxxxxxxxxxxxxxxxx... is a str', '1 is a int')
     """
     text = repr(value)

@@ -1,4 +1,4 @@
-"""Types that Python has itself: what an annotation says of elements."""
+"""Types of Python classes and annotations."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import types
 import typing
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from penstock.types.collection import ListTypeInfo, MapTypeInfo
 from penstock.types.evolution import UNCHANGED
 from penstock.types.fields import FieldsTypeInfo, TupleTypeInfo
-from penstock.types.information import Misfit, TypeInformation, kinds_of, shown
+from penstock.types.information import Misfit, TypeInformation, describe_value, value_classes
+from penstock.types.visitor import TypeVisitor
 
-_PLAIN = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time, datetime.datetime)
+R = TypeVar("R")
+_SCALARS = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time, datetime.datetime)
 
 
 class PythonTypeInfo(TypeInformation):
-    """An annotation as a type. Its values are checked and not changed, but for whole numbers where floats are declared.
+    """The type of a Python annotation. Values are checked but not changed, except that integers become floats where declared.
 
-    They are not `exact`: an object of a subclass passes, and an object keeps a whole number in a field of floats.
+    It is not `exact` because instances of subclasses are accepted, and an object with a float field keeps an integer in it.
 
     >>> PythonTypeInfo(tuple[str, int]).fits([("a", 1)]), PythonTypeInfo(tuple[str, int]).fits([("a", "1")])
     (True, False)
@@ -38,7 +40,7 @@ class PythonTypeInfo(TypeInformation):
         if typing.get_origin(python_type) is not None:  # list[int] has the __qualname__ of list
             self.name = str(python_type)
         self._shape: TypeInformation | None = None
-        self._shaped = False
+        self._has_shape = False
 
     @property
     def nullable(self) -> bool:  # type: ignore[override]
@@ -46,14 +48,17 @@ class PythonTypeInfo(TypeInformation):
 
     @property
     def shape(self) -> TypeInformation | None:
-        """The same type taken apart; None for what Penstock cannot look into, such as a class without declared fields."""
-        if not self._shaped:
-            self._shape, self._shaped = _shape_of(self.python_type, ()), True
+        """The structure of the annotation. None if it is unknown, for example for a class without declared fields."""
+        if not self._has_shape:
+            self._shape, self._has_shape = _find_shape(self.python_type, ()), True
         return self._shape
 
+    def accept(self, visitor: TypeVisitor[R]) -> R:
+        return visitor.visit_python(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        made = PythonTypeInfo, (self.python_type,)
-        return made if self.evolution is UNCHANGED else (*made, {"evolution": self.evolution})
+        reduced = PythonTypeInfo, (self.python_type,)
+        return reduced if self.evolution is UNCHANGED else (*reduced, {"evolution": self.evolution})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PythonTypeInfo) and self.python_type == other.python_type
@@ -70,35 +75,38 @@ class PythonTypeInfo(TypeInformation):
     def convert(self, value: Any) -> Any:
         if self.shape is not None:
             return self.shape.convert(value)
-        kind = typing.get_origin(self.python_type) or self.python_type
-        if isinstance(kind, type) and not isinstance(value, kind):
-            raise Misfit(f"{shown(value)}, and a {self.name} was declared")
+        python_class = typing.get_origin(self.python_type) or self.python_type
+        if isinstance(python_class, type) and not isinstance(value, python_class):
+            raise Misfit(f"{describe_value(value)}, but a {self.name} was declared")
         return value
 
 
-class PlainTypeInfo(TypeInformation):
-    """One of Python's own classes of single values."""
+class ScalarTypeInfo(TypeInformation):
+    """The type of a Python class of single values, such as int or datetime.date."""
 
-    def __init__(self, kind: type) -> None:
-        self.kind = kind
-        self.name = kind.__qualname__
+    def __init__(self, python_class: type) -> None:
+        self.python_class = python_class
+        self.name = python_class.__qualname__
+
+    def accept(self, visitor: TypeVisitor[R]) -> R:
+        return visitor.visit_scalar(self)
 
     def __repr__(self) -> str:
         return self.name
 
     def fits(self, values: Sequence[Any]) -> bool:
-        return kinds_of(values) <= {self.kind}
+        return value_classes(values) <= {self.python_class}
 
     def convert(self, value: Any) -> Any:
-        if isinstance(value, self.kind) and not (self.kind is int and isinstance(value, bool)):
+        if isinstance(value, self.python_class) and not (self.python_class is int and isinstance(value, bool)):
             return value
-        if self.kind is float and type(value) is int:
+        if self.python_class is float and type(value) is int:
             return float(value)
-        raise Misfit(f"{shown(value)}, and a {self.name} was declared")
+        raise Misfit(f"{describe_value(value)}, but a {self.name} was declared")
 
 
 class ClassTypeInfo(FieldsTypeInfo):
-    """Dataclasses, msgspec Structs and NamedTuples, by their declared fields."""
+    """The type of a dataclass, a msgspec Struct or a NamedTuple, by its declared fields."""
 
     def __init__(self, python_class: type, fields: dict[str, TypeInformation]) -> None:
         self.python_class = python_class
@@ -107,17 +115,27 @@ class ClassTypeInfo(FieldsTypeInfo):
         self.name = python_class.__qualname__
         self._getters: list[Callable[[Any], Any]] = [attrgetter(n) for n in fields]
 
+    def accept(self, visitor: TypeVisitor[R]) -> R:
+        return visitor.visit_class(self)
+
     def __repr__(self) -> str:
         return self.name
 
-    def label(self, place: int) -> str:
-        return f"field '{self.field_names[place]}'"
+    def get_field_names(self) -> list[str]:
+        return self.field_names
+
+    def field_label(self, index: int) -> str:
+        return f"field '{self.field_names[index]}'"
 
     def columns(self, values: Sequence[Any]) -> list[Any]:
         return [list(map(getter, values)) for getter in self._getters]
 
-    def shapes(self, values: Sequence[Any]) -> bool:
+    def matches_class(self, values: Sequence[Any]) -> bool:
         return set(map(type, values)) == {self.python_class}
+
+    def constructor(self) -> Callable[[list[Any]], Any]:
+        names, python_class = self.field_names, self.python_class
+        return lambda fields: python_class(**dict(zip(names, fields, strict=True)))
 
     def fits(self, values: Sequence[Any]) -> bool:
         try:
@@ -127,14 +145,14 @@ class ClassTypeInfo(FieldsTypeInfo):
 
     def convert(self, value: Any) -> Any:
         if not isinstance(value, self.python_class):
-            raise Misfit(f"{shown(value)}, and a {self.name} was declared")
-        # The object stays as it is: it may be frozen, and its class may do more than hold these fields.
+            raise Misfit(f"{describe_value(value)}, but a {self.name} was declared")
+        # The object is not rebuilt: it may be frozen, and its class may contain more than these fields.
         self.convert_fields([getattr(value, n, None) for n in self.field_names], value)
         return value
 
 
 def field_annotations(python_class: Any) -> dict[str, Any] | None:
-    """The declared fields of a dataclass, a Struct or a NamedTuple, with their annotations; None for other classes.
+    """Returns the annotations of the fields of a dataclass, a Struct or a NamedTuple, or None for other classes.
 
     >>> field_annotations(typing.NamedTuple("P", [("x", int)]))
     {'x': <class 'int'>}
@@ -155,31 +173,31 @@ def field_annotations(python_class: Any) -> dict[str, Any] | None:
     return None
 
 
-def _shape_of(annotation: Any, within: tuple[Any, ...]) -> TypeInformation | None:
-    """A type by its parts; None when some part is not known (or when a class holds itself)."""
-    if annotation in _PLAIN:
-        return PlainTypeInfo(annotation)
+def _find_shape(annotation: Any, within: tuple[Any, ...]) -> TypeInformation | None:
+    """Returns the structure of an annotation. None if a part is unknown or if a class contains itself."""
+    if annotation in _SCALARS:
+        return ScalarTypeInfo(annotation)
     if annotation in within:
         return None
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
-        return _shape_of(args[0], within)
+        return _find_shape(args[0], within)
     if origin in (typing.Union, types.UnionType):
         others = [a for a in args if a is not type(None)]
-        return _shape_of(others[0], within) if len(others) == 1 else None
+        return _find_shape(others[0], within) if len(others) == 1 else None
     if origin is tuple and args and ... not in args:
-        parts = [_shape_of(a, within) for a in args]
+        parts = [_find_shape(a, within) for a in args]
         return TupleTypeInfo(parts) if all(parts) else None  # type: ignore[arg-type]
     if origin is list:
-        element = _shape_of(args[0], within)
+        element = _find_shape(args[0], within)
         return ListTypeInfo(element) if element is not None else None
     if origin is dict:
-        key, value = (_shape_of(a, within) for a in args)
+        key, value = (_find_shape(a, within) for a in args)
         return MapTypeInfo(key, value) if key is not None and value is not None else None
     fields = field_annotations(annotation) if origin is None else None
     if fields is None:
         return None
-    shapes = {n: _shape_of(a, (*within, annotation)) for n, a in fields.items()}
+    shapes = {n: _find_shape(a, (*within, annotation)) for n, a in fields.items()}
     return ClassTypeInfo(annotation, shapes) if shapes and all(shapes.values()) else None  # type: ignore[arg-type]
 
 

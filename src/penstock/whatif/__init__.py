@@ -1,1 +1,1 @@
-"""What if: several versions of a job over the same input, and the repair of what a sink holds."""
+"""What-if runs: several versions of a job over the same input, and the replay of a job into its sinks."""

@@ -1,4 +1,4 @@
-"""A picture of how versions of a job differ: a bar for each sink and version."""
+"""A chart of the differences between versions of a job, with one bar per sink and version."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _LEFT, _WIDTH, _BAR, _GAP = 250, 440, 22, 14
 _PARTS = (("same", "#90a4ae"), ("only in the first", "#ef6c00"), ("only here", "#1e88e5"))
 
 
-def picture(differences: list[Difference], first: str) -> str:
-    """An SVG: rows that both have, that only the first has, and that only the other has."""
+def comparison_chart(differences: list[Difference], first: str) -> str:
+    """The chart as SVG. Each bar shows the rows that both versions have, only the first has, and only the other has."""
     largest = max((d.same + d.only_here + d.only_in_first for d in differences), default=0) or 1
     height = 84 + len(differences) * (_BAR + _GAP)
-    title = f"Rows of each sink, beside those of {first}"
+    title = f"Rows of each sink, compared with {first}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 920 {height}" width="920" height="{height}" role="img" '
         'font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif">',
@@ -51,12 +51,12 @@ def _row(difference: Difference, y: int, largest: int) -> list[str]:
             parts.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_BAR}" fill="{colour}"/>')
             x += width
     changes = ((difference.only_in_first, "-"), (difference.only_here, "+"))
-    told = "equal" if difference.equal else " ".join(f"{sign}{rows:,}" for rows, sign in changes if rows)
+    text = "equal" if difference.equal else " ".join(f"{sign}{rows:,}" for rows, sign in changes if rows)
     if difference.keys_differ:
-        told += f", {difference.keys_differ:,} keys differ"
-    parts.append(f'<text x="{x + 8:.1f}" y="{y + 16}" font-size="12" fill="#424242">{told}</text>')
+        text += f", {difference.keys_differ:,} keys differ"
+    parts.append(f'<text x="{x + 8:.1f}" y="{y + 16}" font-size="12" fill="#424242">{text}</text>')
     return parts
 
 
-def _shortened(label: str, most: int = 34) -> str:
-    return label if len(label) <= most else f"{label[: most - 1]}…"
+def _shortened(label: str, max_length: int = 34) -> str:
+    return label if len(label) <= max_length else f"{label[: max_length - 1]}…"

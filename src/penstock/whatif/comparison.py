@@ -1,4 +1,4 @@
-"""What versions of a job wrote, side by side: rows that only one has, and keys with different values."""
+"""Compares the outputs of two versions of a job: rows that only one has, and keys with different values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import msgspec
 
 from penstock.errors import StateError
 
-_SHOWN = 20  # rows that are kept as examples
+_EXAMPLES = 20  # number of rows that are recorded as examples
 
 
 class Difference(msgspec.Struct):
-    """What a sink got from one version, beside the first one."""
+    """The output of one version for a sink, compared with the first version."""
 
     sink: str
     version: str
@@ -24,7 +24,7 @@ class Difference(msgspec.Struct):
     same: int
     only_here: int
     only_in_first: int
-    keys_differ: int | None = None  # None: no key was named
+    keys_differ: int | None = None  # None: no key was given
     examples_here: list[str] = []
     examples_of_first: list[str] = []
     examples_of_keys: list[list[str]] = []  # key, row of the first, row of this one
@@ -34,8 +34,8 @@ class Difference(msgspec.Struct):
         return not (self.only_here or self.only_in_first)
 
 
-def lines_of(folder: str | Path) -> Iterator[bytes]:
-    """The lines of all visible files of a sink's folder."""
+def read_lines(folder: str | Path) -> Iterator[bytes]:
+    """Yields the lines of all visible files in the folder of a sink."""
     for file in sorted(Path(folder).rglob("*.jsonl")):
         if any(part.startswith(".") for part in file.relative_to(folder).parts):
             continue
@@ -44,19 +44,19 @@ def lines_of(folder: str | Path) -> Iterator[bytes]:
                 yield line.rstrip(b"\n")
 
 
-def compared(sink: str, version: str, first: Path, other: Path, key: str | None = None) -> Difference:
-    """Compares what two versions wrote to a sink; order does not count, repetition does.
+def compare_outputs(sink: str, version: str, first: Path, other: Path, key: str | None = None) -> Difference:
+    """Compares what two versions wrote to a sink. The order of rows is ignored, but duplicates count.
 
-    With `key` (a field's name, or its number) rows that differ are paired by it: the last row of a key counts.
+    With `key`, the name or index of a field, different rows are paired by it. Of several rows with the same key, the last counts.
     """
-    ours, theirs = Counter(lines_of(first)), Counter(lines_of(other))
-    only_first, only_other = ours - theirs, theirs - ours
-    found = Difference(
+    rows_first, rows_other = Counter(read_lines(first)), Counter(read_lines(other))
+    only_first, only_other = rows_first - rows_other, rows_other - rows_first
+    difference = Difference(
         sink,
         version,
-        rows=theirs.total(),
-        rows_of_first=ours.total(),
-        same=(ours & theirs).total(),
+        rows=rows_other.total(),
+        rows_of_first=rows_first.total(),
+        same=(rows_first & rows_other).total(),
         only_here=only_other.total(),
         only_in_first=only_first.total(),
         examples_here=_examples(only_other),
@@ -65,31 +65,31 @@ def compared(sink: str, version: str, first: Path, other: Path, key: str | None 
     if key is not None:
         before, after = _by_key(only_first, key, sink), _by_key(only_other, key, sink)
         both = sorted(before.keys() & after.keys())
-        found.keys_differ = len(both)
-        found.examples_of_keys = [[k, before[k].decode(), after[k].decode()] for k in both[:_SHOWN]]
-    return found
+        difference.keys_differ = len(both)
+        difference.examples_of_keys = [[k, before[k].decode(), after[k].decode()] for k in both[:_EXAMPLES]]
+    return difference
 
 
 def _examples(rows: Counter[bytes]) -> list[str]:
-    return [line.decode() for line in sorted(rows)[:_SHOWN]]
+    return [line.decode() for line in sorted(rows)[:_EXAMPLES]]
 
 
 def _by_key(rows: Counter[bytes], key: str, sink: str) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+    by_key: dict[str, bytes] = {}
     for line in rows:
-        found[msgspec.json.encode(_field(msgspec.json.decode(line), key, sink)).decode()] = line
-    return found
+        by_key[msgspec.json.encode(_field(msgspec.json.decode(line), key, sink)).decode()] = line
+    return by_key
 
 
 def _field(row: Any, key: str, sink: str) -> Any:
-    """A field of a row, by its name or its number; fields of fields by dots."""
+    """A field of a row by its name or index. Dots select nested fields."""
     for part in key.split("."):
         try:
             row = row[int(part)] if isinstance(row, list) else row[part]
         except (KeyError, IndexError, ValueError, TypeError) as error:
             raise StateError(
                 "FORK_KEY",
-                f"A row of sink '{sink}' has no field '{part}': {msgspec.json.encode(row).decode()[:200]}. Give --key the name of "
-                "a field, or its number (from 0) where rows are lists.",
+                f"A row of sink '{sink}' has no field '{part}': {msgspec.json.encode(row).decode()[:200]}. Set --key to the "
+                "name of a field, or to its index (from 0) if rows are lists.",
             ) from error
     return row

@@ -1,4 +1,4 @@
-"""The engine of the runs of a fork or a replay: the job on Spark, over a fixed range of input."""
+"""The engine of forks and replays. It runs a job on Spark over a fixed range of input."""
 
 from __future__ import annotations
 
@@ -11,104 +11,98 @@ from typing import Any
 
 import msgspec
 
-from penstock.config import (
-    ALLOW_DROPPED,
-    CHECKPOINT_DIR,
-    CHECKPOINT_RETENTION,
-    FORK_PLAN,
-    FORK_RUN,
-    FROM_SAVEPOINT,
-    Configuration,
-)
-from penstock.datastream.job_client import JobClient
-from penstock.datastream.job_result import JobExecutionResult
+from penstock.atomic_file import write_atomic
+from penstock.config import Configuration
+from penstock.config.checkpoint_options import ALLOW_DROPPED, CHECKPOINT_DIR, CHECKPOINT_RETENTION, FROM_SAVEPOINT
+from penstock.config.execution_options import FORK_PLAN, FORK_RUN
+from penstock.datastream.jobs.job_client import JobClient
+from penstock.datastream.jobs.job_result import JobExecutionResult
 from penstock.errors import PlanError
-from penstock.jobs.whole_file import write_whole
 from penstock.plan.graph import JobGraph
 from penstock.plan.nodes import SourceNode
+from penstock.spark.checkpoint.spark_log import last_committed_batch, read_offsets
 from penstock.spark.engine import SparkEngine, run_in_background
-from penstock.spark.job import SparkJob
-from penstock.spark.spark_log import last_commit, offsets_of
-from penstock.whatif.plan import ForkPlan, RunFacts, missing, ranges_of, read_plan
-from penstock.whatif.redirected import redirected
+from penstock.spark.job.job import SparkJob
+from penstock.whatif.plan import RUN_FILE, ForkPlan, ForkRun, plan_ranges, read_plan, sources_without_range
+from penstock.whatif.redirected_sinks import redirect_sinks
+from penstock.whatif.repeatable_sinks import check_repeatable
 from penstock.whatif.replayed_source import ReplayedSource, SourceRange
-from penstock.whatif.sinks import refuse_appending
 
-_LOOK = 0.1
-RUN = "run.json"
+_POLL = 0.1
 
 
 class ForkEngine(SparkEngine):
-    """Runs a job from a savepoint over the range of input that the fork's plan fixes, then lets it stop."""
+    """Runs a job from a savepoint over the range of input of the plan, then stops it."""
 
     def execute(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> JobExecutionResult:
-        job = self._started(graph, configuration, files)
+        job = self._start(graph, configuration, files)
         try:
             job.wait()
             return job.result()
         finally:
-            job.forget()
+            job.clean_up()
 
     def execute_async(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> JobClient:
-        return run_in_background(self._started(graph, configuration, files))
+        return run_in_background(self._start(graph, configuration, files))
 
     def collect(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> Iterator[Any]:
-        job = self._started(graph, configuration, files, collects=True)
+        job = self._start(graph, configuration, files, collects=True)
         try:
             yield from job.elements(len(graph.sinks) - 1)
         finally:
-            job.forget()
+            job.clean_up()
 
-    def _started(
+    def _start(
         self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]], collects: bool = False
     ) -> SparkJob:
         file = configuration.get(FORK_PLAN)
         plan = read_plan(file)
         if plan.ranges is None:
-            plan.ranges = ranges_of(plan, graph)
+            plan.ranges = plan_ranges(plan, graph)
             plan.write(Path(file))
         folder = Path(plan.folder, configuration.get(FORK_RUN))
-        if (folder / RUN).exists():
+        if (folder / RUN_FILE).exists():
             raise PlanError(
                 "FORK_TWO_JOBS",
-                f"The program runs a second job, '{graph.name}', and a savepoint is of one job. Let it run the one job only.",
+                f"The program runs a second job, '{graph.name}', but a savepoint belongs to one job. "
+                "Change the program to run only that job.",
             )
         folder.mkdir(parents=True, exist_ok=True)
-        facts = RunFacts()
-        job_graph = with_ranges(graph, plan.ranges)
+        run = ForkRun()
+        job_graph = with_replayed_sources(graph, plan.ranges)
         if plan.redirect:
-            job_graph, facts.redirected = redirected(job_graph, str(folder / "sinks"), collects)
+            job_graph, run.redirected = redirect_sinks(job_graph, str(folder / "sinks"), collects)
         else:
-            refuse_appending(graph, plan.append)
-        job = SparkJob(job_graph, self._chosen(configuration, plan, folder), files)
-        facts.checkpoint, facts.job_id = job.checkpoint.folder, job.job_id
+            check_repeatable(graph, plan.append)
+        job = SparkJob(job_graph, self._run_configuration(configuration, plan, folder), files)
+        run.checkpoint, run.job_id = job.checkpoint.folder, job.job_id
         try:
             job.start()
         except BaseException:
-            job.forget()
+            job.clean_up()
             raise
-        write_whole(folder / RUN, msgspec.json.encode(facts))
-        _Ending(job, plan).start()
+        write_atomic(folder / RUN_FILE, msgspec.json.encode(run), durable=False)
+        _RangeEnd(job, plan).start()
         return job
 
     @staticmethod
-    def _chosen(configuration: Configuration, plan: ForkPlan, folder: Path) -> Configuration:
-        """The program's own options, but for where it starts and what it leaves behind."""
-        chosen = Configuration(configuration)
-        chosen.set(FROM_SAVEPOINT.key, plan.savepoint)
-        chosen.set(ALLOW_DROPPED.key, plan.allow_dropped)
-        chosen.set(CHECKPOINT_DIR.key, str(folder / "checkpoints"))
-        chosen.set(CHECKPOINT_RETENTION.key, "RETAIN_ON_CANCELLATION")
-        return chosen
+    def _run_configuration(configuration: Configuration, plan: ForkPlan, folder: Path) -> Configuration:
+        """The options of the program with another start and other checkpoint settings."""
+        options = Configuration(configuration)
+        options.set(FROM_SAVEPOINT.key, plan.savepoint)
+        options.set(ALLOW_DROPPED.key, plan.allow_dropped)
+        options.set(CHECKPOINT_DIR.key, str(folder / "checkpoints"))
+        options.set(CHECKPOINT_RETENTION.key, "RETAIN_ON_CANCELLATION")
+        return options
 
 
-def with_ranges(graph: JobGraph, ranges: dict[str, SourceRange]) -> JobGraph:
-    """The job with sources that read the range and no more."""
-    if unknown := missing(ranges, graph):
+def with_replayed_sources(graph: JobGraph, ranges: dict[str, SourceRange]) -> JobGraph:
+    """The job with sources that read only their range."""
+    if unknown := sources_without_range(ranges, graph):
         raise PlanError(
             "FORK_SOURCE_UNKNOWN",
-            f"This version has {', '.join(map(repr, unknown))}, a source that the first version has not: the versions would "
-            "not read the same input. Give sources the same uids in all versions.",
+            f"This version has the source {', '.join(map(repr, unknown))}, which the first version does not have, so the versions "
+            "would not read the same input. Use the same uids for sources in all versions.",
         )
     nodes = tuple(
         dataclasses.replace(n, source=ReplayedSource(n.source, ranges[n.uid])) if isinstance(n, SourceNode) else n
@@ -117,8 +111,8 @@ def with_ranges(graph: JobGraph, ranges: dict[str, SourceRange]) -> JobGraph:
     return dataclasses.replace(graph, nodes=nodes)
 
 
-class _Ending(threading.Thread):
-    """Lets a job stop once it has committed all of its range."""
+class _RangeEnd(threading.Thread):
+    """Stops a job when it has committed its complete range."""
 
     def __init__(self, job: SparkJob, plan: ForkPlan) -> None:
         super().__init__(name="penstock-fork", daemon=True)
@@ -129,19 +123,19 @@ class _Ending(threading.Thread):
 
     def run(self) -> None:
         while not self._job.status().is_terminal_state():
-            if self._is_through():
+            if self._is_complete():
                 run = self._job.run
                 assert run is not None
-                run.end_by("drain" if self._plan.drain else "stop")
+                run.request_end("drain" if self._plan.drain else "stop")
                 return
-            time.sleep(_LOOK)
+            time.sleep(_POLL)
 
-    def _is_through(self) -> bool:
-        batch = last_commit(self._job.checkpoint.folder)
+    def _is_complete(self) -> bool:
+        batch = last_committed_batch(self._job.checkpoint.folder)
         if batch < 0:
             return False
         try:
-            _, *offsets = offsets_of(self._job.checkpoint.folder, batch)
+            _, *offsets = read_offsets(self._job.checkpoint.folder, batch)
         except (OSError, ValueError):
             return False
         return all(offset is not None and offset["at"] >= self._last[n] for n, offset in enumerate(offsets))

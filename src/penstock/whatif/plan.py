@@ -1,4 +1,4 @@
-"""What the runs of a fork share: the savepoint, the range of input, and where each of them writes."""
+"""The plan that the runs of a fork share: the savepoint, the range of input, and the output folder."""
 
 from __future__ import annotations
 
@@ -9,38 +9,40 @@ from typing import Any
 import cloudpickle
 import msgspec
 
-from penstock.connectors.secret import secrets_may_travel
+from penstock.atomic_file import write_atomic
+from penstock.connectors.secret import allow_pickling_secrets
 from penstock.connectors.source import Source
 from penstock.errors import PlanError
-from penstock.jobs.whole_file import write_whole
 from penstock.plan.graph import JobGraph
-from penstock.runtime.call_site import CallSite
+from penstock.runtime.loop.call_site import CallSite
 from penstock.savepoints import Savepoint, open_savepoint
-from penstock.whatif.redirected import Redirected
-from penstock.whatif.replayed_source import SourceRange, planned_range
+from penstock.whatif.redirected_sinks import RedirectedSink
+from penstock.whatif.replayed_source import SourceRange, plan_range
+
+RUN_FILE = "run.json"  # written by each run
 
 
 class ForkPlan(msgspec.Struct):
-    """A file that the processes of a fork read; the first run adds the range of input to it."""
+    """The plan of a fork or replay, stored in a file. The first run adds the range of input."""
 
     savepoint: str
     folder: str
-    redirect: bool = True
+    redirect: bool = True  # write the output of sinks to files
     drain: bool = False  # fire all timers at the end
-    append: bool = False  # of a replay: also into sinks that only append
+    append: bool = False  # allow sinks that only append, in a replay
     allow_dropped: bool = False
-    records: int | None = None
-    until: str = ""  # a later savepoint
+    records: int | None = None  # maximum records per source
+    until: str = ""  # a later savepoint, whose positions end the range
     ranges: dict[str, SourceRange] | None = None
 
     def write(self, file: Path) -> None:
-        write_whole(file, msgspec.json.encode(self))
+        write_atomic(file, msgspec.json.encode(self), durable=False)
 
 
-class RunFacts(msgspec.Struct):
-    """What a run of a fork leaves behind."""
+class ForkRun(msgspec.Struct):
+    """The result of one run."""
 
-    redirected: list[Redirected] = []
+    redirected: list[RedirectedSink] = []
     checkpoint: str = ""
     job_id: str = ""
 
@@ -49,47 +51,47 @@ def read_plan(file: str) -> ForkPlan:
     return msgspec.json.decode(Path(file).read_bytes(), type=ForkPlan)
 
 
-def ranges_of(plan: ForkPlan, graph: JobGraph) -> dict[str, SourceRange]:
-    """The range of every source of a job, fixed by the job that asks first."""
+def plan_ranges(plan: ForkPlan, graph: JobGraph) -> dict[str, SourceRange]:
+    """Determines the range of each source of a job."""
     savepoint = open_savepoint(plan.savepoint)
     saved = {s.uid: s.position for s in savepoint.manifest.sources}
     until = open_savepoint(plan.until) if plan.until else None
-    found: dict[str, SourceRange] = {}
+    ranges: dict[str, SourceRange] = {}
     with tempfile.TemporaryDirectory(prefix="penstock-fork-") as folder:
         for node in graph.sources:
             if node.source.native:
                 raise PlanError(
                     "FORK_SOURCE",
-                    f"Source '{node.name}' is a streaming DataFrame, which Spark reads by itself: its range cannot be fixed. "
-                    "Use a source of Penstock's own.",
+                    f"Source '{node.name}' is a streaming DataFrame, which Spark reads itself, so its range cannot be fixed. "
+                    "Use a source of Penstock.",
                 )
-            with secrets_may_travel():
-                source: Source = cloudpickle.loads(cloudpickle.dumps(node.source))  # planning changes it
+            with allow_pickling_secrets():
+                source: Source = cloudpickle.loads(cloudpickle.dumps(node.source))  # planning modifies the source
             try:
-                found[node.uid] = _range(source, saved.get(node.uid), node.uid, f"{folder}/{len(found)}", plan, until)
+                ranges[node.uid] = _range(source, saved.get(node.uid), node.uid, f"{folder}/{len(ranges)}", plan, until)
             except Exception as error:
                 raise CallSite(node.name, node.uid, None, "Source").error(error) from error
-    return found
+    return ranges
 
 
 def _range(source: Source, saved: Any, uid: str, folder: str, plan: ForkPlan, until: Savepoint | None) -> SourceRange:
     Path(folder).mkdir()
     if until is None:
-        return planned_range(source, saved, folder, plan.records)
+        return plan_range(source, saved, folder, plan.records)
     end = {s.uid: s.position for s in until.manifest.sources}.get(uid)
     if end is None:
         raise PlanError(
             "FORK_UNTIL",
-            f"The savepoint {until.path} says nothing of source '{uid}': the end of its range is not known.",
+            f"The savepoint {until.path} has no position of source '{uid}', so the end of its range is unknown.",
         )
     source.attach(folder)
-    last = source.restored(end)  # first: what it knows then has the beginning in it
+    last = source.restored(end)  # restored first, because it then also knows the start of the range
     position = source.position(last)
     first = source.initial() if saved is None else {**source.restored(saved)}
     source.restored(position)
     return SourceRange(position, [first, last])
 
 
-def missing(ranges: dict[str, SourceRange], graph: JobGraph) -> list[str]:
-    """Sources of a job that the range says nothing of."""
+def sources_without_range(ranges: dict[str, SourceRange], graph: JobGraph) -> list[str]:
+    """The uids of sources of a job that have no range."""
     return [node.uid for node in graph.sources if node.uid not in ranges]

@@ -1,4 +1,4 @@
-"""A job whose sinks write into files of a folder, whatever they were."""
+"""Replaces the sinks of a job by sinks that write to files."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from urllib.parse import quote
 
 import msgspec
 
+from penstock.connectors.basic_sinks import CollectSink, DiscardingSink, JsonLinesSink, PrintSink
 from penstock.connectors.encoder import Encoder
-from penstock.connectors.sinks import CollectSink, DiscardingSink, JsonLinesSink, PrintSink
 from penstock.plan.graph import JobGraph
 from penstock.plan.nodes import SinkNode
 from penstock.types import TypeInformation
-from penstock.types.flink_text import flink_text
+from penstock.types.flink_text import flink_formatter
 
-MARK = "@fork"  # behind the uid of a redirected sink: what the real one remembers is not for this one
+FORK_SUFFIX = "@fork"  # added to the uid of a redirected sink, so that it does not restore the state of the real one
 
 
-class Redirected(msgspec.Struct):
-    """A sink, and where its elements go instead."""
+class RedirectedSink(msgspec.Struct):
+    """A sink and the folder that its elements are written to instead."""
 
     uid: str
     name: str
@@ -29,18 +29,18 @@ class Redirected(msgspec.Struct):
 
 
 class _AnyJson(Encoder):
-    """Elements as JSON, one a line; what has no JSON as text."""
+    """Encodes elements as JSON lines. Values without a JSON form become text."""
 
     def encode(self, values: list[Any], kind: TypeInformation | None) -> list[bytes]:
         encode = msgspec.json.Encoder(enc_hook=_as_text, order="sorted").encode
-        text = None if kind is None else flink_text(kind)
+        text = None if kind is None else flink_formatter(kind)
         return [_line(encode, text, value) + b"\n" for value in values]
 
 
 def _line(encode: Any, text: Any, value: Any) -> bytes:
     try:
         line: bytes = encode(value)
-    except (TypeError, ValueError):  # keys of a dict that are not text
+    except (TypeError, ValueError):  # a dict has keys that are not text
         line = encode(repr(value) if text is None else text(value))
     return line
 
@@ -51,28 +51,31 @@ def _as_text(value: Any) -> Any:
 
 
 class ForkedSink(JsonLinesSink):
-    """JSON lines of any elements."""
+    """Writes any elements as JSON lines."""
 
     def __init__(self, folder: str) -> None:
         super().__init__(folder)
         self.encoder = _AnyJson()
 
 
-def redirected(graph: JobGraph, folder: str, keep_collected: bool = False) -> tuple[JobGraph, list[Redirected]]:
-    """The same job with other sinks, and what was redirected where. Elements that nobody keeps are counted still."""
-    nodes, told = [], []
+def redirect_sinks(graph: JobGraph, folder: str, keep_collected: bool = False) -> tuple[JobGraph, list[RedirectedSink]]:
+    """Returns the job with redirected sinks, and a list of them. Discarding sinks stay, so that their elements are counted.
+
+    With `keep_collected`, the last sink also stays if it collects elements for the program.
+    """
+    nodes, redirected = [], []
     last = graph.sinks[-1].id if graph.sinks else None
     for node in graph.nodes:
         if not isinstance(node, SinkNode) or isinstance(node.sink, DiscardingSink):
             nodes.append(node)
             continue
         if keep_collected and node.id == last and type(node.sink) is CollectSink:
-            nodes.append(node)  # the program itself waits for these
+            nodes.append(node)  # the program waits for these elements
             continue
-        where = str(Path(folder, quote(node.uid, safe="")))
-        told.append(Redirected(node.uid, node.name, _kind(node.sink), where))
-        nodes.append(dataclasses.replace(node, uid=f"{node.uid}{MARK}", sink=ForkedSink(where)))
-    return dataclasses.replace(graph, nodes=tuple(nodes)), told
+        target = str(Path(folder, quote(node.uid, safe="")))
+        redirected.append(RedirectedSink(node.uid, node.name, _kind(node.sink), target))
+        nodes.append(dataclasses.replace(node, uid=f"{node.uid}{FORK_SUFFIX}", sink=ForkedSink(target)))
+    return dataclasses.replace(graph, nodes=tuple(nodes)), redirected
 
 
 def _kind(sink: Any) -> str:

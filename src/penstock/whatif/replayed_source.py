@@ -1,4 +1,4 @@
-"""A source that reads a range of another one that was fixed before, in the same steps every time."""
+"""A source that reads a fixed range of another source, in the same steps every time."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from penstock.connectors.source import Chunk, Offset, Source
+from penstock.connectors.source import Chunk, Offset, ReadContext, Source
 from penstock.errors import PlanError
 
-_MOST_STEPS = 10_000
+_MAX_STEPS = 10_000
 
 
 class SourceRange(msgspec.Struct):
-    """What is read of a source: offsets from the first to the last, one step a batch.
+    """The range of a source: its offsets from the first to the last, one step per batch.
 
-    `position` lets a copy of the source in another checkpoint understand the offsets.
+    A copy of the source that is restored from `position` can read these offsets.
     """
 
     position: Any
@@ -28,24 +28,19 @@ class SourceRange(msgspec.Struct):
 
 
 class ReplayedSource(Source):
-    """Reads a range of a source. It tells nobody outside how far it has come."""
+    """Reads a range of a source. It does not report its progress to the external system."""
 
-    bounded = False  # it does not end by itself: nobody knows what would come behind the range
+    bounded = False  # the engine stops the job, because the source may have more records after the range
 
     def __init__(self, inner: Source, range_: SourceRange) -> None:
         self._inner = inner
         self._range = range_
-        self.stands_for = inner  # a savepoint's position is that of the source itself
+        self.stands_for = inner  # savepoints contain the position of the inner source
         self.output_type = inner.output_type
         self.output_is_exact = inner.output_is_exact
 
-    @property
-    def stamps_wanted(self) -> bool:
-        return self._inner.stamps_wanted
-
-    @stamps_wanted.setter
-    def stamps_wanted(self, wanted: bool) -> None:
-        self._inner.stamps_wanted = wanted
+    def configure(self, context: ReadContext) -> None:
+        self._inner.configure(context)
 
     def attach(self, folder: str) -> None:
         self._inner.attach(folder)
@@ -86,24 +81,23 @@ class ReplayedSource(Source):
         return self._inner.waiting(end["offset"]) if end["at"] < self._range.last else []
 
 
-def planned_range(source: Source, saved: Any, folder: str, records: int | None = None) -> SourceRange:
-    """What a source has from a savepoint's position (None: its beginning) until now; of some, only so many records.
+def plan_range(source: Source, saved: Any, folder: str, records: int | None = None) -> SourceRange:
+    """The range of a source from a saved position (None: from the start) until now.
 
-    Sources give a bounded amount at a time: each such amount is one step.
+    Each batch that the source plans is one step. With `records`, the range is one step of at most so many records.
     """
     source.attach(folder)
     offset = source.initial() if saved is None else source.restored(saved)
     offsets = [offset]
-    if records is not None and source.records_per_batch is not None:
-        source.records_per_batch = records
+    source.configure(ReadContext(max_records=records))
     while (end := source.latest(offset)) != offset:
         offsets.append(end)
         offset = end
         if records is not None:
             break
-        if len(offsets) > _MOST_STEPS:
+        if len(offsets) > _MAX_STEPS:
             raise PlanError(
                 "FORK_ENDLESS",
-                f"The source still has more after {_MOST_STEPS:,} batches: it may have no end. Give --records or --until.",
+                f"The source still has records after {_MAX_STEPS:,} batches and may have no end. Use --records or --until.",
             )
     return SourceRange(source.position(offset), offsets)

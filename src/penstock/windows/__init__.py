@@ -1,4 +1,4 @@
-"""Windows, and who decides about them: descriptions only. What runs is in `runtime/window.py`."""
+"""Windows, window assigners, triggers and evictors. The operators that run them are in `runtime/windows`."""
 
 from penstock.windows.assigner import MergingWindowAssigner, WindowAssigner
 from penstock.windows.count_trigger import CountTrigger

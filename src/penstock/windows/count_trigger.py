@@ -1,4 +1,4 @@
-"""A trigger that counts elements."""
+"""A trigger that fires after a number of elements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COUNT = ReducingStateDescriptor("count", operator.add, Types.LONG())
 
 @dataclass(frozen=True, slots=True)
 class CountTrigger(Trigger[Any, Window]):
-    """Fires with every n-th element of a window.
+    """Fires when a window has received `window_size` elements since it last fired.
 
     >>> CountTrigger.of(3).window_size
     3
@@ -29,12 +29,13 @@ class CountTrigger(Trigger[Any, Window]):
         if self.window_size <= 0:
             raise PlanError(
                 "TRIGGER_COUNT",
-                f"A count trigger has a count of {self.window_size}; it must be positive. "
-                "Give the number of elements after which a window fires.",
+                f"A count trigger has a count of {self.window_size}, but it must be positive. "
+                "Pass the number of elements after which a window fires.",
             )
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
+        """Returns a trigger that fires after every `window_size` elements."""
         return CountTrigger(window_size)
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:

@@ -1,4 +1,4 @@
-"""Windows of so many elements."""
+"""Windows of a fixed number of elements."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from penstock.windows.window import CountWindow
 
 
 @dataclass(frozen=True, slots=True)
-class _Counting(WindowAssigner[Any, CountWindow]):
-    """Counts the elements of a key. A window never gets an element after the one that fills it, so it is emptied when it fires."""
+class _CountWindowAssigner(WindowAssigner[Any, CountWindow]):
+    """Counts the elements of a key. A full window never receives another element, so it is purged when it fires."""
 
     state_name: ClassVar[str]
 
@@ -27,12 +27,12 @@ class _Counting(WindowAssigner[Any, CountWindow]):
         if self.window_size <= 0:
             raise PlanError(
                 "WINDOW_COUNT",
-                f"A count window has a size of {self.window_size}; it must be positive. "
-                "Give the number of elements that make a window.",
+                f"A count window has a size of {self.window_size}, but it must be positive. "
+                "Pass the number of elements of a window.",
             )
 
-    def counted(self, context: WindowAssigner.WindowAssignerContext) -> int:
-        """How many elements came before this one; counts it."""
+    def _count_element(self, context: WindowAssigner.WindowAssignerContext) -> int:
+        """Counts an element. Returns the number of elements before it."""
         state = context.get_runtime_context().get_state(ValueStateDescriptor(self.state_name, Types.LONG()))
         before: int = state.value() or 0
         state.update(before + 1)
@@ -45,8 +45,8 @@ class _Counting(WindowAssigner[Any, CountWindow]):
         return False
 
 
-class CountTumblingWindowAssigner(_Counting):
-    """The first `window_size` elements of a key, the next ones, and so on.
+class CountTumblingWindowAssigner(_CountWindowAssigner):
+    """Assigns every `window_size` consecutive elements of a key to one window.
 
     >>> CountTumblingWindowAssigner.of(3).get_default_trigger().nested_trigger
     CountTrigger(window_size=3)
@@ -57,17 +57,18 @@ class CountTumblingWindowAssigner(_Counting):
 
     @classmethod
     def of(cls, window_size: int) -> CountTumblingWindowAssigner:
+        """Returns an assigner of windows with `window_size` elements."""
         return cls(window_size)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[CountWindow]:
-        return [CountWindow(self.counted(context) // self.window_size)]
+        return [CountWindow(self._count_element(context) // self.window_size)]
 
 
 @dataclass(frozen=True, slots=True)
-class CountSlidingWindowAssigner(_Counting):
-    """Windows of `window_size` elements of a key; one starts with every `window_slide`-th element.
+class CountSlidingWindowAssigner(_CountWindowAssigner):
+    """Assigns elements to windows of `window_size` elements per key. A window starts every `window_slide` elements.
 
     >>> CountSlidingWindowAssigner.of(10, 2).window_slide
     2
@@ -82,17 +83,18 @@ class CountSlidingWindowAssigner(_Counting):
         if self.window_slide <= 0:
             raise PlanError(
                 "WINDOW_COUNT",
-                f"A count window has a slide of {self.window_slide}; it must be positive. "
-                "Give the number of elements between the starts of two windows.",
+                f"A count window has a slide of {self.window_slide}, but it must be positive. "
+                "Pass the number of elements between the starts of two windows.",
             )
 
     @classmethod
     def of(cls, window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
+        """Returns an assigner of windows with `window_size` elements that start every `window_slide` elements."""
         return cls(window_size, window_slide)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[CountWindow]:
-        before, size, slide = self.counted(context), self.window_size, self.window_slide
+        before, size, slide = self._count_element(context), self.window_size, self.window_slide
         first = max(0, (before - size) // slide + 1)
         return [CountWindow(number) for number in range(before // slide, first - 1, -1)]

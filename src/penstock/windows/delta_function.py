@@ -1,4 +1,4 @@
-"""How far two elements are apart."""
+"""The distance between two elements, for delta triggers and delta evictors."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 
 
 class DeltaFunction(ABC):
-    """Tells how far a new element is from an old one."""
+    """Computes the distance between two elements."""
 
     @abstractmethod
-    def get_delta(self, old_data_point: Any, new_data_point: Any) -> float: ...
+    def get_delta(self, old_data_point: Any, new_data_point: Any) -> float:
+        """Returns the distance between an old and a new element."""
 
 
-def delta_of(function: DeltaFunction | Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:
-    """A delta function, or any function of two elements, as something to call.
+def to_delta_callable(function: DeltaFunction | Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:
+    """Returns a DeltaFunction, or a function of two elements, as a callable.
 
-    >>> delta_of(lambda old, new: new - old)(1, 4)
+    >>> to_delta_callable(lambda old, new: new - old)(1, 4)
     3
     """
     return function.get_delta if isinstance(function, DeltaFunction) else function

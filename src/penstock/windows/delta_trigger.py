@@ -1,4 +1,4 @@
-"""A trigger that fires when elements have changed enough."""
+"""A trigger that fires when the distance between elements exceeds a threshold."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from penstock.state import ValueStateDescriptor
 from penstock.types import TypeInformation
-from penstock.windows.delta_function import DeltaFunction, delta_of
+from penstock.windows.delta_function import DeltaFunction, to_delta_callable
 from penstock.windows.trigger import Trigger, TriggerResult
 from penstock.windows.window import Window
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaTrigger(Trigger[Any, Window]):
-    """Fires with an element that is farther than `threshold` from the one that it fired with before, or the first one.
+    """Fires when an element is farther than `threshold` from the element of the last firing (or from the first element).
 
     >>> DeltaTrigger.of(0.5, lambda old, new: abs(new - old)).threshold
     0.5
@@ -23,7 +23,7 @@ class DeltaTrigger(Trigger[Any, Window]):
 
     threshold: float
     delta_function: DeltaFunction | Callable[[Any, Any], float]
-    state_type: TypeInformation | type | None = None  # of the elements, which are kept
+    state_type: TypeInformation | type | None = None  # the type of the elements; the last one is stored
 
     @staticmethod
     def of(
@@ -31,15 +31,16 @@ class DeltaTrigger(Trigger[Any, Window]):
         delta_function: DeltaFunction | Callable[[Any, Any], float],
         state_type: TypeInformation | type | None = None,
     ) -> DeltaTrigger:
+        """Returns a trigger for a threshold and a function of the old and the new element."""
         return DeltaTrigger(threshold, delta_function, state_type)
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        state = self._last(ctx)
+        state = self._last_element_state(ctx)
         last = state.value()
         if last is None:
             state.update(element)
             return TriggerResult.CONTINUE
-        if delta_of(self.delta_function)(last, element) <= self.threshold:
+        if to_delta_callable(self.delta_function)(last, element) <= self.threshold:
             return TriggerResult.CONTINUE
         state.update(element)
         return TriggerResult.FIRE
@@ -51,7 +52,7 @@ class DeltaTrigger(Trigger[Any, Window]):
         return TriggerResult.CONTINUE
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        self._last(ctx).clear()
+        self._last_element_state(ctx).clear()
 
-    def _last(self, ctx: Trigger.TriggerContext) -> Any:
+    def _last_element_state(self, ctx: Trigger.TriggerContext) -> Any:
         return ctx.get_partitioned_state(ValueStateDescriptor("last-element", self.state_type))

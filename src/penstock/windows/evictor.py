@@ -1,4 +1,4 @@
-"""Which elements leave a window before or after its function sees them."""
+"""The base class of evictors, which remove elements from a window when it fires."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.windows.window import Window
 
 @dataclass(frozen=True, slots=True)
 class TimestampedValue:
-    """An element of a window, with its timestamp (None: it has none).
+    """An element of a window with its timestamp in milliseconds, or None if it has no timestamp.
 
     >>> TimestampedValue("a", 5).timestamp
     5
@@ -21,37 +21,42 @@ class TimestampedValue:
     timestamp: int | None
 
     def get_value(self) -> Any:
+        """Returns the element."""
         return self.value
 
     def get_timestamp(self) -> int | None:
+        """Returns the timestamp in milliseconds, or None."""
         return self.timestamp
 
     def has_timestamp(self) -> bool:
+        """Returns whether the element has a timestamp."""
         return self.timestamp is not None
 
 
 class Evictor(ABC):
-    """Takes elements out of a window when it fires: it deletes them from the list that it is given."""
+    """Removes elements from a window when it fires, by deleting them from the list of elements."""
 
     __slots__ = ()
 
     class EvictorContext(ABC):
-        """The clocks."""
+        """The context of an evictor."""
 
         @abstractmethod
-        def get_current_processing_time(self) -> int: ...
+        def get_current_processing_time(self) -> int:
+            """Returns the current processing time in milliseconds."""
 
         @abstractmethod
-        def get_current_watermark(self) -> int: ...
+        def get_current_watermark(self) -> int:
+            """Returns the current watermark in milliseconds."""
 
     @abstractmethod
     def evict_before(
         self, elements: list[TimestampedValue], size: int, window: Window, ctx: Evictor.EvictorContext
     ) -> None:
-        """Called before the window function."""
+        """Called before the window function. Elements deleted from the list are removed from the window."""
 
     @abstractmethod
     def evict_after(
         self, elements: list[TimestampedValue], size: int, window: Window, ctx: Evictor.EvictorContext
     ) -> None:
-        """Called after the window function; what is left stays in the window."""
+        """Called after the window function. Elements that remain in the list stay in the window."""

@@ -1,4 +1,4 @@
-"""Evictors by number, by age and by distance."""
+"""Evictors by count, by time and by distance."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from datetime import timedelta
 from typing import Any
 
 from penstock.errors import PlanError
-from penstock.time import Duration, millis_of
-from penstock.windows.delta_function import DeltaFunction, delta_of
+from penstock.time import Duration, to_millis
+from penstock.windows.delta_function import DeltaFunction, to_delta_callable
 from penstock.windows.evictor import Evictor, TimestampedValue
 from penstock.windows.window import Window
 
 
-class _OneSided(Evictor):
-    """Evicts before the window function, or after it."""
+class _OneSidedEvictor(Evictor):
+    """Evicts elements either before or after the window function."""
 
     __slots__ = ()
     do_evict_after: bool
 
     @abstractmethod
-    def evict(self, elements: list[TimestampedValue], size: int) -> None: ...
+    def evict(self, elements: list[TimestampedValue], size: int) -> None:
+        """Deletes elements from the list."""
 
     def evict_before(
         self, elements: list[TimestampedValue], size: int, window: Window, ctx: Evictor.EvictorContext
@@ -38,8 +39,8 @@ class _OneSided(Evictor):
 
 
 @dataclass(frozen=True, slots=True)
-class CountEvictor(_OneSided):
-    """Leaves the last `max_count` elements.
+class CountEvictor(_OneSidedEvictor):
+    """Keeps the last `max_count` elements of a window.
 
     >>> elements = [TimestampedValue(v, None) for v in "abc"]
     >>> CountEvictor.of(2).evict_before(elements, 3, None, None); [e.value for e in elements]
@@ -53,12 +54,13 @@ class CountEvictor(_OneSided):
         if self.max_count < 0:
             raise PlanError(
                 "EVICTOR_COUNT",
-                f"A count evictor has a count of {self.max_count}; it must not be negative. "
-                "Give the number of elements that stay.",
+                f"A count evictor has a count of {self.max_count}, but it must not be negative. "
+                "Pass the number of elements to keep.",
             )
 
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
+        """Returns an evictor that runs before the window function, or after it with `do_evict_after`."""
         return CountEvictor(max_count, do_evict_after)
 
     def evict(self, elements: list[TimestampedValue], size: int) -> None:
@@ -66,10 +68,10 @@ class CountEvictor(_OneSided):
 
 
 @dataclass(frozen=True, slots=True)
-class TimeEvictor(_OneSided):
-    """Leaves the elements that are less than `window_size` milliseconds older than the newest one.
+class TimeEvictor(_OneSidedEvictor):
+    """Keeps the elements that are less than `window_size` milliseconds older than the newest one.
 
-    Elements without timestamps all stay.
+    If an element has no timestamp, no element is evicted.
 
     >>> elements = [TimestampedValue(v, v) for v in (1, 5, 6)]
     >>> TimeEvictor.of(Duration.of_millis(4)).evict_before(elements, 3, None, None); [e.value for e in elements]
@@ -83,13 +85,14 @@ class TimeEvictor(_OneSided):
         if self.window_size < 0:
             raise PlanError(
                 "EVICTOR_TIME",
-                f"A time evictor keeps elements for {self.window_size} ms; it must not be negative. "
-                "Give a length such as Duration.of_seconds(10).",
+                f"A time evictor has a time of {self.window_size} ms, but it must not be negative. "
+                "Pass a time such as Duration.of_seconds(10).",
             )
 
     @staticmethod
     def of(window_size: Duration | timedelta | int, do_evict_after: bool = False) -> TimeEvictor:
-        return TimeEvictor(millis_of(window_size), do_evict_after)
+        """Returns an evictor that runs before the window function, or after it with `do_evict_after`."""
+        return TimeEvictor(to_millis(window_size), do_evict_after)
 
     def evict(self, elements: list[TimestampedValue], size: int) -> None:
         times = [e.timestamp for e in elements if e.timestamp is not None]
@@ -99,8 +102,8 @@ class TimeEvictor(_OneSided):
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaEvictor(_OneSided):
-    """Leaves the elements that are less than `threshold` apart from the last one: delta(element, last).
+class DeltaEvictor(_OneSidedEvictor):
+    """Keeps the elements whose distance to the last element, delta(element, last), is less than `threshold`.
 
     >>> elements = [TimestampedValue(v, None) for v in (1, 5, 6)]
     >>> DeltaEvictor.of(3, lambda old, new: new - old).evict_before(elements, 3, None, None); [e.value for e in elements]
@@ -117,9 +120,10 @@ class DeltaEvictor(_OneSided):
         delta_function: DeltaFunction | Callable[[Any, Any], float],
         do_evict_after: bool = False,
     ) -> DeltaEvictor:
+        """Returns an evictor that runs before the window function, or after it with `do_evict_after`."""
         return DeltaEvictor(threshold, delta_function, do_evict_after)
 
     def evict(self, elements: list[TimestampedValue], size: int) -> None:
         if elements:
-            delta, last = delta_of(self.delta_function), elements[-1].value
+            delta, last = to_delta_callable(self.delta_function), elements[-1].value
             elements[:] = [e for e in elements if delta(e.value, last) < self.threshold]

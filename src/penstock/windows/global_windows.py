@@ -1,4 +1,4 @@
-"""One window per key, for ever; a trigger decides when it fires."""
+"""Global windows: one window per key that never ends. A trigger determines when it fires."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.windows.window import GlobalWindow, Window
 
 @dataclass(frozen=True, slots=True)
 class NeverTrigger(Trigger[Any, Window]):
-    """Never fires: the trigger of global windows, unless they are given another."""
+    """Never fires. This is the default trigger of global windows."""
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         return TriggerResult.CONTINUE
@@ -33,7 +33,7 @@ class NeverTrigger(Trigger[Any, Window]):
 
 @dataclass(frozen=True, slots=True)
 class EndOfStreamTrigger(Trigger[Any, Window]):
-    """Fires once, when all sources have ended.
+    """Fires once, when all sources have ended (at the end of a bounded job).
 
     >>> EndOfStreamTrigger().can_merge()
     False
@@ -58,7 +58,7 @@ class EndOfStreamTrigger(Trigger[Any, Window]):
 
 @dataclass(frozen=True, slots=True)
 class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
-    """All elements of a key in one window.
+    """Assigns all elements of a key to one window. Set a trigger, because by default the window never fires.
 
     >>> GlobalWindows.create().assign_windows("a", 5, None)
     [GlobalWindow()]
@@ -68,11 +68,12 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
 
     @staticmethod
     def create() -> GlobalWindows:
+        """Returns an assigner whose windows never fire by default."""
         return GlobalWindows()
 
     @staticmethod
     def create_with_end_of_stream_trigger() -> GlobalWindows:
-        """Windows that fire when all sources have ended (Flink's `createWithEndOfStreamTrigger`)."""
+        """Returns an assigner whose windows fire when all sources have ended (`createWithEndOfStreamTrigger` in Flink)."""
         return GlobalWindows(EndOfStreamTrigger())
 
     def assign_windows(self, element: Any, timestamp: int, context: Any) -> Collection[GlobalWindow]:

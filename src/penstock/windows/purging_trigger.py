@@ -1,4 +1,4 @@
-"""A trigger around another one that empties the window whenever it fires."""
+"""A trigger that purges the window whenever its nested trigger fires."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.windows.window import Window
 
 @dataclass(frozen=True, slots=True)
 class PurgingTrigger(Trigger[Any, Window]):
-    """Fires when the trigger inside does, and drops the window's contents with every firing.
+    """Fires when its nested trigger fires, and then clears the contents of the window.
 
     >>> from penstock.windows.count_trigger import CountTrigger
     >>> PurgingTrigger.of(CountTrigger.of(3)).nested_trigger
@@ -22,16 +22,17 @@ class PurgingTrigger(Trigger[Any, Window]):
 
     @staticmethod
     def of(nested_trigger: Trigger[Any, Any]) -> PurgingTrigger:
+        """Returns a purging trigger around another trigger."""
         return PurgingTrigger(nested_trigger)
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        return _purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
+        return _add_purge(self.nested_trigger.on_element(element, timestamp, window, ctx))
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        return _purging(self.nested_trigger.on_processing_time(time, window, ctx))
+        return _add_purge(self.nested_trigger.on_processing_time(time, window, ctx))
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        return _purging(self.nested_trigger.on_event_time(time, window, ctx))
+        return _add_purge(self.nested_trigger.on_event_time(time, window, ctx))
 
     def can_merge(self) -> bool:
         return self.nested_trigger.can_merge()
@@ -46,5 +47,5 @@ class PurgingTrigger(Trigger[Any, Window]):
         return type(self) is PurgingTrigger and self.nested_trigger.waits_for_end()
 
 
-def _purging(result: TriggerResult) -> TriggerResult:
+def _add_purge(result: TriggerResult) -> TriggerResult:
     return TriggerResult.FIRE_AND_PURGE if result.is_fire() else result

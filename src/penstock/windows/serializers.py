@@ -1,4 +1,4 @@
-"""Windows as bytes: what PyFlink's assigners are asked for. Penstock itself keeps windows as plain values."""
+"""Serializers of windows, for compatibility with PyFlink. Penstock itself stores windows as plain values."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ T = TypeVar("T")
 
 
 class TypeSerializer(ABC, Generic[T]):
-    """Writes values to a stream of bytes and reads them back."""
+    """Writes values to a byte stream and reads them back."""
 
     @abstractmethod
-    def serialize(self, element: T, stream: BytesIO) -> None: ...
+    def serialize(self, element: T, stream: BytesIO) -> None:
+        """Writes a value to a stream."""
 
     @abstractmethod
-    def deserialize(self, stream: BytesIO) -> T: ...
+    def deserialize(self, stream: BytesIO) -> T:
+        """Reads a value from a stream."""
 
 
 class TimeWindowSerializer(TypeSerializer[TimeWindow]):
-    """Time windows as two numbers of eight bytes.
+    """Serializes a time window as two 8-byte integers.
 
     >>> stream = BytesIO(); TimeWindowSerializer().serialize(TimeWindow(0, 10), stream); _ = stream.seek(0)
     >>> TimeWindowSerializer().deserialize(stream)
@@ -42,7 +44,7 @@ class TimeWindowSerializer(TypeSerializer[TimeWindow]):
 
 
 class CountWindowSerializer(TypeSerializer[CountWindow]):
-    """Count windows as a number of eight bytes.
+    """Serializes a count window as an 8-byte integer.
 
     >>> stream = BytesIO(); CountWindowSerializer().serialize(CountWindow(7), stream); len(stream.getvalue())
     8
@@ -58,7 +60,7 @@ class CountWindowSerializer(TypeSerializer[CountWindow]):
 
 
 class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
-    """The global window as one byte.
+    """Serializes the global window as one byte.
 
     >>> GlobalWindowSerializer().deserialize(BytesIO(bytes(1)))
     GlobalWindow()
@@ -75,7 +77,7 @@ class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
 
 
 class PlainWindowSerializer(TypeSerializer[Window]):
-    """Windows of any class as their plain values."""
+    """Serializes windows of any class as their plain values."""
 
     def __init__(self, window_type: type[Window]) -> None:
         self.window_type = window_type
@@ -87,10 +89,10 @@ class PlainWindowSerializer(TypeSerializer[Window]):
         return self.window_type(*msgspec.msgpack.decode(stream.read()))
 
 
-def serializer_of(window_type: type[Window]) -> TypeSerializer[Window]:
-    """The serializer of a class of windows.
+def make_window_serializer(window_type: type[Window]) -> TypeSerializer[Window]:
+    """Returns the serializer of a window class.
 
-    >>> type(serializer_of(CountWindow)).__name__
+    >>> type(make_window_serializer(CountWindow)).__name__
     'CountWindowSerializer'
     """
     known = (TimeWindowSerializer, CountWindowSerializer, GlobalWindowSerializer)

@@ -1,4 +1,4 @@
-"""Windows that last as long as elements keep coming: sessions."""
+"""Session windows, which end after a period of inactivity."""
 
 from __future__ import annotations
 
@@ -9,50 +9,52 @@ from datetime import timedelta
 from typing import Any
 
 from penstock.errors import PlanError, TimeError
-from penstock.time import Duration, millis_of
-from penstock.windows.assigner import MergingWindowAssigner, WindowAssigner, event_time_of
+from penstock.time import Duration, to_millis
+from penstock.windows.assigner import MergingWindowAssigner, WindowAssigner, require_timestamp
 from penstock.windows.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from penstock.windows.window import TimeWindow
 
 
 class SessionWindowTimeGapExtractor(ABC):
-    """Gives each element the gap, in milliseconds, after which its session ends."""
+    """Extracts the session gap of an element in milliseconds."""
 
     @abstractmethod
-    def extract(self, element: Any) -> int: ...
+    def extract(self, element: Any) -> int:
+        """Returns the session gap of an element in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Session(MergingWindowAssigner[Any, TimeWindow]):
+class _SessionWindows(MergingWindowAssigner[Any, TimeWindow]):
     gap: int
 
     def __post_init__(self) -> None:
         if self.gap <= 0:
             raise PlanError(
                 "SESSION_GAP",
-                f"{type(self).__name__} has a gap of {self.gap} ms; it must be positive. "
-                "Give the silence after which a session ends, such as Duration.of_minutes(30).",
+                f"{type(self).__name__} has a gap of {self.gap} ms, but it must be positive. "
+                "Pass the period of inactivity after which a session ends, such as Duration.of_minutes(30).",
             )
 
 
 @dataclass(frozen=True, slots=True)
-class _DynamicSession(MergingWindowAssigner[Any, TimeWindow]):
+class _DynamicSessionWindows(MergingWindowAssigner[Any, TimeWindow]):
     extractor: SessionWindowTimeGapExtractor | Callable[[Any], int]
 
     def session_of(self, element: Any, time: int) -> TimeWindow:
+        """Returns the window of an element, from a time to the end of its gap."""
         extractor = self.extractor
         gap = extractor.extract(element) if isinstance(extractor, SessionWindowTimeGapExtractor) else extractor(element)
         if gap <= 0:
             raise TimeError(
                 "SESSION_GAP",
-                f"The gap extractor gave {gap!r} for {element!r}; a gap is a positive number of milliseconds. "
-                "Let the extractor return the silence after which this element's session ends.",
+                f"The gap extractor returned {gap!r} for {element!r}, but a gap is a positive number of milliseconds. "
+                "Return the period of inactivity after which the session of this element ends.",
             )
         return TimeWindow(time, time + gap)
 
 
-class EventTimeSessionWindows(_Session):
-    """Sessions by the elements' timestamps.
+class EventTimeSessionWindows(_SessionWindows):
+    """Assigns elements to sessions by their timestamps. A session ends when no element arrives within the gap.
 
     >>> EventTimeSessionWindows.with_gap(Duration.of_millis(5)).assign_windows("a", 10, None)
     [TimeWindow(start=10, end=15)]
@@ -62,16 +64,18 @@ class EventTimeSessionWindows(_Session):
 
     @classmethod
     def with_gap(cls, size: Duration | timedelta | int) -> EventTimeSessionWindows:
-        return cls(millis_of(size))
+        """Returns an assigner with a fixed gap. An `int` is in milliseconds."""
+        return cls(to_millis(size))
 
     @staticmethod
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor | Callable[[Any], int],
     ) -> DynamicEventTimeSessionWindows:
+        """Returns an assigner that computes the gap of each element, in milliseconds."""
         return DynamicEventTimeSessionWindows(extractor)
 
     def assign_windows(self, element: Any, timestamp: int, context: Any) -> Collection[TimeWindow]:
-        start = event_time_of(timestamp)
+        start = require_timestamp(timestamp)
         return [TimeWindow(start, start + self.gap)]
 
     def get_default_trigger(self, env: Any = None) -> EventTimeTrigger:
@@ -81,8 +85,8 @@ class EventTimeSessionWindows(_Session):
         return True
 
 
-class ProcessingTimeSessionWindows(_Session):
-    """Sessions by the batch clock.
+class ProcessingTimeSessionWindows(_SessionWindows):
+    """Assigns elements to sessions by processing time. A session ends when no element arrives within the gap.
 
     >>> ProcessingTimeSessionWindows.with_gap(Duration.of_minutes(30)).gap
     1800000
@@ -92,12 +96,14 @@ class ProcessingTimeSessionWindows(_Session):
 
     @classmethod
     def with_gap(cls, size: Duration | timedelta | int) -> ProcessingTimeSessionWindows:
-        return cls(millis_of(size))
+        """Returns an assigner with a fixed gap. An `int` is in milliseconds."""
+        return cls(to_millis(size))
 
     @staticmethod
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor | Callable[[Any], int],
     ) -> DynamicProcessingTimeSessionWindows:
+        """Returns an assigner that computes the gap of each element, in milliseconds."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
     def assign_windows(
@@ -113,8 +119,8 @@ class ProcessingTimeSessionWindows(_Session):
         return False
 
 
-class DynamicEventTimeSessionWindows(_DynamicSession):
-    """Sessions by the elements' timestamps; each element brings its own gap.
+class DynamicEventTimeSessionWindows(_DynamicSessionWindows):
+    """Assigns elements to sessions by their timestamps. Each element has its own gap.
 
     >>> EventTimeSessionWindows.with_dynamic_gap(len).assign_windows("abc", 10, None)
     [TimeWindow(start=10, end=13)]
@@ -126,10 +132,11 @@ class DynamicEventTimeSessionWindows(_DynamicSession):
     def with_dynamic_gap(
         cls, extractor: SessionWindowTimeGapExtractor | Callable[[Any], int]
     ) -> DynamicEventTimeSessionWindows:
+        """Returns an assigner that computes the gap of each element, in milliseconds."""
         return cls(extractor)
 
     def assign_windows(self, element: Any, timestamp: int, context: Any) -> Collection[TimeWindow]:
-        return [self.session_of(element, event_time_of(timestamp))]
+        return [self.session_of(element, require_timestamp(timestamp))]
 
     def get_default_trigger(self, env: Any = None) -> EventTimeTrigger:
         return EventTimeTrigger()
@@ -138,8 +145,8 @@ class DynamicEventTimeSessionWindows(_DynamicSession):
         return True
 
 
-class DynamicProcessingTimeSessionWindows(_DynamicSession):
-    """Sessions by the batch clock; each element brings its own gap.
+class DynamicProcessingTimeSessionWindows(_DynamicSessionWindows):
+    """Assigns elements to sessions by processing time. Each element has its own gap.
 
     >>> ProcessingTimeSessionWindows.with_dynamic_gap(len).is_event_time()
     False
@@ -151,6 +158,7 @@ class DynamicProcessingTimeSessionWindows(_DynamicSession):
     def with_dynamic_gap(
         cls, extractor: SessionWindowTimeGapExtractor | Callable[[Any], int]
     ) -> DynamicProcessingTimeSessionWindows:
+        """Returns an assigner that computes the gap of each element, in milliseconds."""
         return cls(extractor)
 
     def assign_windows(

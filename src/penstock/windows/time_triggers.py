@@ -1,4 +1,4 @@
-"""Triggers that fire by a clock."""
+"""Triggers that fire in event time or in processing time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.errors import PlanError
 from penstock.state import ReducingStateDescriptor
-from penstock.time import Duration, millis_of
+from penstock.time import Duration, to_millis
 from penstock.types import Types
 from penstock.windows.trigger import Trigger, TriggerResult
 from penstock.windows.window import Window
@@ -18,7 +18,7 @@ _FIRE_TIME = ReducingStateDescriptor("fire-time", min, Types.LONG())
 
 @dataclass(frozen=True, slots=True)
 class EventTimeTrigger(Trigger[Any, Window]):
-    """Fires when the watermark passes the window's end, and again for each element that comes later.
+    """Fires when the watermark passes the end of a window, and again for each later element within the allowed lateness.
 
     >>> EventTimeTrigger.create().can_merge()
     True
@@ -26,6 +26,7 @@ class EventTimeTrigger(Trigger[Any, Window]):
 
     @staticmethod
     def create() -> EventTimeTrigger:
+        """Returns an event-time trigger."""
         return EventTimeTrigger()
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -53,12 +54,12 @@ class EventTimeTrigger(Trigger[Any, Window]):
         ctx.delete_event_time_timer(window.max_timestamp())
 
     def waits_for_end(self) -> bool:
-        return type(self) is EventTimeTrigger  # what a subclass does is not known
+        return type(self) is EventTimeTrigger  # a subclass may behave differently
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessingTimeTrigger(Trigger[Any, Window]):
-    """Fires when the batch clock passes the window's end.
+    """Fires when processing time passes the end of a window.
 
     >>> ProcessingTimeTrigger.create().waits_for_end()
     True
@@ -66,6 +67,7 @@ class ProcessingTimeTrigger(Trigger[Any, Window]):
 
     @staticmethod
     def create() -> ProcessingTimeTrigger:
+        """Returns a processing-time trigger."""
         return ProcessingTimeTrigger()
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -94,21 +96,68 @@ class ProcessingTimeTrigger(Trigger[Any, Window]):
 
 
 @dataclass(frozen=True, slots=True)
-class ContinuousEventTimeTrigger(Trigger[Any, Window]):
-    """Fires at every multiple of an interval that the watermark passes, and at the window's end.
+class _ContinuousTrigger(Trigger[Any, Window]):
+    """Fires at intervals. The time of the next firing is state of the window."""
+
+    interval: int
+
+    def __post_init__(self) -> None:
+        if self.interval <= 0:
+            raise PlanError(
+                "TRIGGER_INTERVAL",
+                f"A continuous trigger has an interval of {self.interval} ms, but it must be positive. "
+                "Pass the time between two firings, such as Duration.of_seconds(10).",
+            )
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
+        ctx.merge_partitioned_state(_FIRE_TIME)
+        next_time = ctx.get_partitioned_state(_FIRE_TIME).get()
+        if next_time is not None:
+            self._register_timer(next_time, ctx)
+
+    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
+        state = ctx.get_partitioned_state(_FIRE_TIME)
+        next_time = state.get()
+        if next_time is not None:
+            self._delete_timer(next_time, ctx)
+            state.clear()
+
+    def register_next_fire_timestamp(
+        self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: Any
+    ) -> None:
+        """Registers the timer of the next firing."""
+        raise NotImplementedError
+
+    def _register_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        raise NotImplementedError
+
+    def _delete_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        raise NotImplementedError
+
+    def _fire_if_due(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        state = ctx.get_partitioned_state(_FIRE_TIME)
+        if state.get() != time:
+            return TriggerResult.CONTINUE
+        state.clear()
+        self.register_next_fire_timestamp(time, window, ctx, state)
+        return TriggerResult.FIRE
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuousEventTimeTrigger(_ContinuousTrigger):
+    """Fires whenever the watermark passes a multiple of an interval, and at the end of the window.
 
     >>> ContinuousEventTimeTrigger.of(Duration.of_seconds(2)).interval
     2000
     """
 
-    interval: int
-
-    def __post_init__(self) -> None:
-        _check_interval(self.interval)
-
     @staticmethod
     def of(interval: Duration | timedelta | int) -> ContinuousEventTimeTrigger:
-        return ContinuousEventTimeTrigger(millis_of(interval))
+        """Returns a trigger for an interval. An `int` is in milliseconds."""
+        return ContinuousEventTimeTrigger(to_millis(interval))
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         end = window.max_timestamp()
@@ -124,56 +173,35 @@ class ContinuousEventTimeTrigger(Trigger[Any, Window]):
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        if time == window.max_timestamp():
-            return TriggerResult.FIRE
-        state = ctx.get_partitioned_state(_FIRE_TIME)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
-
-    def can_merge(self) -> bool:
-        return True
-
-    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        ctx.merge_partitioned_state(_FIRE_TIME)
-        following = ctx.get_partitioned_state(_FIRE_TIME).get()
-        if following is not None:
-            ctx.register_event_time_timer(following)
-
-    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        state = ctx.get_partitioned_state(_FIRE_TIME)
-        following = state.get()
-        if following is not None:
-            ctx.delete_event_time_timer(following)
-            state.clear()
+        return TriggerResult.FIRE if time == window.max_timestamp() else self._fire_if_due(time, window, ctx)
 
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: Any
     ) -> None:
-        """Sets the timer of the next firing: an interval later, but no later than the window's end."""
-        following = min(time + self.interval, window.max_timestamp())
-        fire_timestamp_state.add(following)
-        ctx.register_event_time_timer(following)
+        """Registers the timer of the next firing, one interval later but at most at the end of the window."""
+        next_time = min(time + self.interval, window.max_timestamp())
+        fire_timestamp_state.add(next_time)
+        self._register_timer(next_time, ctx)
+
+    def _register_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_event_time_timer(time)
+
+    def _delete_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_event_time_timer(time)
 
 
 @dataclass(frozen=True, slots=True)
-class ContinuousProcessingTimeTrigger(Trigger[Any, Window]):
-    """Fires at every multiple of an interval that the batch clock passes, and at the end of a processing-time window.
+class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
+    """Fires whenever processing time passes a multiple of an interval, and at the end of a processing-time window.
 
     >>> ContinuousProcessingTimeTrigger.of(Duration.of_seconds(2)).interval
     2000
     """
 
-    interval: int
-
-    def __post_init__(self) -> None:
-        _check_interval(self.interval)
-
     @staticmethod
     def of(interval: Duration | timedelta | int) -> ContinuousProcessingTimeTrigger:
-        return ContinuousProcessingTimeTrigger(millis_of(interval))
+        """Returns a trigger for an interval. An `int` is in milliseconds."""
+        return ContinuousProcessingTimeTrigger(to_millis(interval))
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         state = ctx.get_partitioned_state(_FIRE_TIME)
@@ -183,117 +211,71 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, Window]):
         return TriggerResult.CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        state = ctx.get_partitioned_state(_FIRE_TIME)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
+        return self._fire_if_due(time, window, ctx)
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         return TriggerResult.CONTINUE
 
-    def can_merge(self) -> bool:
-        return True
-
-    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        ctx.merge_partitioned_state(_FIRE_TIME)
-        following = ctx.get_partitioned_state(_FIRE_TIME).get()
-        if following is not None:
-            ctx.register_processing_time_timer(following)
-
-    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        state = ctx.get_partitioned_state(_FIRE_TIME)
-        following = state.get()
-        if following is not None:
-            ctx.delete_processing_time_timer(following)
-            state.clear()
-
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: Any
     ) -> None:
-        """Sets the timer of the next firing: an interval later, but no later than the window's end while that is ahead.
+        """Registers the timer of the next firing, one interval later but at most at the end of the window if that is ahead.
 
-        The clock may have passed the end of an event-time window that is still open; Flink would fire such a window for ever.
+        Processing time may have passed the end of an event-time window that is still open. Flink would fire such a window
+        forever.
         """
-        following = time + self.interval
+        next_time = time + self.interval
         if time < window.max_timestamp():
-            following = min(following, window.max_timestamp())
-        fire_timestamp_state.add(following)
-        ctx.register_processing_time_timer(following)
+            next_time = min(next_time, window.max_timestamp())
+        fire_timestamp_state.add(next_time)
+        self._register_timer(next_time, ctx)
+
+    def _register_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_processing_time_timer(time)
+
+    def _delete_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_processing_time_timer(time)
 
 
 @dataclass(frozen=True, slots=True)
-class EarlyFiringTrigger(Trigger[Any, Window]):
-    """Fires at every multiple of an interval that the batch clock passes, and at last when the watermark passes the window's end.
+class EarlyFiringTrigger(ContinuousProcessingTimeTrigger):
+    """Fires whenever processing time passes a multiple of an interval, and finally when the watermark passes the window end.
 
-    The result so far for those who look, and the final one for sure: ContinuousProcessingTimeTrigger drops what came since it
-    fired last when an event-time window ends. Flink has it in SQL only (table.exec.emit.early-fire).
+    It emits early results and a complete final result. With ContinuousProcessingTimeTrigger, elements that arrive after the
+    last firing of an event-time window are not emitted. Flink has early firing only in SQL (table.exec.emit.early-fire).
 
     >>> EarlyFiringTrigger.of(Duration.of_seconds(1)).interval
     1000
     """
 
-    interval: int
-
-    def __post_init__(self) -> None:
-        _check_interval(self.interval)
-
     @staticmethod
     def of(interval: Duration | timedelta | int) -> EarlyFiringTrigger:
-        return EarlyFiringTrigger(millis_of(interval))
+        """Returns a trigger for an interval. An `int` is in milliseconds."""
+        return EarlyFiringTrigger(to_millis(interval))
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        end = window.max_timestamp()
-        if end <= ctx.get_current_watermark():
+        if _AT_END.on_element(element, timestamp, window, ctx) is TriggerResult.FIRE:
             return TriggerResult.FIRE
-        ctx.register_event_time_timer(end)
-        state = ctx.get_partitioned_state(_FIRE_TIME)
-        if state.get() is None:
-            now = ctx.get_current_processing_time()
-            self._fire_next(now - now % self.interval, ctx, state)
-        return TriggerResult.CONTINUE
-
-    def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        state = ctx.get_partitioned_state(_FIRE_TIME)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self._fire_next(time, ctx, state)
-        return TriggerResult.FIRE
+        return _CONTINUOUS.on_element(self, element, timestamp, window, ctx)
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
-
-    def can_merge(self) -> bool:
-        return True
+        return _AT_END.on_event_time(time, window, ctx)
 
     def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        end = window.max_timestamp()
-        if end > ctx.get_current_watermark():
-            ctx.register_event_time_timer(end)
-        ctx.merge_partitioned_state(_FIRE_TIME)
-        following = ctx.get_partitioned_state(_FIRE_TIME).get()
-        if following is not None:
-            ctx.register_processing_time_timer(following)
+        _AT_END.on_merge(window, ctx)
+        _CONTINUOUS.on_merge(self, window, ctx)
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        ctx.delete_event_time_timer(window.max_timestamp())
-        state = ctx.get_partitioned_state(_FIRE_TIME)
-        following = state.get()
-        if following is not None:
-            ctx.delete_processing_time_timer(following)
-            state.clear()
+        _AT_END.clear(window, ctx)
+        _CONTINUOUS.clear(self, window, ctx)
 
-    def _fire_next(self, time: int, ctx: Trigger.TriggerContext, fire_timestamp_state: Any) -> None:
+    def register_next_fire_timestamp(
+        self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: Any
+    ) -> None:
+        """Registers the timer of the next firing, one interval later. At the end of the window the watermark fires it."""
         fire_timestamp_state.add(time + self.interval)
         ctx.register_processing_time_timer(time + self.interval)
 
 
-def _check_interval(interval: int) -> None:
-    if interval <= 0:
-        raise PlanError(
-            "TRIGGER_INTERVAL",
-            f"A continuous trigger has an interval of {interval} ms; it must be positive. "
-            "Give the time between two firings, such as Duration.of_seconds(10).",
-        )
+_AT_END = EventTimeTrigger()
+_CONTINUOUS = ContinuousProcessingTimeTrigger  # called by name, because super() does not work in a dataclass with slots

@@ -1,4 +1,4 @@
-"""Windows of one size, side by side."""
+"""Tumbling windows: windows of a fixed size that do not overlap."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from datetime import timedelta
 from typing import Any
 
 from penstock.errors import PlanError
-from penstock.time import Duration, millis_of
-from penstock.windows.assigner import WindowAssigner, event_time_of
+from penstock.time import Duration, to_millis
+from penstock.windows.assigner import WindowAssigner, require_timestamp
 from penstock.windows.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from penstock.windows.window import TimeWindow
 
 
 @dataclass(frozen=True, slots=True)
-class _Tumbling(WindowAssigner[Any, TimeWindow]):
+class _TumblingWindows(WindowAssigner[Any, TimeWindow]):
     size: int
     offset: int = 0
 
@@ -24,27 +24,29 @@ class _Tumbling(WindowAssigner[Any, TimeWindow]):
         if self.size <= 0:
             raise PlanError(
                 "WINDOW_SIZE",
-                f"{name} has a size of {self.size} ms; it must be positive. "
-                "Give a length such as Duration.of_seconds(10).",
+                f"{name} has a size of {self.size} ms, but it must be positive. "
+                "Pass a time such as Duration.of_seconds(10).",
             )
         if abs(self.offset) >= self.size:
             raise PlanError(
                 "WINDOW_OFFSET",
-                f"{name} has an offset of {self.offset} ms and a size of {self.size} ms; the offset must be smaller "
-                "than the size. Windows repeat every size, so the rest of offset / size gives the same windows.",
+                f"{name} has an offset of {self.offset} ms and a size of {self.size} ms, but the offset must be smaller "
+                "than the size. Windows repeat every size, so offset % size results in the same windows.",
             )
 
     def grid(self) -> tuple[int, int] | None:
-        known = type(self) in (TumblingEventTimeWindows, TumblingProcessingTimeWindows)
-        return (self.size, self.offset) if known else None  # a subclass may put elements elsewhere
+        if type(self) not in (TumblingEventTimeWindows, TumblingProcessingTimeWindows):
+            return None  # a subclass may assign other windows
+        return self.size, self.offset
 
     def window_of(self, time: int) -> TimeWindow:
+        """Returns the window that contains a time."""
         start = time - (time - self.offset) % self.size
         return TimeWindow(start, start + self.size)
 
 
-class TumblingEventTimeWindows(_Tumbling):
-    """Windows of one size by the elements' timestamps.
+class TumblingEventTimeWindows(_TumblingWindows):
+    """Assigns elements to windows of a fixed size by their timestamps.
 
     >>> TumblingEventTimeWindows.of(Duration.of_millis(10)).assign_windows("a", 12, None)
     [TimeWindow(start=10, end=20)]
@@ -54,10 +56,11 @@ class TumblingEventTimeWindows(_Tumbling):
 
     @classmethod
     def of(cls, size: Duration | timedelta | int, offset: Duration | timedelta | int = 0) -> TumblingEventTimeWindows:
-        return cls(millis_of(size), millis_of(offset))
+        """Returns an assigner of windows of `size`. An `int` is in milliseconds."""
+        return cls(to_millis(size), to_millis(offset))
 
     def assign_windows(self, element: Any, timestamp: int, context: Any) -> Collection[TimeWindow]:
-        return [self.window_of(event_time_of(timestamp))]
+        return [self.window_of(require_timestamp(timestamp))]
 
     def get_default_trigger(self, env: Any = None) -> EventTimeTrigger:
         return EventTimeTrigger()
@@ -66,8 +69,8 @@ class TumblingEventTimeWindows(_Tumbling):
         return True
 
 
-class TumblingProcessingTimeWindows(_Tumbling):
-    """Windows of one size by the batch clock.
+class TumblingProcessingTimeWindows(_TumblingWindows):
+    """Assigns elements to windows of a fixed size by processing time.
 
     >>> TumblingProcessingTimeWindows.of(Duration.of_minutes(1), Duration.of_seconds(10)).offset
     10000
@@ -79,7 +82,8 @@ class TumblingProcessingTimeWindows(_Tumbling):
     def of(
         cls, size: Duration | timedelta | int, offset: Duration | timedelta | int = 0
     ) -> TumblingProcessingTimeWindows:
-        return cls(millis_of(size), millis_of(offset))
+        """Returns an assigner of windows of `size`. An `int` is in milliseconds."""
+        return cls(to_millis(size), to_millis(offset))
 
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext

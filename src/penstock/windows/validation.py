@@ -1,4 +1,4 @@
-"""Whether what was set on windows fits together: asked where the program sets it, and by what runs it."""
+"""Checks of window settings. They run where the program sets them, and again in the window operator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.windows.trigger import Trigger
 
 
 def check_trigger(assigner: WindowAssigner[Any, Any], trigger: Trigger[Any, Any]) -> None:
-    """Refuses a trigger whose state would be lost when windows merge.
+    """Raises an error if the windows merge and the trigger cannot merge its state.
 
     >>> from penstock.windows import EventTimeSessionWindows, EventTimeTrigger
     >>> check_trigger(EventTimeSessionWindows.with_gap(10), EventTimeTrigger.create())
@@ -18,19 +18,19 @@ def check_trigger(assigner: WindowAssigner[Any, Any], trigger: Trigger[Any, Any]
     if isinstance(assigner, MergingWindowAssigner) and not trigger.can_merge():
         raise PlanError(
             "TRIGGER_CANNOT_MERGE",
-            f"{type(assigner).__name__} merges windows, and {type(trigger).__name__} cannot: its state of the merged windows "
-            "would be lost. Use another trigger, or give it can_merge and on_merge.",
+            f"{type(assigner).__name__} merges windows, but {type(trigger).__name__} cannot merge its state. Use another "
+            "trigger, or implement can_merge and on_merge.",
         )
 
 
 def check_lateness(allowed_lateness: int) -> None:
-    """Refuses a negative lateness.
+    """Raises an error if the allowed lateness is negative.
 
     >>> check_lateness(0)
     """
     if allowed_lateness < 0:
         raise PlanError(
             "ALLOWED_LATENESS",
-            f"An allowed lateness of {allowed_lateness} ms was given; it must not be negative. "
-            "Leave it out if late elements are not to be taken.",
+            f"The allowed lateness is {allowed_lateness} ms, but it must not be negative. "
+            "Remove it to drop late elements.",
         )

@@ -1,4 +1,4 @@
-"""Windows: the finite groups that elements of a key are put into."""
+"""Windows: finite groups of the elements of a key."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from penstock.time import MAX_WATERMARK
 
 
 class Window(ABC):
-    """A group of elements with a last timestamp. A window of the user's own is a frozen dataclass of plain values."""
+    """A group of elements with a last timestamp. A custom window is a frozen dataclass of plain values."""
 
     __slots__ = ()
 
     @abstractmethod
     def max_timestamp(self) -> int:
-        """The largest timestamp that still belongs to the window; its results carry it."""
+        """Returns the largest timestamp that belongs to the window. It is the timestamp of the results of the window."""
 
     def namespace(self) -> tuple[Any, ...]:
-        """The window as plain values: what its state and its timers are kept under."""
+        """Returns the window as plain values, under which its state and its timers are stored."""
         fields = getattr(self, "__match_args__", None)
         return tuple(vars(self).values()) if fields is None else tuple(getattr(self, name) for name in fields)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class TimeWindow(Window):
-    """The timestamps from `start` to `end`, without `end`.
+    """The time interval from `start` (inclusive) to `end` (exclusive), in milliseconds.
 
     >>> TimeWindow(0, 10).max_timestamp()
     9
@@ -43,11 +43,11 @@ class TimeWindow(Window):
         return (self.start, self.end)
 
     def intersects(self, other: TimeWindow) -> bool:
-        """Whether two windows overlap or touch: only then they merge."""
+        """Returns whether two windows overlap or touch. Only such windows are merged."""
         return self.start <= other.end and self.end >= other.start
 
     def cover(self, other: TimeWindow) -> TimeWindow:
-        """The smallest window that holds both.
+        """Returns the smallest window that contains both windows.
 
         >>> TimeWindow(0, 10).cover(TimeWindow(5, 15))
         TimeWindow(start=0, end=15)
@@ -56,7 +56,7 @@ class TimeWindow(Window):
 
     @staticmethod
     def merge_windows(windows: Iterable[TimeWindow], callback: Any) -> None:
-        """Tells a `MergingWindowAssigner.MergeCallback` which of some windows overlap or touch, and their cover."""
+        """Reports windows that overlap or touch to a `MergingWindowAssigner.MergeCallback`, each group with its cover."""
         group: list[TimeWindow] = []
         cover: TimeWindow | None = None
         for window in sorted(windows):
@@ -72,7 +72,7 @@ class TimeWindow(Window):
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
-        """The start of the window of a size that holds a timestamp; works below zero too.
+        """Returns the start of the window that contains a timestamp. Timestamps may be negative.
 
         >>> TimeWindow.get_window_start_with_offset(-1, 0, 10)
         -10
@@ -82,7 +82,7 @@ class TimeWindow(Window):
 
 @dataclass(frozen=True, slots=True)
 class CountWindow(Window):
-    """A window of so many elements, by its number.
+    """A window of a fixed number of elements, identified by its number.
 
     >>> CountWindow(0).max_timestamp() == MAX_WATERMARK
     True
@@ -96,7 +96,7 @@ class CountWindow(Window):
 
 @dataclass(frozen=True, slots=True)
 class GlobalWindow(Window):
-    """The one window of `GlobalWindows`: it never ends.
+    """The window of `GlobalWindows`. It never ends.
 
     >>> GlobalWindow.get() == GlobalWindow()
     True
@@ -104,6 +104,7 @@ class GlobalWindow(Window):
 
     @staticmethod
     def get() -> GlobalWindow:
+        """Returns the global window."""
         return GlobalWindow()
 
     def max_timestamp(self) -> int:

@@ -1,4 +1,4 @@
-"""`penstock doctor`: whether this machine can run jobs, and what to do if not."""
+"""`penstock doctor`: checks whether this machine can run jobs."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.checks import CHECKS, Finding
-from penstock.cli.failure import told
+from penstock.cli.dev.doctor_checks import CHECKS, CheckResult
+from penstock.cli.render.error_exit import error_exit
 from penstock.config import Configuration
 
 _STYLES = {"ok": "green", "warn": "yellow", "bad": "bold red"}
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False) -> None:
-    """Check Python, Java, Spark, jars, disks, ports and memory, and say what to do. Exit code 1 if something is bad."""
-    with told():
+    """Check Python, Java, Spark, jars, disks, ports and memory. The exit code is 1 if jobs cannot run."""
+    with error_exit():
         configuration = Configuration()
-    findings = [check(configuration) for check in CHECKS]
-    ok = all(f.verdict != "bad" for f in findings)
+    results = [check(configuration) for check in CHECKS]
+    ok = all(r.verdict != "bad" for r in results)
     if as_json:
-        print(json.dumps({"ok": ok, "checks": [asdict(f) for f in findings]}))
+        print(json.dumps({"ok": ok, "checks": [asdict(r) for r in results]}))
     else:
-        Console(highlight=False).print(report(findings))
+        Console(highlight=False).print(results_table(results))
     if not ok:
         raise typer.Exit(1)
 
 
-def report(findings: Sequence[Finding]) -> Table:
-    """The findings, each with its advice below."""
+def results_table(results: Sequence[CheckResult]) -> Table:
+    """A table of the results, each with its advice below."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for finding in findings:
-        text = Text(finding.found)
-        if finding.advice:
-            text.append(f"\n{finding.advice}", style=_STYLES[finding.verdict])
-        table.add_row(Text(finding.verdict, style=_STYLES[finding.verdict]), finding.name, text)
+    for result in results:
+        text = Text(result.found)
+        if result.advice:
+            text.append(f"\n{result.advice}", style=_STYLES[result.verdict])
+        table.add_row(Text(result.verdict, style=_STYLES[result.verdict]), result.name, text)
     return table

@@ -1,4 +1,4 @@
-"""`penstock dev`: servers for development, on this machine only."""
+"""`penstock dev`: starts and stops servers for development on this machine."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from penstock.cli.failure import told
-from penstock.cli.fetching import fetching, versions_in
-from penstock.cli.jars import Versions
-from penstock.servers import dev
-from penstock.servers.dev import ServerEntry
-from penstock.servers.kinds import KINDS
+from penstock.cli.dev.jars import Versions
+from penstock.cli.render.error_exit import error_exit
+from penstock.cli.render.fetch_progress import parse_versions, show_steps
+from penstock.devservers import user_servers as dev
+from penstock.devservers.kinds import KINDS
+from penstock.devservers.user_servers import ServerEntry
 
 _NAMES = ", ".join(KINDS)
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object per line.")]
 
 dev_app = typer.Typer(
     name="dev",
@@ -31,55 +31,53 @@ dev_app = typer.Typer(
 
 @dev_app.command()
 def up(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"Which server: {_NAMES}.")],
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Its port; a free one is chosen without it.")
-    ] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"The server: {_NAMES}.")],
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port. Default: a free port.")] = None,
     version: Versions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Start a server and wait until it answers; one that runs already is left as it is. Prints its address."""
-    with told(), fetching(f"dev up {name}", silent=as_json) as step:
-        entry, new = dev.up(name, port, versions_in(version), step)
+    """Start a server, unless it is running, and wait until it answers. Prints its address."""
+    with error_exit(), show_steps(f"dev up {name}", silent=as_json) as step:
+        entry, new = dev.up(name, port, parse_versions(version), step)
     if as_json:
-        print(json.dumps(_described(entry)))
+        print(json.dumps(_as_dict(entry)))
         return
     print(entry.address)
-    how = "is up" if new else "was up already"
-    print(f"penstock: {name} {entry.version} {how}, process {entry.process.pid}; log {entry.log}", file=sys.stderr)
+    status = "has started" if new else "is already running"
+    print(f"penstock: {name} {entry.version} {status}, process {entry.process.pid}; log {entry.log}", file=sys.stderr)
 
 
 @dev_app.command()
 def down(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which server; without it, all.")] = None,
-    delete_data: Annotated[bool, typer.Option("--delete-data", help="Remove what it has stored, too.")] = False,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The server. Default: all servers.")] = None,
+    delete_data: Annotated[bool, typer.Option("--delete-data", help="Also delete its data.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Stop the servers that 'dev up' started, and nothing else."""
-    with told():
+    """Stop servers that 'dev up' has started. Other servers are not affected."""
+    with error_exit():
         for one in [name] if name else list(KINDS):
             entry = dev.down(one, delete_data)
             if entry is None:
                 if name:
-                    print(f"penstock: {one} was not up", file=sys.stderr)
+                    print(f"penstock: {one} is not running", file=sys.stderr)
             elif as_json:
-                print(json.dumps({**_described(entry), "status": "stopped"}))
+                print(json.dumps({**_as_dict(entry), "status": "stopped"}))
             else:
                 print(f"{one} stopped")
 
 
 @dev_app.command()
 def status(as_json: AsJson = False) -> None:
-    """List the servers that 'dev up' started."""
+    """List the servers that 'dev up' has started."""
     entries = dev.entries()
     if as_json:
         for entry in entries:
-            print(json.dumps(_described(entry)))
+            print(json.dumps(_as_dict(entry)))
         return
     console = Console(highlight=False)
     if not entries:
         console.print(
-            f"No server was started. 'penstock dev up NAME' starts one of: {_NAMES}.", style="dim", soft_wrap=True
+            f"No server is running. 'penstock dev up NAME' starts one of: {_NAMES}.", style="dim", soft_wrap=True
         )
         return
     table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
@@ -90,8 +88,8 @@ def status(as_json: AsJson = False) -> None:
     console.print(table)
 
 
-def _described(entry: ServerEntry) -> dict[str, Any]:
-    """A server for programs."""
+def _as_dict(entry: ServerEntry) -> dict[str, Any]:
+    """A server as JSON values."""
     return {
         "name": entry.name,
         "version": entry.version,

@@ -1,4 +1,4 @@
-"""`penstock stop` and `penstock cancel`: ask a job to end."""
+"""`penstock stop` and `penstock cancel`: end a job."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.failure import told
-from penstock.cli.info import Job
-from penstock.cli.savepoint import To, save
-from penstock.jobs import requests
-from penstock.jobs.registry import registry_of
-from penstock.jobs.requests import Action
+from penstock.cli.arguments import Job, SavepointFolder
+from penstock.cli.render.error_exit import error_exit
+from penstock.cli.savepoints.take import take_and_print
+from penstock.jobs.actions.stop import JobEnd, cancel_job, stop_job
+from penstock.jobs.registry.registry import registry_of
 
 Wait = Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0, help="How long to wait for the end.")]
 
@@ -21,36 +20,36 @@ def stop(
     job: Job,
     drain: Annotated[
         bool,
-        typer.Option("--drain", help="Send the final watermark, so that all timers fire; the job cannot be resumed."),
+        typer.Option("--drain", help="Emit the final watermark, so that all timers fire; the job cannot be resumed."),
     ] = False,
     savepoint: Annotated[
-        bool, typer.Option("--savepoint", help="End with a savepoint: in --to, or in the job's default folder.")
+        bool, typer.Option("--savepoint", help="Take a savepoint at the end, in --to or in the job's default folder.")
     ] = False,
-    to: To = None,
+    to: SavepointFolder = None,
     wait: Wait = 60.0,
 ) -> None:
-    """Let a job finish its running batch, then end; --resume goes on from there."""
+    """Stop a job after its running batch. It can be resumed with --resume."""
     if savepoint or to is not None:
-        save(job, to, "drain" if drain else "stop", wait, as_json=False)
+        take_and_print(job, to, "drain" if drain else "stop", wait, as_json=False)
         return
-    _end(job, "drain" if drain else "stop", wait)
+    registry = registry_of()
+    with error_exit():
+        result = stop_job(registry, registry.find(job), drain=drain, wait=wait)
+    _print_end(result, "drain" if drain else "stop")
 
 
 def cancel(job: Job, wait: Wait = 60.0) -> None:
-    """End a job at once; its state stays as of the last committed batch."""
-    _end(job, "cancel", wait)
-
-
-def _end(job: str, action: Action, wait: float) -> None:
+    """End a job immediately. Its state is that of the last committed batch."""
     registry = registry_of()
-    with told():
-        entry = registry.find(job)
-        requests.ask(registry, entry, action)
-    status = requests.wait_until_over(registry, entry.id, wait)
-    after = registry.entry(entry.id) or entry
-    if not after.is_over:
-        print(f"penstock: job {entry.id} was asked to {action} and is still {status}", file=sys.stderr)
+    with error_exit():
+        result = cancel_job(registry, registry.find(job), wait=wait)
+    _print_end(result, "cancel")
+
+
+def _print_end(result: JobEnd, action: str) -> None:
+    if not result.ended:
+        print(f"penstock: job {result.job_id} was asked to {action} and is still {result.status}", file=sys.stderr)
         raise typer.Exit(1)
-    print(f"{entry.id} {status}")
-    if action != "drain" and not after.batch:
-        print(f"penstock: go on with --resume {after.checkpoint}", file=sys.stderr)
+    print(f"{result.job_id} {result.status}")
+    if result.resume_from:
+        print(f"penstock: resume with --resume {result.resume_from}", file=sys.stderr)

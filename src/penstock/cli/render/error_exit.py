@@ -1,14 +1,14 @@
-"""How an error is told on the command line: ours and Spark's in one line with a code, the program's by its own lines."""
+"""Prints errors: those of Penstock and Spark as one line with a code, those of the program with its stack trace."""
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import typer
 
@@ -19,34 +19,34 @@ _STACK = re.compile(
     r"|\*\*\* |File \")",
     re.MULTILINE,
 )
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """What the user is told; `stack` is empty unless the error is in the program itself."""
+class ErrorReport:
+    """What is printed for an error. `stack` is empty unless the error comes from the program itself."""
 
     code: str
-    text: str
+    message: str
     stack: str = ""
 
 
-def failure_of(error: BaseException) -> Failure:
-    """The words for an error.
+def describe_error(error: BaseException) -> ErrorReport:
+    """The report on an error of Penstock, Spark or the program.
 
-    >>> failure_of(PenstockError("NO_SINK", "Job 'a' has no sink.")).code
+    >>> describe_error(PenstockError("NO_SINK", "Job 'a' has no sink.")).code
     'NO_SINK'
     """
     if isinstance(error, PenstockError):
-        return Failure(error.code, without_stack(error.text))
+        return ErrorReport(error.code, without_stack(error.text))
     if type(error).__module__.split(".")[0] in ("pyspark", "py4j"):
-        return Failure("SPARK", without_stack(str(error)) or type(error).__name__)
-    return Failure("PROGRAM", "".join(traceback.format_exception_only(error)).strip(), _stack_of_program(error))
+        return ErrorReport("SPARK", without_stack(str(error)) or type(error).__name__)
+    return ErrorReport("PROGRAM", "".join(traceback.format_exception_only(error)).strip(), _program_stack(error))
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """An error of ours in this block is one line on stderr, and exit code 1."""
+def error_exit() -> Iterator[None]:
+    """Prints a PenstockError of the block as one line on stderr and exits with code 1."""
     try:
         yield
     except PenstockError as error:
@@ -55,7 +55,7 @@ def told() -> Iterator[None]:
 
 
 def without_stack(text: str) -> str:
-    """The text up to the first line of a stack, Spark's or Python's.
+    """The text before the first line of a Java or Python stack trace.
 
     >>> without_stack("It broke.\\n\\tat org.apache.Spark.run(Spark.scala:1)")
     'It broke.'
@@ -64,12 +64,12 @@ def without_stack(text: str) -> str:
     return (text[: found.start()] if found else text).strip()
 
 
-def _stack_of_program(error: BaseException) -> str:
-    """Python's report without the frames of this package and of what runs the program."""
-    report = traceback.TracebackException.from_exception(error)
-    part: traceback.TracebackException | None = report
+def _program_stack(error: BaseException) -> str:
+    """The stack trace without the frames of Penstock and runpy."""
+    trace = traceback.TracebackException.from_exception(error)
+    part: traceback.TracebackException | None = trace
     while part is not None:
-        mine = [f for f in part.stack if not f.filename.startswith(_PACKAGE) and "runpy" not in f.filename]
-        part.stack = traceback.StackSummary.from_list(mine)
+        frames = [f for f in part.stack if not f.filename.startswith(_PACKAGE) and "runpy" not in f.filename]
+        part.stack = traceback.StackSummary.from_list(frames)
         part = part.__cause__ or part.__context__
-    return "".join(report.format()).rstrip()
+    return "".join(trace.format()).rstrip()

@@ -1,4 +1,4 @@
-"""How it is told that something is fetched or started: one line that changes, on stderr."""
+"""Shows the progress of a download or a server start in one line on stderr."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from rich.console import Console
 
 
 @contextmanager
-def fetching(what: str, silent: bool = False) -> Iterator[Callable[[str], None]]:
-    """Gives the function that is told of each step. Without a terminal each step is a line."""
+def show_steps(title: str, silent: bool = False) -> Iterator[Callable[[str], None]]:
+    """Yields the function to call with each step. Without a terminal, each step is printed as a line."""
     console = Console(stderr=True, highlight=False, quiet=silent)
     if not console.is_terminal:
-        yield lambda step: console.print(f"penstock: {what}: {step}", soft_wrap=True)
+        yield lambda step: console.print(f"penstock: {title}: {step}", soft_wrap=True)
         return
-    with console.status(what) as status:
-        yield lambda step: status.update(f"{what}: {step}")
+    with console.status(title) as status:
+        yield lambda step: status.update(f"{title}: {step}")
 
 
-def versions_in(settings: list[str] | None) -> dict[str, str]:
-    """NAME=VERSION, as options give them.
+def parse_versions(settings: list[str] | None) -> dict[str, str]:
+    """The versions of `--version NAME=VERSION` arguments.
 
-    >>> versions_in(["kafka=4.1.0"])
+    >>> parse_versions(["kafka=4.1.0"])
     {'kafka': '4.1.0'}
     """
     return {name: version for name, _, version in (setting.partition("=") for setting in settings or [])}

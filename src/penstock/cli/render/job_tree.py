@@ -1,4 +1,4 @@
-"""A job as a tree for the terminal: a branch for each level, and in it the chains of steps."""
+"""Renders a job as a tree: one branch per level, and in it the chains of steps."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
-from penstock.plan.explained import Edge, ExplainedJob, Step
+from penstock.plan.explain.job_description import ExplainedEdge, ExplainedJob, ExplainedStep
 
 _COLOURS = {"source": "green", "operator": "blue", "sink": "yellow", "step": "default"}
 
 
 def job_tree(job: ExplainedJob) -> Group:
-    """Each step once; where elements move to another level, the way there is told."""
+    """The tree of a job. Each step appears once; edges to other levels are shown with their partitioning."""
     mode = f"{job.mode} mode, " if job.mode != "STREAMING" else ""
     head = Text.assemble(
         (f"job '{job.name}'", "bold"), f"  {mode}parallelism {job.parallelism}, {job.max_parallelism} key groups"
@@ -28,39 +28,39 @@ def _level(job: ExplainedJob, number: int) -> Tree:
     shown: set[int] = set()
     for step in job.at(number):
         if not _in_chain(job, step):
-            _grow(tree, job, step, None, shown)
+            _add_step(tree, job, step, None, shown)
     return tree
 
 
-def _in_chain(job: ExplainedJob, step: Step) -> bool:
-    """Whether a step hangs on another one of its own level."""
+def _in_chain(job: ExplainedJob, step: ExplainedStep) -> bool:
+    """Whether an input of the step is on the same level."""
     steps = job.by_id()
     return any(steps[e.source].level == step.level for e in step.inputs)
 
 
-def _grow(tree: Tree, job: ExplainedJob, step: Step, edge: Edge | None, shown: set[int]) -> None:
+def _add_step(tree: Tree, job: ExplainedJob, step: ExplainedStep, edge: ExplainedEdge | None, shown: set[int]) -> None:
     if step.id in shown:
         tree.add(Text.assemble((step.name, "bold"), f"  uid {step.uid}, ", ("see above", "dim")))
         return
     shown.add(step.id)
-    branch = tree.add(_told(step, edge))
+    branch = tree.add(_step_text(step, edge))
     steps = job.by_id()
-    for before in step.inputs:
-        if steps[before.source].level != step.level:
-            branch.add(Text(f"← {before} from {steps[before.source].uid}", style="magenta"))
-    for reader, way in job.readers()[step.id]:
+    for upstream in step.inputs:
+        if steps[upstream.source].level != step.level:
+            branch.add(Text(f"← {upstream} from {steps[upstream.source].uid}", style="magenta"))
+    for reader, out in job.readers()[step.id]:
         if reader.level == step.level:
-            _grow(branch, job, reader, way, shown)
+            _add_step(branch, job, reader, out, shown)
         else:
-            branch.add(Text(f"→ {way} to level {reader.level}, {reader.uid}", style="magenta"))
+            branch.add(Text(f"→ {out} to level {reader.level}, {reader.uid}", style="magenta"))
 
 
-def _told(step: Step, edge: Edge | None) -> Text:
-    told = Text.assemble((step.name, f"bold {_COLOURS[step.kind]}"), f"  uid {step.uid}")
+def _step_text(step: ExplainedStep, edge: ExplainedEdge | None) -> Text:
+    text = Text.assemble((step.name, f"bold {_COLOURS[step.kind]}"), f"  uid {step.uid}")
     if step.line:
-        told.append(f"  {step.line}", style="dim")
+        text.append(f"  {step.line}", style="dim")
     if edge is not None and edge.side_output:
-        told.append(f"  side output '{edge.side_output}'", style="magenta")
+        text.append(f"  side output '{edge.side_output}'", style="magenta")
     for detail in step.details():
-        told.append(f"\n{detail}", style="cyan" if detail == step.window else "")
-    return told
+        text.append(f"\n{detail}", style="cyan" if detail == step.window else "")
+    return text

@@ -1,7 +1,7 @@
-"""The demo's job: what ad campaigns were shown and earned, minute by minute, with what came too late beside.
+"""The job of the demo: impressions and earnings of ad campaigns per minute, with late impressions in a side output.
 
-Level 1 counts the impressions of a campaign per minute of event time; a timer at the end of the minute emits the count. An
-impression whose minute is over goes to a side output. Level 2 adds both up per campaign.
+Level 1 counts the impressions of a campaign per minute of event time; a timer at the end of the minute emits the count. A
+late impression, whose minute is over, goes to a side output. Level 2 sums up both per campaign.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ CAMPAIGNS = (
 )
 BEGIN = 1_767_258_000_000  # 2026-01-01 09:00 UTC
 MINUTE = 60_000
-LENGTH = 60 * MINUTE  # of the hour that is shown
+LENGTH = 60 * MINUTE  # duration of the generated events
 LATE = OutputTag("late")
 
 
 class Impression(NamedTuple):
-    """An ad that somebody saw, and what it earned in thousandths of a cent."""
+    """An ad impression, with its earnings in thousandths of a cent."""
 
     campaign: str
     time: int
@@ -46,17 +46,17 @@ class Impression(NamedTuple):
 
 
 class Total(NamedTuple):
-    """A campaign's figures: of one minute, of one late impression, or of all so far."""
+    """The totals of a campaign: for one minute, for one late impression, or for all events so far."""
 
     campaign: str
     shown: int = 0
     earned: int = 0
-    best_minute: tuple[int, int] = (0, 0)  # impressions, when
+    best_minute: tuple[int, int] = (0, 0)  # number of impressions, and the minute
     late: int = 0
 
 
 class Impressions:
-    """Impression number i of so many that are spread over an hour: one in 200 comes minutes late, the others up to 5 s."""
+    """Generates `count` impressions over one hour. One in 200 is minutes late, the others up to 5 s."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -64,14 +64,14 @@ class Impressions:
     def __call__(self, i: int) -> Impression:
         mixed = (i * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) % 2**64
         mixed = (mixed ^ mixed >> 31) * 0xD6E8FEB86659FD93 % 2**64
-        # Campaign 0 has the largest share: the least of two draws is small more often.
+        # The minimum of two random numbers is small more often, so campaign 0 has the largest share.
         campaign = min(mixed & 7, mixed >> 3 & 7)
         delay = 120_000 + (mixed >> 24) % 180_000 if (mixed >> 8) % 200 == 0 else (mixed >> 24) % 5_000
         return Impression(CAMPAIGNS[campaign], BEGIN + i * LENGTH // self._count - delay, 50 + (mixed >> 44) % 400)
 
 
 class PerMinute(KeyedProcessFunction):
-    """Counts a campaign's impressions per minute; a minute's count comes out when the watermark has passed it."""
+    """Counts the impressions of a campaign per minute. Emits the count when the watermark has passed the minute."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._minutes = runtime_context.get_map_state(MapStateDescriptor("minutes", int, tuple[int, int]))
@@ -95,7 +95,7 @@ class PerMinute(KeyedProcessFunction):
 
 
 def add(a: Total, b: Total) -> Total:
-    """Two totals of one campaign as one.
+    """The sum of two totals of a campaign.
 
     >>> add(Total("Grove Tea", 2, 10, (2, 0)), Total("Grove Tea", late=1))
     Total(campaign='Grove Tea', shown=2, earned=10, best_minute=(2, 0), late=1)
@@ -107,7 +107,7 @@ def add(a: Total, b: Total) -> Total:
 def campaign_totals(
     env: StreamExecutionEnvironment, events: int, records_per_batch: int | None = None
 ) -> DataStream[Total]:
-    """A stream of each campaign's total so far, one element whenever it changes."""
+    """The stream of the current totals of each campaign, with an element for each change."""
     in_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5)).with_timestamp_assigner(
         lambda v, _: v.time
     )

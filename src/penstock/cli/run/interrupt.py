@@ -1,4 +1,4 @@
-"""Ctrl-C in two steps: the first lets the running batch finish, the second cancels. SIGTERM does the same."""
+"""Handles Ctrl-C in two steps. The first lets the running batch finish, the second cancels. SIGTERM does the same."""
 
 from __future__ import annotations
 
@@ -9,66 +9,66 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from penstock.cli.watcher import Watcher
-from penstock.jobs.entry import JobEntry
-from penstock.jobs.listener import Listener, listening
-from penstock.jobs.progress import Progress
-from penstock.jobs.run import runs
+from penstock.cli.run.watcher import Watcher
+from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.progress import Progress
+from penstock.jobs.run.listener import Listener, add_listener
+from penstock.jobs.run.run import active_runs
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Interrupts(Listener):
-    """Knows whether somebody interrupted the program, and how."""
+class InterruptHandler(Listener):
+    """Stops the jobs of this process on the first signal, and interrupts the program on the second."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
-        self.signal: int | None = None
+        self.signal: int | None = None  # the last signal
         self._raised = False
 
     @property
     def exit_code(self) -> int:
         return 128 + (self.signal or signal.SIGINT)
 
-    def hear(self, number: int, frame: FrameType | None) -> None:
-        """What the signals do."""
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """The signal handler."""
         before, self.signal = self.signal, number
-        active = runs()
+        active = active_runs()
         if before is not None or not active:
             self._raised = True
             raise KeyboardInterrupt
-        self._watcher.say("penstock: stopping after the running batch; press Ctrl-C again to cancel it")
+        self._watcher.print_line("penstock: stopping after the running batch; press Ctrl-C again to cancel it")
         for run in active:
-            run.end_by("stop")
+            run.request_end("stop")
 
     def install(self) -> None:
-        """Takes the signals. Only a main thread can."""
+        """Registers the signal handler. Python allows this in the main thread only."""
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
-                signal.signal(number, self.hear)
+                signal.signal(number, self.handle)
 
-    def created(self, job: JobEntry) -> None:
-        """A Spark session that was just made has taken Ctrl-C for itself."""
+    def on_created(self, job: JobEntry) -> None:
+        """Registers the handler again, because a new Spark session replaces the handler for Ctrl-C."""
         self.install()
 
-    def ended(self, job: JobEntry, progress: Progress) -> None:
-        """The jobs have stopped: now the program is interrupted, so that it starts no others."""
-        if self.signal is not None and not self._raised and not runs():
+    def on_ended(self, job: JobEntry, progress: Progress) -> None:
+        """Interrupts the program after all its jobs have stopped, so that it does not start others."""
+        if self.signal is not None and not self._raised and not active_runs():
             os.kill(os.getpid(), self.signal)
 
 
 @contextmanager
-def interrupts(watcher: Watcher) -> Iterator[Interrupts]:
-    """Inside, signals stop jobs before they stop the program."""
-    found = Interrupts(watcher)
+def handle_interrupts(watcher: Watcher) -> Iterator[InterruptHandler]:
+    """Inside the block, signals stop jobs before they stop the program."""
+    handler = InterruptHandler(watcher)
     if threading.current_thread() is not threading.main_thread():
-        yield found
+        yield handler
         return
     before = {number: signal.getsignal(number) for number in _SIGNALS}
-    found.install()
+    handler.install()
     try:
-        with listening(found):
-            yield found
+        with add_listener(handler):
+            yield handler
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, previous in before.items():
+            signal.signal(number, previous)

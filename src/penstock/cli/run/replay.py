@@ -1,41 +1,45 @@
-"""`penstock replay`: writes again what a job wrote since a savepoint, so that its sinks hold what they should."""
+"""`penstock replay`: runs a repaired job from a savepoint and overwrites what the job wrote since then."""
 
 from __future__ import annotations
 
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from penstock.cli.failure import told
-from penstock.cli.fork import Drain, Dropped, SavepointPath, Settings, ran
-from penstock.connectors.file.system import absolute
-from penstock.savepoints import open_savepoint
-from penstock.whatif.plan import ForkPlan
+from penstock.cli.render.error_exit import error_exit
+from penstock.cli.run.fork import Drain, Dropped, SavepointPath, Settings
+from penstock.cli.run.settings import parse_settings
+from penstock.connectors.file.system.file_system import absolute_path
+from penstock.whatif.fork import replay_job
 
 
 def replay(
     savepoint: SavepointPath,
-    job: Annotated[Path, typer.Argument(metavar="JOB.PY", help="The job, repaired.", exists=True)],
+    job: Annotated[Path, typer.Argument(metavar="JOB.PY", help="The repaired job.", exists=True)],
     append: Annotated[
         bool,
-        typer.Option("--append", help="Also write to sinks that only append: what they hold must be taken out before."),
+        typer.Option(
+            "--append", help="Also write to sinks that only append; first remove what they contain since the savepoint."
+        ),
     ] = False,
     drain: Drain = False,
     allow_dropped_state: Dropped = False,
     settings: Settings = None,
 ) -> None:
-    """Run a job from a savepoint up to now with its real sinks: what was written wrong since then is written over.
+    """Run a job from a savepoint up to now with its real sinks, which overwrites wrong output since the savepoint.
 
-    Sinks that write a value under a key (Redis, and those that say so) end as if nothing had gone wrong.
+    Sinks that write a value under a key (Redis, and sinks with `upserts = True`) end as if the error had not happened.
     """
-    with told(), tempfile.TemporaryDirectory(prefix="penstock-replay-") as folder:
-        open_savepoint(savepoint)
-        plan = ForkPlan(
-            absolute(savepoint), folder, redirect=False, drain=drain, append=append, allow_dropped=allow_dropped_state
+    with error_exit():
+        replay_job(
+            absolute_path(savepoint),
+            job,
+            append=append,
+            drain=drain,
+            allow_dropped=allow_dropped_state,
+            options=parse_settings(settings or []),
+            output=sys.stderr,
         )
-        plan.write(Path(folder, "plan.json"))
-        ran(job, "replay", Path(folder), settings or [])
-        print(f"penstock: {job} has written again what came since {savepoint}", file=sys.stderr)
+    print(f"penstock: {job} has rewritten its output since {savepoint}", file=sys.stderr)

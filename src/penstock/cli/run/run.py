@@ -1,101 +1,97 @@
-"""`penstock run`: runs a program whose environments take their defaults from the command line."""
+"""`penstock run`: runs a program with the options of the command line."""
 
 from __future__ import annotations
 
-import os
-import runpy
 import shlex
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from penstock.cli.defaults import defaults
-from penstock.cli.detached import run_detached
-from penstock.cli.failure import Failure, failure_of
-from penstock.cli.interrupt import interrupts
-from penstock.cli.program_arguments import AsPyFlink, Master, ProgramArgs, ProgramFile, Settings
-from penstock.cli.quiet import rest_to
-from penstock.cli.watcher import JsonWatcher, TerminalWatcher, Watcher, logged_as_json, tell
-from penstock.config import (
-    ALLOW_DROPPED,
-    CONSOLE,
-    FROM_SAVEPOINT,
-    JOB_NAME,
-    MASTER,
-    PRINT_STYLE,
-    RESUME,
-    Configuration,
-)
-from penstock.connectors.file.system import absolute
-from penstock.errors import ConfigError, PenstockError
-from penstock.jobs.listener import listening
-from penstock.jobs.log import use_log
-from penstock.pyflink import pyflink_modules
+from penstock.cli.arguments import AsPyFlink, Master, ProgramArgs, ProgramFile, Settings
+from penstock.cli.render.error_exit import ErrorReport, describe_error
+from penstock.cli.run.detached import run_detached
+from penstock.cli.run.interrupt import handle_interrupts
+from penstock.cli.run.program import program_environment, run_file
+from penstock.cli.run.settings import run_options
+from penstock.cli.run.stderr import redirect_stderr
+from penstock.cli.run.watcher import JsonWatcher, TerminalWatcher, Watcher, log_as_json, print_event
+from penstock.config import Configuration
+from penstock.errors import PenstockError
+from penstock.jobs.run.listener import add_listener
+from penstock.jobs.run.log import set_process_log
 
 
 def run(
     job: ProgramFile,
     args: ProgramArgs = None,
-    resume: Annotated[str | None, typer.Option(metavar="PATH", help="Continue this checkpoint.")] = None,
+    resume: Annotated[str | None, typer.Option(metavar="PATH", help="Resume the job from this checkpoint.")] = None,
     from_savepoint: Annotated[
         str | None,
         typer.Option(
             "--from-savepoint",
             metavar="PATH",
-            help="Start with the state of this savepoint, or of another job's checkpoint.",
+            help="Start with the state of this savepoint, or of the checkpoint of another job.",
         ),
     ] = None,
     allow_dropped_state: Annotated[
-        bool, typer.Option("--allow-dropped-state", help="Drop saved state that no operator of the program takes.")
+        bool, typer.Option("--allow-dropped-state", help="Drop saved state that no operator of the program uses.")
     ] = False,
     master: Master = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="The job's name, if it gives itself none.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The name of the job, if the program does not set one.")
+    ] = None,
     settings: Settings = None,
     pyflink: AsPyFlink = False,
     detached: Annotated[
-        bool, typer.Option("--detached", "-d", help="Give the job's id once it runs, and let it go on by itself.")
+        bool,
+        typer.Option("--detached", "-d", help="Run in the background: print the job's id once it runs, and return."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Tell of the job in JSON lines on stderr.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Report on the job in JSON lines on stderr.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show Spark's own output, and errors with their stacks.")
+        bool, typer.Option("--verbose", help="Show Spark's own output, and errors with their stack traces.")
     ] = False,
     log: Annotated[Path | None, typer.Option(hidden=True, help="The log of a detached process.")] = None,
 ) -> None:
     """Run a Python program.
 
-    The options given here are the defaults of every environment that the program makes; what it sets itself wins.
-    Stdout belongs to the program; Penstock writes to stderr.
+    The options given here are the defaults of every environment that the program creates. Options that the program sets
+    override them. Stdout belongs to the program; Penstock writes to stderr.
 
-    Exit codes: 0 finished (also when 'penstock stop' asked for it), 1 failed or cancelled, 2 the command is wrong,
-    130 interrupted by Ctrl-C: the first lets the running batch finish, the second cancels it.
+    Exit codes: 0 finished (also after 'penstock stop'), 1 failed or cancelled, 2 wrong arguments, 130 interrupted by
+    Ctrl-C. The first Ctrl-C lets the running batch finish, the second one cancels it.
     """
     watcher = JsonWatcher() if as_json else TerminalWatcher()
     if log is not None:
-        use_log(log)
-    command = Command(job, watcher, as_json, verbose)
+        set_process_log(log)
+    command = ProgramRun(job, watcher, as_json, verbose)
     try:
-        options = given(settings or [], resume, master, name, verbose) | restored_from(
-            from_savepoint, allow_dropped_state
+        options = run_options(
+            settings or [],
+            resume=resume,
+            master=master,
+            name=name,
+            verbose=verbose,
+            from_savepoint=from_savepoint,
+            allow_dropped_state=allow_dropped_state,
         )
         if detached:
             Configuration(options)
             run_detached(job, args or [], options, as_json, pyflink)
             return
-        log_lines = logged_as_json() if as_json else nullcontext()
-        with as_pyflink(options) if pyflink else nullcontext(), defaults(options), listening(watcher), log_lines:
+        log_lines = log_as_json() if as_json else nullcontext()
+        with program_environment(options, pyflink), add_listener(watcher), log_lines:
             command.run(args or [])
     except PenstockError as error:
-        command.tell_failure(error)
+        command.report_error(error)
         raise typer.Exit(1) from None
 
 
-class Command:
-    """One `penstock run`: the program, and what is told of its end."""
+class ProgramRun:
+    """One `penstock run`: runs the program and reports how it ended."""
 
     def __init__(self, job: Path, watcher: Watcher, as_json: bool, verbose: bool) -> None:
         self._job = job
@@ -104,120 +100,63 @@ class Command:
         self._verbose = verbose
 
     def run(self, args: list[str]) -> None:
-        """Runs the program as the main one; its error or interruption becomes our exit code."""
-        with interrupts(self._watcher) as heard:
+        """Runs the program. An error or an interrupt of the program becomes the exit code of the command."""
+        with handle_interrupts(self._watcher) as interrupts:
             try:
-                with as_main_program(self._job, args):
-                    runpy.run_path(str(self._job), run_name="__main__")
+                run_file(self._job, args)
             except KeyboardInterrupt:
-                self._interrupted()
-                raise typer.Exit(heard.exit_code) from None
+                self._report_interrupt()
+                raise typer.Exit(interrupts.exit_code) from None
             except BrokenPipeError:
                 raise
             except Exception as error:
-                self.tell_failure(error)
+                self.report_error(error)
                 raise typer.Exit(1) from None
-            if heard.signal is not None:  # the program made light of it
-                raise typer.Exit(heard.exit_code)
-            if self._watcher.last() is None:
-                self._no_job()
+            if interrupts.signal is not None:  # the program caught the interrupt
+                raise typer.Exit(interrupts.exit_code)
+            if self._watcher.last_job() is None:
+                self._report_no_job()
 
-    def _no_job(self) -> None:
-        text = f"{self._job} ended and ran no job: nothing runs before env.execute() is called."
+    def _report_no_job(self) -> None:
+        message = f"{self._job} ended without running a job. A job runs when env.execute() is called."
         if self._as_json:
-            tell(event="no_job", message=text)
+            print_event(event="no_job", message=message)
         else:
-            print(f"penstock: {text}", file=sys.stderr)
+            print(f"penstock: {message}", file=sys.stderr)
 
-    def _interrupted(self) -> None:
-        last = self._watcher.last()
+    def _report_interrupt(self) -> None:
+        last = self._watcher.last_job()
         status, error = (None, None) if last is None else (last[0].status, last[0].error)
         if status == "failed" and error is not None:
-            self._say(Failure(error.code, error.text))
+            self._report(ErrorReport(error.code, error.text))
         elif status == "finished":
-            self._say(Failure("STOPPED", "The job was stopped after its running batch."))
+            self._report(ErrorReport("STOPPED", "The job was stopped after its running batch."))
         else:
-            self._say(Failure("CANCELLED", "The program was interrupted."))
+            self._report(ErrorReport("CANCELLED", "The program was interrupted."))
         if last is not None:
-            rest_to(last[0].log)
+            redirect_stderr(last[0].log)
 
-    def tell_failure(self, error: Exception) -> None:
+    def report_error(self, error: Exception) -> None:
+        """Prints an error, with its stack trace if --verbose is set."""
         if self._verbose:
             traceback.print_exc()
-        self._say(failure_of(error))
+        self._report(describe_error(error))
 
-    def _say(self, failure: Failure) -> None:
-        """Tells of a failure, where Spark's output is, and how to go on."""
-        last = self._watcher.last()
+    def _report(self, error: ErrorReport) -> None:
+        """Prints an error, where the output of Spark is, and how to resume the job."""
+        last = self._watcher.last_job()
         log = last[0].log if last is not None and not self._verbose else ""
         checkpoint = (last[0].checkpoint or None) if last is not None and last[1].batches else None
         if self._as_json:
-            tell(event="failed", code=failure.code, message=failure.text, log=log or None, checkpoint=checkpoint)
+            print_event(event="failed", code=error.code, message=error.message, log=log or None, checkpoint=checkpoint)
             return
         if isinstance(self._watcher, TerminalWatcher):
-            self._watcher.still()
-        print(failure.stack or f"penstock: [{failure.code}] {failure.text}", file=sys.stderr)
+            self._watcher.hide_board()
+        print(error.stack or f"penstock: [{error.code}] {error.message}", file=sys.stderr)
         if log:
-            print(f"penstock: Spark's output is in {log}; --verbose shows it here.", file=sys.stderr)
+            print(f"penstock: Spark's output is in {log}; --verbose shows it here", file=sys.stderr)
         if checkpoint:
             print(
-                f"penstock: go on with: penstock run {shlex.quote(str(self._job))} --resume {shlex.quote(checkpoint)}",
+                f"penstock: resume with: penstock run {shlex.quote(str(self._job))} --resume {shlex.quote(checkpoint)}",
                 file=sys.stderr,
             )
-
-
-def given(
-    settings: list[str], resume: str | None, master: str | None, name: str | None = None, verbose: bool = False
-) -> dict[str, Any]:
-    """The options of a command line.
-
-    >>> given(["execution.heartbeat=100"], None, "local[2]")
-    {'execution.heartbeat': '100', 'spark.master': 'local[2]'}
-    """
-    found: dict[str, Any] = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise ConfigError(
-                "OPTION_FORM", f"-D got '{setting}'; it takes key=value. 'penstock options' lists the keys."
-            )
-        found[key.strip()] = value
-    if resume is not None:
-        found[RESUME.key] = os.path.abspath(resume) if os.path.exists(resume) else resume
-    if master is not None:
-        found[MASTER.key] = master
-    if name is not None:
-        found[JOB_NAME.key] = name
-    if verbose:
-        found[CONSOLE.key] = True
-    return found
-
-
-def restored_from(savepoint: str | None, allow_dropped_state: bool) -> dict[str, Any]:
-    """The options of a job that starts from a savepoint.
-
-    >>> restored_from("s3://bucket/sp-1", True)
-    {'execution.state-recovery.path': 's3://bucket/sp-1', 'execution.state-recovery.ignore-unclaimed-state': True}
-    """
-    found: dict[str, Any] = {} if savepoint is None else {FROM_SAVEPOINT.key: absolute(savepoint)}
-    return found | ({ALLOW_DROPPED.key: True} if allow_dropped_state else {})
-
-
-@contextmanager
-def as_pyflink(options: dict[str, Any]) -> Iterator[None]:
-    """Inside, PyFlink's imports give Penstock's classes; the options get what PyFlink does and Penstock does not."""
-    options.setdefault(PRINT_STYLE.key, "flink")
-    with pyflink_modules():
-        yield
-
-
-@contextmanager
-def as_main_program(job: Path, args: list[str]) -> Iterator[None]:
-    """Arguments and import path as `python job.py` sets them."""
-    argv, path = sys.argv, list(sys.path)
-    sys.argv = [str(job), *args]
-    sys.path.insert(0, str((job if job.is_dir() else job.parent).resolve()))
-    try:
-        yield
-    finally:
-        sys.argv, sys.path[:] = argv, path

@@ -1,4 +1,4 @@
-"""The terminal while Spark writes to a log."""
+"""Access to stderr while the output of Spark goes to a log file."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from penstock.jobs.output import flush
+from penstock.jobs.run.output import flush
 
 
-def terminal() -> TextIO:
-    """Stderr as it is now: what is written to it reaches the terminal also while a session starts."""
+def duplicate_stderr() -> TextIO:
+    """A copy of stderr. It reaches the terminal also while a Spark session starts and stderr itself goes to the log."""
     try:
-        kept = os.dup(sys.stderr.fileno())
-    except (OSError, ValueError):  # stderr is no file: a test has replaced it
+        descriptor = os.dup(sys.stderr.fileno())
+    except (OSError, ValueError):  # a test has replaced stderr by an object without a file descriptor
         return sys.stderr
-    return open(kept, "w", encoding=sys.stderr.encoding, errors="replace")
+    return open(descriptor, "w", encoding=sys.stderr.encoding, errors="replace")
 
 
-def rest_to(log: str) -> None:
-    """From here on errors go to the log: pyspark's threads complain when the JVM dies before them."""
+def redirect_stderr(log: str) -> None:
+    """Sends stderr to the log from now on. When the JVM ends first, threads of pyspark print errors that mean nothing."""
     if log and Path(log).exists():
         flush()
         file = os.open(log, os.O_WRONLY | os.O_APPEND)

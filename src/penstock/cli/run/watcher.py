@@ -1,4 +1,4 @@
-"""Who is told how a job goes: a board at the bottom of the terminal, plain lines, or JSON lines."""
+"""Shows the progress of jobs: a board at the bottom of the terminal, plain lines, or JSON lines."""
 
 from __future__ import annotations
 
@@ -15,67 +15,67 @@ import msgspec
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 
-from penstock.cli.board import board, operator_line, operators, progress_line, summary_line
-from penstock.cli.quiet import terminal
-from penstock.jobs.entry import JobEntry
-from penstock.jobs.listener import Listener
-from penstock.jobs.progress import Progress
-from penstock.jobs.tally import Report
+from penstock.cli.render.board import job_board, operator_line, operators_table, progress_line, summary_line
+from penstock.cli.run.stderr import duplicate_stderr
+from penstock.jobs.registry.batch_report import BatchReport
+from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.progress import Progress
+from penstock.jobs.run.listener import Listener
 
-_PACE = 5.0  # seconds between two lines where there is no terminal
+_LINE_INTERVAL = 5.0  # seconds between two progress lines if the output is not a terminal
 
 
 class Watcher(Listener):
-    """Keeps what it is told of each job of the program, and says nothing."""
+    """Remembers the jobs of the program and their progress. Prints nothing."""
 
     def __init__(self) -> None:
         self.jobs: dict[str, tuple[JobEntry, Progress]] = {}
 
-    def created(self, job: JobEntry) -> None:
+    def on_created(self, job: JobEntry) -> None:
         self.jobs[job.id] = job, Progress()
 
-    def batch(self, job: JobEntry, progress: Progress, report: Report) -> None:
+    def on_batch(self, job: JobEntry, progress: Progress, report: BatchReport) -> None:
         self.jobs[job.id] = job, progress
 
-    def moved(self, job: JobEntry, progress: Progress) -> None:
+    def on_stages(self, job: JobEntry, progress: Progress) -> None:
         self.jobs[job.id] = job, progress
 
-    def ended(self, job: JobEntry, progress: Progress) -> None:
+    def on_ended(self, job: JobEntry, progress: Progress) -> None:
         self.jobs[job.id] = job, progress
 
-    def say(self, text: str) -> None:
-        """Something that the command has to tell beside the figures."""
+    def print_line(self, text: str) -> None:
+        """Prints a message of the command."""
 
-    def running(self) -> list[tuple[JobEntry, Progress]]:
+    def running_jobs(self) -> list[tuple[JobEntry, Progress]]:
         return [(job, progress) for job, progress in list(self.jobs.values()) if job.ended is None]
 
-    def last(self) -> tuple[JobEntry, Progress] | None:
-        """The job that was started last, if there was one."""
+    def last_job(self) -> tuple[JobEntry, Progress] | None:
+        """The job that was started last, if there is one."""
         return list(self.jobs.values())[-1] if self.jobs else None
 
 
 class JsonWatcher(Watcher):
-    """One line of JSON on stderr for each thing that happens."""
+    """Prints one line of JSON on stderr for each event."""
 
-    def created(self, job: JobEntry) -> None:
-        super().created(job)
-        tell(event="started", name=job.name, job_id=job.id, checkpoint=job.checkpoint, log=job.log)
+    def on_created(self, job: JobEntry) -> None:
+        super().on_created(job)
+        print_event(event="started", name=job.name, job_id=job.id, checkpoint=job.checkpoint, log=job.log)
 
-    def batch(self, job: JobEntry, progress: Progress, report: Report) -> None:
-        super().batch(job, progress, report)
-        tell(event="batch", job_id=job.id, **report)
+    def on_batch(self, job: JobEntry, progress: Progress, report: BatchReport) -> None:
+        super().on_batch(job, progress, report)
+        print_event(event="batch", job_id=job.id, **report.to_dict())
 
-    def told(self, job: JobEntry, text: str) -> None:
-        tell(event="told", job_id=job.id, text=text)
+    def on_message(self, job: JobEntry, text: str) -> None:
+        print_event(event="told", job_id=job.id, text=text)
 
-    def ended(self, job: JobEntry, progress: Progress) -> None:
-        super().ended(job, progress)
+    def on_ended(self, job: JobEntry, progress: Progress) -> None:
+        super().on_ended(job, progress)
         if job.status == "finished":
-            tell(event="finished", **figures(job, progress))
+            print_event(event="finished", **job_totals(job, progress))
 
 
-def figures(job: JobEntry, progress: Progress) -> dict[str, Any]:
-    """What a job came to, for programs."""
+def job_totals(job: JobEntry, progress: Progress) -> dict[str, Any]:
+    """The totals of a job as JSON values."""
     return {
         "name": job.name,
         "job_id": job.id,
@@ -94,22 +94,23 @@ def figures(job: JobEntry, progress: Progress) -> dict[str, Any]:
     }
 
 
-def tell(**facts: Any) -> None:
-    print(json.dumps(facts), file=sys.stderr, flush=True)
+def print_event(**fields: Any) -> None:
+    """Prints an event as a line of JSON on stderr."""
+    print(json.dumps(fields), file=sys.stderr, flush=True)
 
 
-class JsonLog(logging.Handler):
-    """What is logged as a line of JSON too: whoever reads them need not expect anything else."""
+class JsonLogHandler(logging.Handler):
+    """Writes log records as lines of JSON, so that all lines on stderr are JSON."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        tell(event="log", level=record.levelname, logger=record.name, text=record.getMessage())
+        print_event(event="log", level=record.levelname, logger=record.name, text=record.getMessage())
 
 
 @contextmanager
-def logged_as_json() -> Iterator[None]:
-    """For programs that do not say where their log goes."""
+def log_as_json() -> Iterator[None]:
+    """Inside the block, log records are written as JSON, unless the program configures logging itself."""
     before = logging.lastResort
-    logging.lastResort = JsonLog(logging.WARNING)
+    logging.lastResort = JsonLogHandler(logging.WARNING)
     try:
         yield
     finally:
@@ -117,27 +118,27 @@ def logged_as_json() -> Iterator[None]:
 
 
 class TerminalWatcher(Watcher):
-    """A line when a job starts and a summary when it ends; between them, in a terminal, a board that moves."""
+    """Prints a line when a job starts and a summary when it ends. On a terminal, a board shows the progress in between."""
 
-    def __init__(self, console: Console | None = None, pace: float = _PACE) -> None:
+    def __init__(self, console: Console | None = None, line_interval: float = _LINE_INTERVAL) -> None:
         super().__init__()
-        self._pace = pace
-        self.console = console or Console(file=terminal(), highlight=False)
-        self.moves = self.console.is_terminal and not self.console.is_dumb_terminal
+        self._line_interval = line_interval
+        self.console = console or Console(file=duplicate_stderr(), highlight=False)
+        self.has_board = self.console.is_terminal and not self.console.is_dumb_terminal
         self._live: Live | None = None
-        self._said: dict[str, float] = {}
+        self._last_line: dict[str, float] = {}  # job id to the time of its last progress line
         self._lock = threading.Lock()
 
-    def created(self, job: JobEntry) -> None:
-        super().created(job)
-        self.say(f"penstock: {job.introduction}")
-        self._said[job.id] = time.monotonic()
+    def on_created(self, job: JobEntry) -> None:
+        super().on_created(job)
+        self.print_line(f"penstock: {job.start_message}")
+        self._last_line[job.id] = time.monotonic()
         with self._lock:
-            if self.moves and self._live is None:
-                # What the program prints must stay on its own stdout: Live may only take hold of a terminal.
+            if self.has_board and self._live is None:
+                # Live may redirect stdout only if it is a terminal. Otherwise the output of the program would get lost.
                 self._live = Live(
                     console=self.console,
-                    get_renderable=self.drawn,
+                    get_renderable=self.render,
                     transient=True,
                     refresh_per_second=4,
                     redirect_stdout=sys.stdout.isatty(),
@@ -145,50 +146,50 @@ class TerminalWatcher(Watcher):
                 )
                 self._live.start()
 
-    def drawn(self) -> RenderableType:
-        """All jobs that run now."""
+    def render(self) -> RenderableType:
+        """The board with all running jobs."""
         width = self.console.width
-        return Group(*(board(job, progress, width) for job, progress in self.running()))
+        return Group(*(job_board(job, progress, width) for job, progress in self.running_jobs()))
 
-    def batch(self, job: JobEntry, progress: Progress, report: Report) -> None:
-        super().batch(job, progress, report)
-        self._say_progress(job, progress)
+    def on_batch(self, job: JobEntry, progress: Progress, report: BatchReport) -> None:
+        super().on_batch(job, progress, report)
+        self._print_progress(job, progress)
 
-    def moved(self, job: JobEntry, progress: Progress) -> None:
-        super().moved(job, progress)
-        self._say_progress(job, progress)
+    def on_stages(self, job: JobEntry, progress: Progress) -> None:
+        super().on_stages(job, progress)
+        self._print_progress(job, progress)
 
-    def told(self, job: JobEntry, text: str) -> None:
-        self.say(f"penstock: job {job.id[:12]}: {text}")
+    def on_message(self, job: JobEntry, text: str) -> None:
+        self.print_line(f"penstock: job {job.id[:12]}: {text}")
 
-    def _say_progress(self, job: JobEntry, progress: Progress) -> None:
-        if not self.moves and time.monotonic() - self._said[job.id] >= self._pace:
-            self._said[job.id] = time.monotonic()
-            self.say(f"penstock: {progress_line(job, progress)}")
+    def _print_progress(self, job: JobEntry, progress: Progress) -> None:
+        if not self.has_board and time.monotonic() - self._last_line[job.id] >= self._line_interval:
+            self._last_line[job.id] = time.monotonic()
+            self.print_line(f"penstock: {progress_line(job, progress)}")
 
-    def ended(self, job: JobEntry, progress: Progress) -> None:
-        super().ended(job, progress)
-        if not self.running():
-            self.still()
+    def on_ended(self, job: JobEntry, progress: Progress) -> None:
+        super().on_ended(job, progress)
+        if not self.running_jobs():
+            self.hide_board()
         if job.status == "finished":
-            self.sum_up(job, progress)
+            self.print_summary(job, progress)
 
-    def still(self) -> None:
-        """Takes the board away."""
+    def hide_board(self) -> None:
+        """Removes the board from the terminal."""
         with self._lock:
             if self._live is not None:
                 self._live.stop()
                 self._live = None
 
-    def sum_up(self, job: JobEntry, progress: Progress) -> None:
-        """What is told of a job that finished."""
-        self.say(f"penstock: {summary_line(job, progress)}")
-        if self.moves:
-            self.console.print(operators(progress, self.console.width, max(job.seconds, 0.001)), style="dim")
+    def print_summary(self, job: JobEntry, progress: Progress) -> None:
+        """Prints the totals of a finished job."""
+        self.print_line(f"penstock: {summary_line(job, progress)}")
+        if self.has_board:
+            self.console.print(operators_table(progress, self.console.width, max(job.seconds, 0.001)), style="dim")
         else:
-            called = progress.labels()
+            labels = progress.labels()
             for operator in progress.operators:
-                self.say(f"penstock:   {operator_line(operator, called[operator.uid])}")
+                self.print_line(f"penstock:   {operator_line(operator, labels[operator.uid])}")
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         self.console.print(text, style="dim", soft_wrap=True)

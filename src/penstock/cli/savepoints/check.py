@@ -1,4 +1,4 @@
-"""`penstock savepoints check`: whether a program can start from a savepoint, state by state."""
+"""`penstock savepoints check`: shows for each state whether a program can restore it from a savepoint."""
 
 from __future__ import annotations
 
@@ -12,123 +12,128 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.explain import jobs_of
-from penstock.cli.failure import told
-from penstock.cli.program_arguments import AsPyFlink, ProgramArgs, ProgramFile, Settings
+from penstock.cli.arguments import AsPyFlink, ProgramArgs, ProgramFile, Settings
+from penstock.cli.render.error_exit import error_exit
+from penstock.cli.run.explain import explain_program
 from penstock.config import Configuration
-from penstock.engine.program import Program, build
+from penstock.engine.program.builder import build_program
+from penstock.engine.program.program import Program
 from penstock.errors import PenstockError
 from penstock.plan.graph import JobGraph
 from penstock.savepoints import Savepoint, open_savepoint
-from penstock.savepoints.check import DROPPED, KEY_ROW, UNKNOWN, Check, StateCheck, check
-from penstock.savepoints.checkpoint_folder import is_checkpoint
+from penstock.savepoints.check import DROPPED, KEY_ROW, UNKNOWN, RestoreCheck, StateCheck, check_restore
 from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS, INCOMPATIBLE
-from penstock.savepoints.values import Tried, try_keys, try_values
+from penstock.savepoints.savepoint import is_checkpoint
+from penstock.savepoints.values import TrialResult, try_keys, try_values
 
 _STYLES = {AS_IS: "green", AFTER_MIGRATION: "cyan", INCOMPATIBLE: "red", DROPPED: "red", UNKNOWN: "yellow"}
-_WIDE = 400  # columns where there is no terminal: lines are not folded
+_WIDE = 400  # columns if the output is not a terminal, so that lines are not wrapped
 
 
 @dataclass(slots=True)
-class Checked:
-    """One job of the program beside the savepoint."""
+class JobCheck:
+    """The result of the check for one job of the program."""
 
     job: str
-    check: Check
-    tried: dict[tuple[str, str], Tried]
-    shared: int  # operators that both have
+    check: RestoreCheck
+    trials: dict[tuple[str, str], TrialResult]
+    shared: int  # operators that the job and the savepoint have in common
 
     @property
     def fits(self) -> bool:
-        return self.check.fits and not any(t.failed for t in self.tried.values())
+        return self.check.compatible and not any(trial.failed for trial in self.trials.values())
 
 
 def savepoint_check(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="A savepoint, or the checkpoint of a job that ended.")],
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="A savepoint, or the checkpoint of a job that has ended.")
+    ],
     job: ProgramFile,
     args: ProgramArgs = None,
     values: Annotated[
-        bool, typer.Option("--values", help="Read the savepoint and try every value and key that would be rewritten.")
+        bool,
+        typer.Option("--values", help="Read the savepoint and convert every value and key that would be migrated."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
     pyflink: AsPyFlink = False,
     settings: Settings = None,
 ) -> None:
-    """Say what becomes of each state of a savepoint in a program that may have changed.
+    """Check for each state of a savepoint whether a changed program can restore it.
 
-    The program is run up to its jobs, none of which is started; its functions are opened and closed once, to hear which
-    states they ask for.
+    The program runs, but its jobs do not. Its functions are opened and closed once, to find out which states they use.
 
-    Exit codes: 0 the job can start from it, 1 it cannot, or only with --allow-dropped-state.
+    Exit codes: 0 the job can start from the savepoint, 1 it cannot, or only with --allow-dropped-state.
     """
-    found: list[Checked] = []
-    refused: list[PenstockError] = []
+    checks: list[JobCheck] = []
+    errors: list[PenstockError] = []
 
-    def look(graph: JobGraph, configuration: Configuration) -> None:
+    def inspect(graph: JobGraph, configuration: Configuration) -> None:
         try:
-            found.append(_checked(path, graph, configuration, values))
-        except PenstockError as error:  # not the program's to catch
-            refused.append(error)
+            checks.append(_check_job(path, graph, configuration, values))
+        except PenstockError as error:  # raised later, so that the program cannot catch it
+            errors.append(error)
 
-    with told():
-        jobs_of(job, args or [], settings or [], None, pyflink, look)
-        if refused:
-            raise refused[0]
-    best = max(found, key=lambda c: c.shared)  # a program may run several jobs: the savepoint is of one
+    with error_exit():
+        explain_program(job, args or [], settings or [], None, pyflink, inspect)
+        if errors:
+            raise errors[0]
+    best = max(checks, key=lambda c: c.shared)  # a program may run several jobs, and the savepoint is of one of them
     if as_json:
-        print(json.dumps(_described(best)))
+        print(json.dumps(_as_dict(best)))
     else:
-        _show(best, Console(highlight=False, width=None if Console().is_terminal else _WIDE))
+        _print_check(best, Console(highlight=False, width=None if Console().is_terminal else _WIDE))
     raise typer.Exit(0 if best.fits else 1)
 
 
-def _checked(path: str, graph: JobGraph, configuration: Configuration, values: bool) -> Checked:
-    program = build(graph)
-    savepoint = _opened(path, program, configuration)
-    checked = check(savepoint.manifest, program)
-    tried = try_values(savepoint, checked.changes) if values else {}
+def _check_job(path: str, graph: JobGraph, configuration: Configuration, values: bool) -> JobCheck:
+    program = build_program(graph)
+    savepoint = _open(path, program, configuration)
+    check = check_restore(savepoint.manifest, program)
+    trials = try_values(savepoint, check.changes) if values else {}
     if values:
-        tried |= {(uid, KEY_ROW): keys for uid, keys in try_keys(savepoint, checked.keys).items()}
+        trials |= {(uid, KEY_ROW): keys for uid, keys in try_keys(savepoint, check.key_changes).items()}
     saved = {o.uid for o in savepoint.manifest.operators}
-    return Checked(graph.name, checked, tried, sum(o.uid in saved for o in program.operators))
+    return JobCheck(graph.name, check, trials, sum(o.uid in saved for o in program.operators))
 
 
-def _opened(path: str, program: Program, configuration: Configuration) -> Savepoint:
+def _open(path: str, program: Program, configuration: Configuration) -> Savepoint:
     if not is_checkpoint(path):
         return open_savepoint(path)
-    from penstock.spark.retained import savepoint_of  # pyspark takes its time, and savepoints do not need it
+    from penstock.spark.savepoint.retained_checkpoint import (
+        savepoint_from_checkpoint,  # importing pyspark is slow, and savepoints do not need it
+    )
 
-    return savepoint_of(path, program, configuration)
+    return savepoint_from_checkpoint(path, program, configuration)
 
 
-def _described(checked: Checked) -> dict[str, Any]:
-    tried = [
-        {"operator": operator, "state": state, **asdict(found)} for (operator, state), found in checked.tried.items()
+def _as_dict(job: JobCheck) -> dict[str, Any]:
+    trials = [
+        {"operator": operator, "state": state, **asdict(trial)} for (operator, state), trial in job.trials.items()
     ]
-    rows = [asdict(row) for row in checked.check.rows]
-    return {"job": checked.job, "fits": checked.fits, "states": rows, "values": tried}
+    rows = [asdict(row) for row in job.check.rows]
+    return {"job": job.job, "fits": job.fits, "states": rows, "values": trials}
 
 
-def _show(checked: Checked, console: Console) -> None:
-    console.print(check_table(checked.check.rows))
-    for row in checked.check.rows:
+def _print_check(job: JobCheck, console: Console) -> None:
+    console.print(check_table(job.check.rows))
+    for row in job.check.rows:
         name = f"{row.operator}: {_state_name(row.state)}"
         for difference in row.differences:
             console.print(f"  {name}: {difference}", markup=False)
         if row.todo:
             console.print(f"  {name}: {row.todo}", style="dim", markup=False)
-    for (operator, state), tried in checked.tried.items():
-        what = "keys" if state == KEY_ROW else "values"
-        told_values = f"  {operator}: {_state_name(state)}: {tried.values:,} {what} tried, {tried.failed:,} do not fit"
-        console.print(told_values, style="red" if tried.failed else "green", markup=False)
-        for reason in tried.reasons:
+    for (operator, state), trial in job.trials.items():
+        noun = "keys" if state == KEY_ROW else "values"
+        result = f"  {operator}: {_state_name(state)}: {trial.values:,} {noun} converted, {trial.failed:,} failed"
+        console.print(result, style="red" if trial.failed else "green", markup=False)
+        for reason in trial.reasons:
             console.print(f"    {reason}", markup=False)
-    kept = "can start" if checked.fits else "cannot start"
-    console.print(f"Job '{checked.job}' {kept} from it.", style="green" if checked.fits else "red", markup=False)
+    verdict = "can start" if job.fits else "cannot start"
+    console.print(f"Job '{job.job}' {verdict} from it.", style="green" if job.fits else "red", markup=False)
 
 
 def check_table(rows: list[StateCheck]) -> Table:
-    """The states, one a row."""
+    """A table with one row per state."""
     table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
     for column in ("operator", "state", "before", "after", "verdict"):
         table.add_column(column, overflow="fold")
@@ -139,7 +144,7 @@ def check_table(rows: list[StateCheck]) -> Table:
 
 
 def _state_name(table: str) -> str:
-    """The name that people gave to a state, and where it is kept if not by key.
+    """The name of a state, and its scope if it is not per key.
 
     >>> _state_name("slot:rules"), _state_name("namespace:__contents__")
     ('rules (broadcast)', '__contents__ (by window)')

@@ -1,11 +1,11 @@
-"""`penstock savepoints list`, `show`, `verify`, `delete` and `prune`: savepoints as files."""
+"""`penstock savepoints list`, `show`, `verify`, `delete` and `prune`."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
@@ -14,36 +14,37 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.failure import told
-from penstock.cli.words import counted, event_time, moment, size_of, span_of
-from penstock.config import SAVEPOINT_DIR, Configuration
-from penstock.engine.slot_meta import SlotMeta
+from penstock.cli.render.error_exit import error_exit
+from penstock.cli.render.times import format_time, format_watermark
+from penstock.config import Configuration
+from penstock.config.checkpoint_options import SAVEPOINT_DIR
+from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
-from penstock.jobs.registry import Registry, registry_of
-from penstock.jobs.savepoint_use import delete, prune, retention_of, users_of
-from penstock.jobs.savepoints import answers
-from penstock.savepoints.catalogue import Retention, found_in
+from penstock.jobs.actions import savepoint_files as actions
+from penstock.jobs.registry.registry import registry_of
+from penstock.savepoints.catalogue import Retention
 from penstock.savepoints.manifest import Manifest
-from penstock.savepoints.savepoint import Savepoint, open_savepoint
+from penstock.savepoints.savepoint import open_savepoint
+from penstock.units import format_count, format_duration, format_size
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object per line.")]
 Folder = Annotated[
-    str | None, typer.Argument(metavar="[FOLDER]", help="Where savepoints are; not given: all known ones.")
+    str | None, typer.Argument(metavar="[FOLDER]", help="The folder with savepoints. Default: all known savepoints.")
 ]
 Path_ = Annotated[str, typer.Argument(metavar="PATH", help="A savepoint, as `penstock savepoint` printed it.")]
 
 
 def list_savepoints(folder: Folder = None, as_json: Json = False) -> None:
-    """List savepoints: those in a folder, or those that jobs of the registry took and that are still there."""
+    """List the savepoints in a folder, or the existing savepoints that jobs of the registry have taken."""
     registry = registry_of()
-    with told():
-        found = _known(registry) if folder is None else found_in(folder)
+    with error_exit():
+        savepoints = actions.list_savepoints(registry, folder)
     if as_json:
-        for savepoint in found:
-            print(json.dumps(_described(registry, savepoint)))
+        for savepoint in savepoints:
+            print(json.dumps(actions.savepoint_as_dict(registry, savepoint)))
         return
     console = Console(highlight=False)
-    if not found:
+    if not savepoints:
         console.print("No savepoints.", style="dim")
         return
     table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
@@ -52,56 +53,34 @@ def list_savepoints(folder: Folder = None, as_json: Json = False) -> None:
     for heading in ("batch", "size"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("path", overflow="fold")
-    for savepoint in found:
+    for savepoint in savepoints:
         manifest = savepoint.manifest
-        used = " (in use)" if users_of(registry, savepoint.path) else ""
-        created, size = moment(manifest.created / 1000), size_of(savepoint.size)
+        used = " (in use)" if actions.savepoint_users(registry, savepoint.path) else ""
+        created, size = format_time(manifest.created / 1000), format_size(savepoint.size)
         table.add_row(created, manifest.job_name, str(manifest.batch), size, savepoint.path + used)
     console.print(table)
 
 
-def _known(registry: Registry) -> list[Savepoint]:
-    paths = {a.path for e in registry.entries() for a in answers(registry, e.id) if a.status == "done"}
-    found = dict.fromkeys(paths)
-    opened = []
-    for path in found:
-        try:
-            opened.append(open_savepoint(path))
-        except (CheckpointError, OSError):  # removed since
-            continue
-    if directory := Configuration().get(SAVEPOINT_DIR):
-        opened += [s for s in found_in(directory) if s.path not in paths]
-    return sorted(opened, key=lambda s: s.manifest.created)
-
-
-def _described(registry: Registry, savepoint: Savepoint) -> dict[str, Any]:
-    facts: dict[str, Any] = msgspec.json.decode(
-        msgspec.json.encode(savepoint.manifest)
-    )  # with what is kept as raw JSON
-    used = [entry.id for entry in users_of(registry, savepoint.path)]
-    return {"path": savepoint.path, "size": savepoint.size, "used_by": used, **facts}
-
-
 def show(path: Path_, as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False) -> None:
-    """Show what is in a savepoint: operators and states, positions of sources, watermarks."""
-    with told():
+    """Show the content of a savepoint: operators and states, source positions, watermarks."""
+    with error_exit():
         savepoint = open_savepoint(path)
     if as_json:
-        print(json.dumps(_described(registry_of(), savepoint)))
+        print(json.dumps(actions.savepoint_as_dict(registry_of(), savepoint)))
         return
     console = Console(highlight=False)
     manifest = savepoint.manifest
-    ended = {"stop": ", which ended with it", "drain": ", which was drained and ended with it"}.get(manifest.ended, "")
+    ended = {"stop": ", stopped with this savepoint", "drain": ", drained with this savepoint"}.get(manifest.ended, "")
     console.print(Text(savepoint.path, style="bold"), soft_wrap=True)
     console.print(
         f"job {manifest.job_id} ('{manifest.job_name}'){ended}, batch {manifest.batch}, "
-        f"{moment(manifest.created / 1000)}, Penstock {manifest.penstock}, Spark {manifest.spark}",
+        f"{format_time(manifest.created / 1000)}, Penstock {manifest.penstock}, Spark {manifest.spark}",
         soft_wrap=True,
     )
     console.print(
         f"parallelism {manifest.parallelism} of {manifest.max_parallelism}, "
-        f"{counted(len(manifest.files), 'file', 'files')}, {size_of(savepoint.size)}"
-        + (f", job came from {manifest.from_savepoint}" if manifest.from_savepoint else ""),
+        f"{format_count(len(manifest.files), 'file', 'files')}, {format_size(savepoint.size)}"
+        + (f", job started from {manifest.from_savepoint}" if manifest.from_savepoint else ""),
         soft_wrap=True,
     )
     console.print()
@@ -112,19 +91,19 @@ def show(path: Path_, as_json: Annotated[bool, typer.Option("--json", help="As o
 
 
 def _states(manifest: Manifest) -> Table:
-    """Operators and their states; columns that say nothing are left out."""
-    watermarks = {uid: event_time(watermark) for uid, watermark in _watermarks(manifest).items()}
-    living = any(state.ttl is not None for operator in manifest.operators for state in operator.states)
-    timed = any(watermarks.values())
+    """A table of the operators and their states, without empty columns."""
+    watermarks = {uid: format_watermark(watermark) for uid, watermark in _watermarks(manifest).items()}
+    has_ttl = any(state.ttl is not None for operator in manifest.operators for state in operator.states)
+    has_watermarks = any(watermarks.values())
     table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
     for heading in ("operator", "state"):
         table.add_column(heading, overflow="fold")
     table.add_column("kind", no_wrap=True, min_width=6)
     for heading in ("entries", "bytes"):
         table.add_column(heading, justify="right", no_wrap=True, min_width=7)
-    if living:
+    if has_ttl:
         table.add_column("time to live", no_wrap=True)
-    if timed:
+    if has_watermarks:
         table.add_column("watermark", no_wrap=True)
     for operator in manifest.operators:
         for number, state in enumerate(operator.states or [None]):
@@ -133,17 +112,17 @@ def _states(manifest: Manifest) -> Table:
             if state is None:
                 row += ["", operator.kind, "", ""]
             else:
-                row += [state.name, state.kind, f"{state.entries:,}", size_of(state.size)]
-            if living:
-                row.append("" if state is None or state.ttl is None else span_of(state.ttl / 1000))
-            if timed:
+                row += [state.name, state.kind, f"{state.entries:,}", format_size(state.size)]
+            if has_ttl:
+                row.append("" if state is None or state.ttl is None else format_duration(state.ttl / 1000))
+            if has_watermarks:
                 row.append(watermarks.get(operator.uid, "") if first else "")
             table.add_row(*row)
     return table
 
 
 def _watermarks(manifest: Manifest) -> dict[str, int]:
-    metas = [msgspec.json.decode(level.clocks, type=SlotMeta) for level in manifest.levels]
+    metas = [msgspec.json.decode(level.clocks, type=SlotMetadata) for level in manifest.levels]
     return {uid: watermark for meta in metas for uid, watermark in meta.watermarks.items()}
 
 
@@ -159,9 +138,9 @@ def _sources(manifest: Manifest) -> Table:
 
 
 def verify(path: Path_) -> None:
-    """Read all of a savepoint and compare its checksums; exit code 1 when something is damaged."""
+    """Read a complete savepoint and compare its checksums. The exit code is 1 if a file is damaged."""
     began = time.monotonic()
-    with told():
+    with error_exit():
         savepoint = open_savepoint(path)
     damages = savepoint.verify()
     for damage in damages:
@@ -170,45 +149,52 @@ def verify(path: Path_) -> None:
         raise typer.Exit(1)
     entries = sum(file.entries for file in savepoint.manifest.files)
     print(
-        f"{savepoint.path} is whole: {entries:,} entries, {size_of(savepoint.size)}, {time.monotonic() - began:.1f} s"
+        f"{savepoint.path} is intact: {entries:,} entries, {format_size(savepoint.size)}, {time.monotonic() - began:.1f} s"
     )
 
 
 def delete_savepoint(path: Path_) -> None:
-    """Remove a savepoint; refuses one that a running job came from."""
-    with told():
+    """Delete a savepoint, unless a running job started from it."""
+    with error_exit():
         savepoint = open_savepoint(path)
-        delete(registry_of(), savepoint)
-    print(f"{savepoint.path} removed, {size_of(savepoint.size)}")
+        actions.delete_savepoint(registry_of(), savepoint)
+    print(f"{savepoint.path} deleted, {format_size(savepoint.size)}")
 
 
 def prune_savepoints(
     folder: Annotated[
-        str | None, typer.Argument(metavar="[FOLDER]", help="Where; not given: the folder of the option.")
+        str | None,
+        typer.Argument(metavar="[FOLDER]", help="The folder with savepoints. Default: the folder of the option."),
     ] = None,
     keep: Annotated[
-        int | None, typer.Option("--keep", metavar="N", min=1, help="Keep the newest so many of each job.")
+        int | None, typer.Option("--keep", metavar="N", min=1, help="Keep the newest N savepoints of each job.")
     ] = None,
-    days: Annotated[float | None, typer.Option("--days", metavar="N", min=0, help="Remove what is older.")] = None,
+    days: Annotated[
+        float | None, typer.Option("--days", metavar="N", min=0, help="Remove savepoints that are older than N days.")
+    ] = None,
     size: Annotated[
-        int | None, typer.Option("--bytes", metavar="N", min=0, help="Most bytes of a job's savepoints.")
+        int | None,
+        typer.Option("--bytes", metavar="N", min=0, help="The maximum size of the savepoints of a job in bytes."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
 ) -> None:
-    """Remove old savepoints: by the given limits, or by the options of retention. One in use stays."""
+    """Remove old savepoints by the given limits or by the retention options. A savepoint in use is never removed."""
     configuration = Configuration()
-    chosen = retention_of(configuration)
+    retention = actions.configured_retention(configuration)
     if keep is not None or days is not None or size is not None:
-        chosen = Retention(keep, None if days is None else int(days * 86_400_000), size)
-    with told():
+        retention = Retention(keep, None if days is None else int(days * 86_400_000), size)
+    with error_exit():
         directory = folder or configuration.get(SAVEPOINT_DIR)
-        if not directory or chosen.unbounded:
+        if not directory or retention.unbounded:
             raise CheckpointError(
                 "NOTHING_TO_PRUNE",
-                "Give the folder of the savepoints and a limit: --keep, --days or --bytes; or set "
+                "A folder and a limit are needed. Pass the folder and --keep, --days or --bytes, or set "
                 f"{SAVEPOINT_DIR.key} and the options of savepoint-retention.",
             )
-        gone = prune(registry_of(), directory, chosen, dry_run=dry_run)
-    for savepoint, reason in gone:
+        removed = actions.prune_savepoints(registry_of(), directory, retention, dry_run=dry_run)
+    for savepoint, reason in removed:
         print(f"{savepoint.path} {'would be' if dry_run else 'was'} removed: {reason}")
-    print(f"{counted(len(gone), 'savepoint', 'savepoints')}, {size_of(sum(s.size for s, _ in gone))}", file=sys.stderr)
+    print(
+        f"{format_count(len(removed), 'savepoint', 'savepoints')}, {format_size(sum(s.size for s, _ in removed))}",
+        file=sys.stderr,
+    )

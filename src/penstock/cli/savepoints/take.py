@@ -1,4 +1,4 @@
-"""`penstock savepoint`: take a savepoint of a running job."""
+"""`penstock savepoint`: takes a savepoint of a running job."""
 
 from __future__ import annotations
 
@@ -9,71 +9,65 @@ from typing import Annotated
 import msgspec
 import typer
 
-from penstock.cli.failure import told
-from penstock.cli.info import Job
-from penstock.cli.words import counted, size_of
-from penstock.connectors.file.system import absolute
-from penstock.jobs import requests
-from penstock.jobs.registry import registry_of
-from penstock.jobs.savepoints import End, SavepointAnswer, ask_savepoint, wait_for
-
-To = Annotated[
-    str | None,
-    typer.Option(
-        "--to", metavar="FOLDER", help="Where: the savepoint is a new folder in it. Not given: the job's default."
-    ),
-]
+from penstock.cli.arguments import Job, SavepointFolder
+from penstock.cli.render.error_exit import error_exit
+from penstock.connectors.file.system.file_system import absolute_path
+from penstock.jobs.actions.savepoint import take_savepoint
+from penstock.jobs.registry.registry import registry_of
+from penstock.jobs.registry.savepoint_requests import AfterSavepoint, SavepointProgress
+from penstock.units import format_count, format_size
 
 
 def savepoint(
     job: Job,
-    to: To = None,
+    to: SavepointFolder = None,
     wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0, help="How long to wait for it.")] = 600.0,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Take a savepoint of a running job, which goes on; prints its path."""
-    save(job, to, "", wait, as_json)
+    """Take a savepoint of a running job, which continues. Prints the path of the savepoint."""
+    take_and_print(job, to, "", wait, as_json)
 
 
-def save(job: str, to: str | None, end: End, wait: float, as_json: bool) -> None:
-    """Asks for a savepoint, tells how far it is, and prints where it is."""
+def take_and_print(job: str, to: str | None, then: AfterSavepoint, wait: float, as_json: bool) -> None:
+    """Takes a savepoint, shows its progress, and prints its path."""
     registry = registry_of()
-    progress = _Progress()
-    with told():
+    line = _ProgressLine()
+    directory = "" if to is None else absolute_path(to)
+    with error_exit():
         entry = registry.find(job)
-        request = ask_savepoint(registry, entry, "" if to is None else absolute(to), end)
         try:
-            answer = wait_for(registry, entry, request, wait, progress.show)
+            result = take_savepoint(registry, entry, directory=directory, then=then, wait=wait, on_progress=line.show)
         finally:
-            progress.clear()
-    if end:
-        requests.wait_until_over(registry, entry.id, wait)
+            line.clear()
     if as_json:
-        print(json.dumps(msgspec.to_builtins(answer)))
+        print(json.dumps(msgspec.to_builtins(result)))
         return
-    print(answer.path)
-    files = counted(answer.parts, "file", "files")
+    print(result.path)
+    files = format_count(result.parts, "file", "files")
     print(
-        f"penstock: batch {answer.batch}, {answer.entries:,} entries, {size_of(answer.bytes)} in {files}, {answer.seconds:.1f} s",
+        f"penstock: batch {result.batch}, {result.entries:,} entries, {format_size(result.bytes)} in {files}, "
+        f"{result.seconds:.1f} s",
         file=sys.stderr,
     )
-    if end != "drain":
-        print(f"penstock: start a job with it by --from-savepoint {answer.path}", file=sys.stderr)
+    if then != "drain":
+        print(f"penstock: start a job from it with --from-savepoint {result.path}", file=sys.stderr)
 
 
-class _Progress:
-    """One line on a terminal, replaced as the savepoint grows."""
+class _ProgressLine:
+    """A line on the terminal that is replaced while the savepoint is written."""
 
     def __init__(self) -> None:
         self._shown = ""
 
-    def show(self, answer: SavepointAnswer) -> None:
+    def show(self, progress: SavepointProgress) -> None:
         text = {
             "asked": "waiting for an earlier savepoint",
             "taking": "waiting for the batch",
-            "writing": f"files {answer.written}/{answer.parts}, {size_of(answer.bytes)}",
-        }.get(answer.status, "")
-        if text != self._shown and sys.stderr.isatty():
+            "writing": f"files {progress.written}/{progress.parts}, {format_size(progress.bytes)}",
+        }.get(progress.status, "")
+        if not text:
+            self.clear()
+        elif text != self._shown and sys.stderr.isatty():
             print(f"\r\033[Kpenstock: savepoint: {text}", end="", file=sys.stderr, flush=True)
             self._shown = text
 

@@ -1,4 +1,4 @@
-"""A batch DataFrame as a bounded source: its rows are put aside when the job starts, and read from there like files."""
+"""A batch DataFrame as a bounded source. Its rows are stored in the checkpoint when the job starts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from penstock.connectors.source import DEFAULT_RECORDS_PER_BATCH, Chunk, Offset,
 from penstock.errors import UnsupportedOperation
 from penstock.types import TypeInformation
 
-ROWS = "rows"  # the folder with a DataFrame's rows
-ROW_GROUP = 8 << 20  # bytes that are decoded at once; a task begins within one
-_AT_ONCE = 10_000
-_Task = tuple[int, str, int, int]  # split, file, rows from and to
+ROWS = "rows"  # the folder with the rows of a DataFrame
+ROW_GROUP = 8 << 20  # bytes of a Parquet row group
+_CHUNK_SIZE = 10_000  # rows
+_Task = tuple[int, str, int, int]  # split, file, first row, end row (exclusive)
 
 
 class DataFrameTable(Source):
-    """The rows of a batch DataFrame: each of its partitions is a split, and all are read side by side.
+    """Reads the rows of a batch DataFrame. Each partition is a split, and all splits are read in parallel.
 
-    The DataFrame is evaluated once, when the job starts for the first time. Its rows are kept in the checkpoint, so that a
-    job that goes on reads the same ones, whatever became of the tables behind it.
+    The DataFrame is evaluated once, when the job starts for the first time. Its rows are stored in the checkpoint, so a resumed
+    job reads the same rows even if the underlying tables have changed.
     """
 
     output_is_exact = True
@@ -46,8 +46,8 @@ class DataFrameTable(Source):
         if not rows.is_dir():
             raise UnsupportedOperation(
                 "DATAFRAME_WITHOUT_SPARK",
-                "A DataFrame is read by Spark alone: this job cannot run without it, as in a test harness. Give the harness its "
-                "elements instead.",
+                "Only Spark can read a DataFrame, so this job cannot run in a test harness. Pass the elements to the harness "
+                "instead.",
             )
         import pyarrow.parquet as pq  # needed by few programs
 
@@ -55,7 +55,7 @@ class DataFrameTable(Source):
         self._rows = [pq.read_metadata(file).num_rows for file in self._files]
 
     def position(self, offset: Offset) -> Offset:
-        """With where the rows are: another job has to read the same ones, in the same order."""
+        """Adds the folder of the rows, because another job has to read the same rows in the same order."""
         return {**offset, "aside": os.path.dirname(self._files[0]) if self._files else ""}
 
     def restored(self, position: Offset) -> Offset:
@@ -67,27 +67,27 @@ class DataFrameTable(Source):
     def splits(self, offset: Offset) -> list[str]:
         return [_name(i) for i in range(len(self._files))]
 
-    def _read_of(self, offset: Offset) -> list[int]:
+    def _rows_read(self, offset: Offset) -> list[int]:
         return offset["rows"] or [0] * len(self._files)
 
     def latest(self, start: Offset) -> Offset:
-        """A fair share of each partition that has rows left and is not held back."""
-        read = self._read_of(start)
-        left = [i for i, n in enumerate(read) if n < self._rows[i] and _name(i) not in self.paused]
-        if not left:
+        """Reads the same number of rows of each partition that has unread rows and is not paused."""
+        read = self._rows_read(start)
+        active = [i for i, n in enumerate(read) if n < self._rows[i] and _name(i) not in self.paused]
+        if not active:
             return start
-        share = max(1, (self.records_per_batch or DEFAULT_RECORDS_PER_BATCH) // len(left))
-        return {"rows": [min(n + share, self._rows[i]) if i in left else n for i, n in enumerate(read)]}
+        count = max(1, (self.records_per_batch or DEFAULT_RECORDS_PER_BATCH) // len(active))
+        return {"rows": [min(n + count, self._rows[i]) if i in active else n for i, n in enumerate(read)]}
 
     def ended(self, offset: Offset) -> list[str]:
-        return [_name(i) for i, n in enumerate(self._read_of(offset)) if n >= self._rows[i]]
+        return [_name(i) for i, n in enumerate(self._rows_read(offset)) if n >= self._rows[i]]
 
     def waiting(self, end: Offset) -> list[str]:
-        return [_name(i) for i, n in enumerate(self._read_of(end)) if n < self._rows[i]]
+        return [_name(i) for i, n in enumerate(self._rows_read(end)) if n < self._rows[i]]
 
     def plan(self, start: Offset, end: Offset, parallelism: int) -> list[list[_Task]]:
-        """Partitions are dealt to so many tasks in turn."""
-        ranges = zip(self._read_of(start), self._read_of(end), strict=True)
+        """Assigns partitions to tasks in turn."""
+        ranges = zip(self._rows_read(start), self._rows_read(end), strict=True)
         parts = [(i, self._files[i], a, b) for i, (a, b) in enumerate(ranges) if a < b]
         return [tasks for n in range(parallelism) if (tasks := parts[n::parallelism])]
 
@@ -104,7 +104,7 @@ class DataFrameTable(Source):
                 size = opened.metadata.row_group(group).num_rows
                 if at + size > first and at < last:
                     here = at
-                    for batch in opened.iter_batches(_AT_ONCE, [group]):
+                    for batch in opened.iter_batches(_CHUNK_SIZE, [group]):
                         a, b = max(first, here), min(last, here + batch.num_rows)
                         if a < b:
                             rows = batch.slice(a - here, b - a)
@@ -118,5 +118,5 @@ def _name(partition: int) -> str:
 
 
 def rows_folder(folder: str) -> str:
-    """Where a DataFrame's rows are put aside, in its source's folder."""
+    """Returns the folder for the rows of a DataFrame in the folder of its source."""
     return os.path.join(folder, ROWS)

@@ -1,4 +1,4 @@
-"""Batches of a DataFrame's rows as chunks of elements."""
+"""Converts record batches of a DataFrame to elements, timestamps, positions and splits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.connectors.dataframe.spark_types import row_type, values_of
+from penstock.connectors.dataframe.spark_types import row_type_from_spark_schema, to_python_values
 from penstock.errors import PlanError
 from penstock.row import rows_of
 from penstock.time import NO_TIMESTAMP
@@ -19,67 +19,69 @@ from penstock.types import RowTypeInfo
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a DataFrame are for: plain names, so that it travels."""
+    """The schema of a DataFrame and the columns with timestamp, splits and position."""
 
-    schema: dict[str, Any]  # in Spark's JSON form
+    schema: dict[str, Any]  # JSON form of the Spark schema
     timestamp: str | None = None
     split_by: tuple[str, ...] = ()
     position: str | None = None
 
     def __post_init__(self) -> None:
         kinds = {field["name"]: field["type"] for field in self.schema["fields"]}
-        wanted = [*self.split_by, *filter(None, (self.timestamp, self.position))]
-        if missing := [name for name in wanted if name not in kinds]:
+        used = [*self.split_by, *filter(None, (self.timestamp, self.position))]
+        if missing := [name for name in used if name not in kinds]:
             raise PlanError(
                 "DATAFRAME_COLUMN",
-                f"The DataFrame has no column '{missing[0]}'; it has {', '.join(kinds)}. Name one of these.",
+                f"The DataFrame has no column '{missing[0]}'; its columns are {', '.join(kinds)}. Use one of these.",
             )
         if self.timestamp is not None and kinds[self.timestamp] not in ("timestamp", "timestamp_ntz", "long"):
             raise PlanError(
                 "DATAFRAME_COLUMN",
-                f"Column '{self.timestamp}' is of type {kinds[self.timestamp]}; timestamps are of type timestamp, or milliseconds "
-                "since 1970 as long. Cast it with selectExpr.",
+                f"Column '{self.timestamp}' has the type {kinds[self.timestamp]}; expected timestamp, or long with milliseconds "
+                "since 1970. Cast it with selectExpr.",
             )
         if self.position is not None and kinds[self.position] not in ("long", "integer"):
             raise PlanError(
                 "DATAFRAME_COLUMN",
-                f"Column '{self.position}' is of type {kinds[self.position]}; positions are whole numbers.",
+                f"Column '{self.position}' has the type {kinds[self.position]}; expected long or integer. Cast it with selectExpr.",
             )
 
     @property
     def rows(self) -> RowTypeInfo:
-        return row_type(self.schema)
+        return row_type_from_spark_schema(self.schema)
 
     def elements(self, batch: Any) -> list[Any]:
-        """The rows of a batch."""
+        """Returns the rows of a batch."""
         names = [field["name"] for field in self.schema["fields"]]
-        return list(rows_of(names, [values_of(column) for column in batch.columns]))
+        return list(rows_of(names, [to_python_values(column) for column in batch.columns]))
 
     def timestamps(self, batch: Any) -> Any:
-        """The timestamps of a batch's rows, in milliseconds; None without a column for them."""
+        """Returns the timestamps of the rows in milliseconds, or None if there is no timestamp column."""
         if self.timestamp is None:
             return None
-        column = batch.column(self._place(self.timestamp))
+        column = batch.column(self._column_index(self.timestamp))
         if pa.types.is_timestamp(column.type):
             column = pc.floor_temporal(column.cast(pa.timestamp("us")), unit="millisecond").cast(pa.timestamp("ms"))
         return pc.fill_null(column.cast(pa.int64()), NO_TIMESTAMP).to_numpy(zero_copy_only=False)
 
     def positions(self, batch: Any) -> Any:
         assert self.position is not None
-        return batch.column(self._place(self.position)).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        return batch.column(self._column_index(self.position)).cast(pa.int64()).to_numpy(zero_copy_only=False)
 
     def by_split(self, batch: Any) -> Iterator[tuple[str, Any]]:
-        """The rows of each split in a batch, in their order; splits by name."""
+        """Yields the rows of each split in a batch. Splits are sorted by name, and their rows keep their order."""
         codes, names = np.zeros(batch.num_rows, np.int64), [""]
         for column in self.split_by:
-            texts = pc.fill_null(batch.column(self._place(column)).cast(pa.string()), "null").dictionary_encode()
-            values = texts.dictionary.to_pylist()
-            codes = codes * len(values) + texts.indices.to_numpy(zero_copy_only=False)
+            encoded = pc.fill_null(
+                batch.column(self._column_index(column)).cast(pa.string()), "null"
+            ).dictionary_encode()
+            values = encoded.dictionary.to_pylist()
+            codes = codes * len(values) + encoded.indices.to_numpy(zero_copy_only=False)
             names = [f"{name}/{value}" if name else value for name in names for value in values]
         for name, code in sorted((names[code], code) for code in np.unique(codes).tolist()):
-            here = codes == code
-            yield name, batch if here.all() else batch.filter(pa.array(here))
+            mask = codes == code
+            yield name, batch if mask.all() else batch.filter(pa.array(mask))
 
-    def _place(self, name: str) -> int:
+    def _column_index(self, name: str) -> int:
         names: Sequence[str] = [field["name"] for field in self.schema["fields"]]
         return names.index(name)

@@ -1,4 +1,4 @@
-"""A sink that gives each batch to a function as a Spark DataFrame: so any sink of Spark's can be used."""
+"""A sink that passes each batch to a function as a Spark DataFrame."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from penstock.connectors.dataframe.arrow_values import ArrowForm
+from penstock.connectors.dataframe.arrow_values import ArrowConverter
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.errors import PlanError, UnsupportedOperation
-from penstock.runtime.records import Tags
+from penstock.runtime.loop.records import Tags
 from penstock.types import TypeInformation
 
 BatchFunction = Callable[[Any, int], Any]
 
 
 class ForeachBatchSink(Sink):
-    """Calls `function(dataframe, batch_id)` in the program itself for each batch that has elements.
+    """Calls `function(dataframe, batch_id)` in the user's program for each batch that has elements.
 
-    A batch counts as committed only when the function has returned, so no element is lost. It is called again with the same
-    batch and the same id when it is not known whether the first call ended: at least once, and exactly once where the
-    function writes a batch id only once. The DataFrame can be read during the call.
+    A batch is committed only after the function has returned, so no element is lost. The function is called again with the same
+    batch and id if it is unknown whether the first call finished. Delivery is therefore at-least-once, or exactly-once if the
+    function writes each batch id only once. The DataFrame is valid only during the call.
 
     >>> ForeachBatchSink(lambda frame, batch: frame.write.mode("append").parquet("out")).commits_in_program
     True
@@ -36,57 +36,57 @@ class ForeachBatchSink(Sink):
         if not callable(function):
             raise PlanError(
                 "FOREACH_BATCH_FUNCTION",
-                f"ForeachBatchSink got {function!r}; it takes a function of a DataFrame and a batch's number.",
+                f"ForeachBatchSink got {function!r}; expected a function with the parameters (dataframe, batch_id).",
             )
         self._function: BatchFunction | None = function
         self._kind = kind
         self._folder = ""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Tasks only put rows aside; the function stays in its program, with all that it knows."""
+        """Omits the function, because tasks only store rows and the function runs in the user's program."""
         return {**self.__dict__, "_function": None}
 
     def of_type(self, kind: TypeInformation | None) -> ForeachBatchSink:
         if kind is None:
             raise PlanError(
                 "FOREACH_BATCH_TYPE",
-                "ForeachBatchSink makes a DataFrame, and the type of the stream's elements is not known. Declare it where they are "
-                "made: map(f, output_type=Types.ROW_NAMED(['word', 'n'], [Types.STRING(), Types.LONG()])).",
+                "ForeachBatchSink creates a DataFrame, but the element type of the stream is not known. Declare it in the step "
+                "before, for example map(f, output_type=Types.ROW_NAMED(['word', 'n'], [Types.STRING(), Types.LONG()])).",
             )
-        ArrowForm(kind)  # a type that Spark has no column for is told now
+        ArrowConverter(kind)  # raises an error now if Spark does not support the type
         return self.with_type(kind)
 
     def with_type(self, kind: TypeInformation) -> ForeachBatchSink:
-        """The same sink for elements of a type."""
+        """Returns a copy of the sink for elements of a type."""
         assert self._function is not None
         return ForeachBatchSink(self._function, kind)
 
     @property
     def schema(self) -> Any:
-        """That of the DataFrames, in Arrow's words."""
+        """The Arrow schema of the DataFrames."""
         assert self._kind is not None
-        return ArrowForm(self._kind).schema
+        return ArrowConverter(self._kind).schema
 
     def attach(self, folder: str) -> None:
         self._folder = folder
 
     def writer(self, task: WriteTask) -> SinkWriter:
         assert self._kind is not None
-        return _RowsWriter(ArrowForm(self._kind), Path(self._folder, "handed-over", f"{task.batch:09d}"), task)
+        return _RowsWriter(ArrowConverter(self._kind), Path(self._folder, "handed-over", f"{task.batch:09d}"), task)
 
     def commit(self, batch: int, prepared: list[Any]) -> list[Any] | None:
         raise UnsupportedOperation(
             "DATAFRAME_WITHOUT_SPARK",
-            "ForeachBatchSink gives DataFrames, which only Spark has: a test harness cannot run it. Collect the elements there.",
+            "ForeachBatchSink needs Spark and cannot run in a test harness. Collect the elements in the harness instead.",
         )
 
     def call(self, frame: Any, batch: int) -> None:
-        """What the program does with a batch."""
+        """Calls the function with a batch."""
         assert self._function is not None
         self._function(frame, batch)
 
     def forget(self, batch: int) -> None:
-        """Removes the rows of a batch that was handed over, and of those before it."""
+        """Removes the stored rows of a batch and of earlier ones."""
         folders = Path(self._folder, "handed-over")
         for name in os.listdir(folders) if folders.is_dir() else []:
             if int(name) <= batch:
@@ -99,10 +99,10 @@ class ForeachBatchSink(Sink):
 
 
 class _RowsWriter(SinkWriter):
-    """Puts the rows of one task aside, as one file."""
+    """Stores the rows of one task in a file."""
 
-    def __init__(self, form: ArrowForm, folder: Path, task: WriteTask) -> None:
-        self._form = form
+    def __init__(self, converter: ArrowConverter, folder: Path, task: WriteTask) -> None:
+        self._converter = converter
         self._folder = folder
         self._file = folder / f"part-{task.partition:05d}-{task.attempt}.parquet"
         self._writer: Any = None
@@ -114,8 +114,8 @@ class _RowsWriter(SinkWriter):
             import pyarrow.parquet as pq  # needed by few programs
 
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._writer = pq.ParquetWriter(self._file, self._form.schema, compression="zstd")
-        self._writer.write_batch(self._form.batch(values))
+            self._writer = pq.ParquetWriter(self._file, self._converter.schema, compression="zstd")
+        self._writer.write_batch(self._converter.batch(values))
 
     def prepare(self) -> Any:
         if self._writer is None:
@@ -125,7 +125,7 @@ class _RowsWriter(SinkWriter):
 
     def abort(self) -> None:
         if self._writer is not None:
-            with suppress(Exception):  # a full disk cannot take what is left, and it is not wanted
+            with suppress(Exception):  # flushing fails on a full disk; the file is deleted anyway
                 self._writer.close()
             with suppress(FileNotFoundError):
                 os.remove(self._file)

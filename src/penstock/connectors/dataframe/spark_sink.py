@@ -1,4 +1,4 @@
-"""A sink of Spark's own, by the name of its format."""
+"""A sink that writes with a Spark data source."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.connectors.dataframe.foreach_batch import ForeachBatchSink
-from penstock.connectors.secret import revealed, with_secrets
+from penstock.connectors.secret import reveal_secrets, wrap_secrets
 from penstock.types import TypeInformation
 
 
 class SparkSink(ForeachBatchSink):
-    """Writes each batch with one of Spark's data sources: parquet, jdbc, kafka, delta, ... At least once.
+    """Writes each batch with a Spark data source such as parquet, jdbc, kafka or delta. Delivery is at-least-once.
 
-    Options are Spark's own for that format; a Secret among them is shown nowhere. A job of a DataFrame and this sink alone has
-    no Python in it, and may run in Spark's real-time mode.
+    `options` are the Spark options of the format; Secrets in them are redacted. A job that consists only of a DataFrame and this
+    sink runs without Python code and can use Spark's real-time mode.
 
     >>> SparkSink("kafka", {"topic": "out"})
     SparkSink('kafka')
@@ -31,7 +31,7 @@ class SparkSink(ForeachBatchSink):
     ) -> None:
         super().__init__(self._write, kind)
         self.format = format
-        self.options = with_secrets(options or {})
+        self.options = wrap_secrets(options or {})
         self.mode = mode
 
     def __repr__(self) -> str:
@@ -44,8 +44,8 @@ class SparkSink(ForeachBatchSink):
         return {**super().__getstate__(), "options": {}}
 
     def plain_options(self) -> dict[str, str]:
-        """The options as Spark is given them."""
-        return {name: str(value) for name, value in revealed(self.options).items()}
+        """Returns the options with revealed secrets, for Spark."""
+        return {name: str(value) for name, value in reveal_secrets(self.options).items()}
 
     def _write(self, frame: Any, batch: int) -> None:
         frame.write.format(self.format).options(**self.plain_options()).mode(self.mode).save()

@@ -1,4 +1,4 @@
-"""Spark's types as ours: what the columns of a DataFrame are as fields of rows, and how their values are read from Arrow."""
+"""Converts Spark types to row types, and Arrow columns of a DataFrame to Python values."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ _SIMPLE: dict[str, Callable[[], TypeInformation]] = {
 }
 
 
-def row_type(schema: dict[str, Any]) -> RowTypeInfo:
-    """The rows of a DataFrame, by its schema in Spark's JSON form.
+def row_type_from_spark_schema(schema: dict[str, Any]) -> RowTypeInfo:
+    """Returns the row type of a DataFrame. `schema` is the JSON form of its Spark schema.
 
-    >>> row_type({"fields": [{"name": "id", "type": "long"}, {"name": "tags", "type": {"type": "array", "elementType": "string"}}]})
+    >>> tags = {"name": "tags", "type": {"type": "array", "elementType": "string"}}
+    >>> row_type_from_spark_schema({"fields": [{"name": "id", "type": "long"}, tags]})
     RowTypeInfo(id: Long, tags: ListTypeInfo<String>)
     """
     fields = schema["fields"]
-    return RowTypeInfo([_type_of(f["type"], f["name"]) for f in fields], [f["name"] for f in fields])
+    return RowTypeInfo([_from_spark_type(f["type"], f["name"]) for f in fields], [f["name"] for f in fields])
 
 
-def _type_of(kind: Any, column: str) -> TypeInformation:
+def _from_spark_type(kind: Any, column: str) -> TypeInformation:
     if isinstance(kind, str):
         if kind in _SIMPLE:
             return _SIMPLE[kind]()
@@ -47,48 +48,48 @@ def _type_of(kind: Any, column: str) -> TypeInformation:
         if kind.startswith(("char(", "varchar(", "string ")):
             return Types.STRING()
     elif kind["type"] == "struct":
-        return row_type(kind)
+        return row_type_from_spark_schema(kind)
     elif kind["type"] == "array":
-        return Types.LIST(_type_of(kind["elementType"], column))
+        return Types.LIST(_from_spark_type(kind["elementType"], column))
     elif kind["type"] == "map":
-        return Types.MAP(_type_of(kind["keyType"], column), _type_of(kind["valueType"], column))
+        return Types.MAP(_from_spark_type(kind["keyType"], column), _from_spark_type(kind["valueType"], column))
     raise UnsupportedOperation(
         "DATAFRAME_TYPE",
-        f"Column '{column}' of the DataFrame is of Spark's type {kind if isinstance(kind, str) else kind['type']}, which has no "
-        "counterpart here. Cast it with selectExpr before from_dataframe, or leave it out.",
+        f"Column '{column}' of the DataFrame has the Spark type {kind if isinstance(kind, str) else kind['type']}, which is not "
+        "supported. Cast or drop the column with selectExpr before from_dataframe.",
     )
 
 
-def values_of(array: Any) -> list[Any]:
-    """The elements of a column as Python values: structs as rows, maps as dicts, moments in UTC without a zone.
+def to_python_values(array: Any) -> list[Any]:
+    """Returns the values of a column: structs as rows, maps as dicts, timestamps in UTC without a time zone.
 
-    >>> values_of(pa.array([{"a": 1}, None])), values_of(pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())))
+    >>> to_python_values(pa.array([{"a": 1}, None])), to_python_values(pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())))
     ([Row(a=1), None], [{'k': 1}])
     """
     kind = array.type
     if pa.types.is_struct(kind):
         names = [kind.field(i).name for i in range(kind.num_fields)]
-        columns = [values_of(part) for part in array.flatten()]
+        columns = [to_python_values(part) for part in array.flatten()]
         rows = zip(*columns, strict=True) if columns else (() for _ in range(len(array)))
-        found: list[Any] = [make_row(names, list(values)) for values in rows]
+        values: list[Any] = [make_row(names, list(values)) for values in rows]
     elif pa.types.is_map(kind):
-        keys, items = values_of(array.keys), values_of(array.items)
+        keys, items = to_python_values(array.keys), to_python_values(array.items)
         pairs = list(zip(keys, items, strict=True))
-        found = [dict(pairs[a:b]) for a, b in _ranges(array)]
+        values = [dict(pairs[a:b]) for a, b in _ranges(array)]
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        inner = values_of(array.values)
-        found = [inner[a:b] for a, b in _ranges(array)]
+        inner = to_python_values(array.values)
+        values = [inner[a:b] for a, b in _ranges(array)]
     else:
         if pa.types.is_timestamp(kind):
             array = array.cast(pa.timestamp("us"))
         plain: list[Any] = array.to_pylist()
         return plain
     if array.null_count:
-        return [v if there else None for v, there in zip(found, array.is_valid().to_pylist(), strict=True)]
-    return found
+        return [v if there else None for v, there in zip(values, array.is_valid().to_pylist(), strict=True)]
+    return values
 
 
 def _ranges(array: Any) -> list[tuple[int, int]]:
-    """Where each list begins and ends in the column of all elements."""
+    """Returns start and end of each list in the column of all elements."""
     offsets = array.offsets.to_pylist()
     return list(pairwise(offsets))

@@ -1,4 +1,4 @@
-"""A streaming DataFrame as a source: Spark plans and reads it, and our mapper runs right behind, in the same task."""
+"""A streaming DataFrame as a source. Spark reads it, and the mapper runs in the same task."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 from penstock.connectors.dataframe.columns import Columns
 from penstock.connectors.source import Chunk, Offset, Source
 from penstock.errors import UnsupportedOperation
+from penstock.runtime.loop.channels import ALL_SPLITS
 from penstock.types import TypeInformation
 
-WHOLE = "*"  # stands for all tasks of a batch, which are concurrent splits that end with it (time.md 1.2)
-_TASK_SHIFT = 40  # rows of one task have numbers of their own, in the order of tasks
+_TASK_SHIFT = 40  # row numbers contain the task number in the high bits, so that they follow the order of tasks
 
 
 @dataclass(slots=True)
 class DataFrameTask:
-    """One task of Spark's: its number in the stage, and the rows it has read, as Arrow record batches."""
+    """A Spark task: its number in the stage, and its rows as Arrow record batches."""
 
     number: int
     batches: Iterator[Any]
 
 
 class DataFrameStream(Source):
-    """The rows of a streaming DataFrame. Spark keeps its offsets; how much a batch has is up to the Spark source's options.
+    """Reads the rows of a streaming DataFrame. Spark stores its offsets, and the options of the Spark source limit batches.
 
-    Without `split_by` the tasks of a batch are concurrent splits that end with the batch, as files of a folder are. With it,
-    each value of these columns is a split of its own that lives on, such as a topic's partition.
+    Without `split_by`, the tasks of a batch are concurrent splits that end with the batch, like files of a folder. With it, each
+    value of these columns is a permanent split, such as a partition of a topic.
     """
 
     bounded = False
@@ -39,7 +39,7 @@ class DataFrameStream(Source):
         self.columns = columns
 
     def __getstate__(self) -> dict[str, Any]:
-        """Workers get rows; the DataFrame stays with its session."""
+        """Omits the DataFrame, which belongs to the session of the driver."""
         return {**self.__dict__, "frame": None}
 
     @property
@@ -49,12 +49,12 @@ class DataFrameStream(Source):
     def initial(self) -> Offset:
         raise UnsupportedOperation(
             "DATAFRAME_WITHOUT_SPARK",
-            "A DataFrame is read by Spark alone: this job cannot run without it, as in a test harness. Give the harness its "
-            "elements instead.",
+            "Only Spark can read a DataFrame, so this job cannot run in a test harness. Pass the elements to the harness instead.",
         )
 
     def first_splits(self) -> list[str]:
-        return [] if self.columns.split_by else [WHOLE]
+        # Without split columns, the tasks of a batch are concurrent splits that end with it (time-rules 1.2).
+        return [] if self.columns.split_by else [ALL_SPLITS]
 
     def read(self, task: DataFrameTask) -> Iterator[Chunk]:
         columns = self.columns

@@ -1,1 +1,1 @@
-"""Files as sources and sinks."""
+"""The file source and sink, and the file systems that they use."""

@@ -1,4 +1,4 @@
-"""Redis: a sink of hashes, strings, sets and sorted sets. Needs `penstock[redis]`."""
+"""The Redis sink, which writes hashes, strings, sets and sorted sets. Requires `penstock[redis]`."""
 
 from penstock.connectors.redis.mapper import RedisCommand, RedisCommandDescription, RedisMapper
 from penstock.connectors.redis.sink import RedisSink

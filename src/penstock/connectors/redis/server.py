@@ -1,4 +1,4 @@
-"""A Redis server as the sink knows it: how it is reached, and what its refusals mean."""
+"""Connects to a Redis server, runs commands, and converts errors."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from penstock.connectors.secret import Secret
 from penstock.errors import ConfigError, JobError, PenstockError
 
 Command = tuple[Any, ...]
-_CLIENTS: dict[tuple[int, Server], Any] = {}  # of this process; they keep their connections between batches
+_CLIENTS: dict[tuple[int, Server], Any] = {}  # by process; keeps connections open between batches
 
 
 @dataclass(frozen=True)
 class Server:
-    """Where a server is, and who we are to it."""
+    """Address and credentials of a Redis server."""
 
     host: str = "localhost"
     port: int = 6379
     database: int = 0
-    socket: str | None = None  # a path: instead of host and port
+    socket: str | None = None  # path of a Unix socket, instead of host and port
     user: str | None = None
     password: Secret | None = None
     ssl: bool = False
@@ -29,16 +29,16 @@ class Server:
     timeout: float = 5.0
 
     @property
-    def place(self) -> str:
-        """What errors call it.
+    def address(self) -> str:
+        """The address in error messages.
 
-        >>> Server(port=1).place
+        >>> Server(port=1).address
         'localhost:1, database 0'
         """
         return f"{self.socket or f'{self.host}:{self.port}'}, database {self.database}"
 
     def run(self, commands: Iterable[Command]) -> None:
-        """Runs commands in order, in one round trip. Raises on the first that the server refuses."""
+        """Runs commands in order, in one round trip. Raises the error of the first command that fails."""
         redis = _library()
         pipeline = self._client(redis).pipeline(transaction=False)
         for command in commands:
@@ -46,16 +46,16 @@ class Server:
         try:
             replies = pipeline.execute(raise_on_error=False)
         except redis.RedisError as error:
-            raise self._told(redis, error) from None  # its own words may hold what we sent
+            raise self._to_penstock_error(redis, error) from None  # the original error may contain the data
         for reply in replies:
             if isinstance(reply, redis.RedisError):
-                raise self._told(redis, reply) from None
+                raise self._to_penstock_error(redis, reply) from None
 
     def _client(self, redis: Any) -> Any:
-        mine = (os.getpid(), self)
-        client = _CLIENTS.get(mine)
+        key = (os.getpid(), self)
+        client = _CLIENTS.get(key)
         if client is None:
-            client = _CLIENTS[mine] = redis.Redis(
+            client = _CLIENTS[key] = redis.Redis(
                 host=self.host,
                 port=self.port,
                 db=self.database,
@@ -69,26 +69,27 @@ class Server:
             )
         return client
 
-    def _told(self, redis: Any, error: Exception) -> PenstockError:
-        words = str(error).partition("caused error: ")[2] or str(error)
-        denied = words.startswith(("WRONGPASS", "NOAUTH", "NOPERM", "invalid username-password", "invalid password"))
+    def _to_penstock_error(self, redis: Any, error: Exception) -> PenstockError:
+        message = str(error).partition("caused error: ")[2] or str(error)
+        denied = message.startswith(("WRONGPASS", "NOAUTH", "NOPERM", "invalid username-password", "invalid password"))
         if isinstance(error, (redis.AuthenticationError, redis.exceptions.NoPermissionError)) or denied:
-            who = "no password was given" if self.password is None else f"as user '{self.user or 'default'}'"
+            login = "no password is set" if self.password is None else f"user '{self.user or 'default'}'"
             return ConfigError(
                 "REDIS_AUTHENTICATION",
-                f"Redis at {self.place} refuses us: {words} ({who}). set_password and set_user of the sink's builder decide who "
-                "writes, and the server's ACL what that user may do.",
+                f"Redis at {self.address} denies access: {message} ({login}). Check set_user and set_password of the sink builder, "
+                "and the permissions of the user in the ACL of the server.",
             )
         if isinstance(error, (redis.ConnectionError, redis.TimeoutError, OSError)):
             return JobError(
                 "REDIS_UNREACHABLE",
-                f"Redis at {self.place} cannot be reached: {words}. Check that it runs and that set_host, set_port and set_ssl of "
-                "the sink's builder name it. Nothing of the batch counts as written: resume the job when the server is there.",
+                f"Redis at {self.address} cannot be reached: {message}. Check that the server is running and that set_host, "
+                "set_port and set_ssl of the sink builder are correct. The batch was not committed; resume the job when the "
+                "server is available.",
             )
         return JobError(
             "REDIS_REFUSED",
-            f"Redis at {self.place} refuses what the sink writes: {words}. WRONGTYPE means that another kind of value stands under "
-            "the key: remove it, or write to other keys. Then resume the job.",
+            f"Redis at {self.address} rejects a command of the sink: {message}. WRONGTYPE means that the key has a value of "
+            "another type. Remove that key or write to other keys, then resume the job.",
         )
 
 
@@ -98,6 +99,6 @@ def _library() -> Any:
     except ImportError:
         raise ConfigError(
             "MISSING_PACKAGE",
-            "The Redis sink needs the package redis, which is not installed. Run: pip install 'penstock[redis]'",
+            "The Redis sink needs the package redis, which is not installed. Install it with `pip install 'penstock[redis]'`.",
         ) from None
     return redis

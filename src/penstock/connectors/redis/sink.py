@@ -1,4 +1,4 @@
-"""A sink that writes to Redis: hashes, strings with a time to live, sets, sorted sets."""
+"""The Redis sink and its builder."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from penstock.connectors.redis.mapper import RedisCommand, RedisMapper, check, seconds_of
+from penstock.connectors.redis.mapper import RedisCommand, RedisMapper, check_mapper, ttl_seconds
 from penstock.connectors.redis.server import Command, Server
 from penstock.connectors.secret import Secret
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.errors import ConfigError, ElementError
-from penstock.runtime.failure import shortened
-from penstock.runtime.records import Tags
+from penstock.runtime.failure import short_repr
+from penstock.runtime.loop.records import Tags
 from penstock.time import Duration
 
-_MOST_KEPT = 20_000  # values that wait to be written
+_MAX_PENDING = 20_000  # values buffered before a write
 _PLAIN = {str, bytes, int, float}
 _UPSERTS = {
     RedisCommand.HSET,
     RedisCommand.SET,
     RedisCommand.SETEX,
     RedisCommand.ZADD,
-}  # a place has one value: the last
+}  # each key or field has one value, the last one
 
 
 class RedisSink(Sink):
-    """Writes elements to a Redis server, in tasks, by pipelined commands. Of several values for one place the last is written.
+    """Writes elements to a Redis server, in tasks, with pipelined commands. Only the last value of a key or field is written.
 
-    The values of a batch are visible as soon as its tasks write them, before the batch is committed. A batch that failed runs
-    again and writes the same values to the same places, so what is there when it is done is as if it had run once.
+    The values of a batch become visible when its tasks write them, before the batch is committed. A failed batch runs again and
+    writes the same values to the same keys, so the final result is the same as if it had run once.
 
     >>> mapper = RedisMapper.string(lambda user: user[0], lambda user: user[1], Duration.of_minutes(10))
     >>> sink = RedisSink.builder().set_host("localhost").set_port(6379).set_mapper(mapper).build()
@@ -39,31 +39,31 @@ class RedisSink(Sink):
     def __init__(self, server: Server, mapper: RedisMapper[Any]) -> None:
         self._server = server
         self._mapper = mapper
-        self._description = check(mapper)
+        self._description = check_mapper(mapper)
         self.upserts = self._description.command in _UPSERTS
 
     @staticmethod
     def builder() -> RedisSink.Builder:
-        """Collects the settings of a sink."""
+        """Returns a builder."""
         return RedisSink.Builder()
 
     def writer(self, task: WriteTask) -> SinkWriter:
         return _Writer(self._server, self._mapper)
 
     class Builder:
-        """Collects the settings of a sink."""
+        """Builds a RedisSink. A mapper is required."""
 
         def __init__(self) -> None:
             self._server: dict[str, Any] = {}
             self._mapper: RedisMapper[Any] | None = None
 
         def set_url(self, url: str) -> RedisSink.Builder:
-            """`redis://user:password@host:port/database`, `rediss://` for TLS, or `unix:///path`."""
+            """Sets the server as `redis://user:password@host:port/database`, `rediss://` for TLS, or `unix:///path`."""
             parts = urlsplit(url)
             if parts.scheme not in ("redis", "rediss", "unix"):
                 raise ConfigError(
                     "REDIS_URL",
-                    f"A URL of scheme '{parts.scheme}' was given. Redis has redis://, rediss:// and unix://.",
+                    f"set_url() got a URL with scheme '{parts.scheme}'; expected redis://, rediss:// or unix://.",
                 )
             if parts.scheme == "unix":
                 self._server["socket"] = unquote(parts.path)
@@ -79,147 +79,150 @@ class RedisSink(Sink):
             return self
 
         def set_host(self, host: str) -> RedisSink.Builder:
-            """The server's name or address; localhost without it."""
+            """Sets the host name or address of the server. The default is localhost."""
             self._server["host"] = host
             return self
 
         def set_port(self, port: int) -> RedisSink.Builder:
-            """The server's port; 6379 without it."""
+            """Sets the port of the server. The default is 6379."""
             self._server["port"] = port
             return self
 
         def set_database(self, database: int) -> RedisSink.Builder:
-            """The number of the database; 0 without it."""
+            """Sets the number of the database. The default is 0."""
             self._server["database"] = database
             return self
 
         def set_user(self, user: str) -> RedisSink.Builder:
-            """The user of the server's ACL; Redis's default user without it."""
+            """Sets the ACL user. The default is Redis's default user."""
             self._server["user"] = user
             return self
 
         def set_password(self, password: str | Secret) -> RedisSink.Builder:
-            """The password; it appears in no plan, log or error."""
+            """Sets the password. It is redacted in plans, logs and errors."""
             self._server["password"] = password if isinstance(password, Secret) else Secret(password)
             return self
 
         def set_ssl(self, ssl: bool, ca_certificates: str | None = None) -> RedisSink.Builder:
-            """Whether the connection is encrypted, and a file of certificates that the server's is checked by."""
+            """Sets whether to use TLS, and optionally a file with CA certificates to verify the server."""
             self._server |= {"ssl": ssl, "ca_certificates": ca_certificates}
             return self
 
         def set_timeout(self, timeout: Duration) -> RedisSink.Builder:
-            """How long to wait for the server; five seconds without it."""
+            """Sets how long to wait for the server. The default is five seconds."""
             self._server["timeout"] = timeout.to_millis() / 1000
             return self
 
         def set_mapper(self, mapper: RedisMapper[Any]) -> RedisSink.Builder:
-            """What is written for an element."""
+            """Sets the mapper, which defines what is written for an element."""
             self._mapper = mapper
             return self
 
         def build(self) -> RedisSink:
-            """The sink."""
+            """Builds the sink."""
             if self._mapper is None:
                 raise ConfigError(
                     "REDIS_MAPPER",
-                    "The Redis sink has no mapper, so nothing says what is written for an element. Call set_mapper, for example "
-                    "with RedisMapper.hash(key=..., field=..., value=...).",
+                    "The Redis sink has no mapper, which defines what is written for an element. Call set_mapper, for example with "
+                    "RedisMapper.hash(key=..., field=..., value=...).",
                 )
             return RedisSink(Server(**self._server), copy.copy(self._mapper))
 
 
 class _Writer(SinkWriter):
-    """Keeps the last value for each place, and writes when there are many, and at the end."""
+    """Buffers the last value of each key or field. Writes when the buffer is full and at the end of the task."""
 
     def __init__(self, server: Server, mapper: RedisMapper[Any]) -> None:
         self._server = server
         self._mapper = mapper
         self._description = mapper.get_command_description()
-        self._kept: dict[Any, dict[Any, Any]] = {}  # of a hash or set its parts; of a string only the part ""
+        self._pending: dict[Any, dict[Any, Any]] = {}  # key -> field or member -> value; for a string the field is ""
         self._ttls: dict[Any, int] = {}
         self._count = 0
 
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
-        keep = self._keeper()
+        add = self._adder()
         for value in values:
             try:
-                keep(value)
+                add(value)
             except Exception:
                 self.failed_on = (value,)
                 raise
         self._count += len(values)
-        if self._count >= _MOST_KEPT:
+        if self._count >= _MAX_PENDING:
             self._flush()
 
     def prepare(self) -> Any:
         self._flush()
 
     def abort(self) -> None:
-        self._kept, self._ttls, self._count = {}, {}, 0
+        self._pending, self._ttls, self._count = {}, {}, 0
 
-    def _keeper(self) -> Callable[[Any], None]:
-        """Keeps one element: key, part of it, value, and time to live."""
-        description, mapper, kept, ttls = self._description, self._mapper, self._kept, self._ttls
+    def _adder(self) -> Callable[[Any], None]:
+        """Returns a function that adds one element to the buffer."""
+        description, mapper, pending, ttls = self._description, self._mapper, self._pending, self._ttls
         command, fixed, seconds = description.command, description.additional_key, description.seconds
-        within = command in (RedisCommand.HSET, RedisCommand.ZADD, RedisCommand.ZREM)
-        grows = command in (RedisCommand.SADD, RedisCommand.PFADD)
+        nested = command in (RedisCommand.HSET, RedisCommand.ZADD, RedisCommand.ZREM)
+        is_set = command in (RedisCommand.SADD, RedisCommand.PFADD)
 
-        def keep(element: Any) -> None:
-            key, value = _plain(mapper.get_key_from_data(element)), _plain(mapper.get_value_from_data(element))
-            part: Any = ""
-            if within:
+        def add(element: Any) -> None:
+            key, value = (
+                _to_redis_value(mapper.get_key_from_data(element)),
+                _to_redis_value(mapper.get_value_from_data(element)),
+            )
+            field: Any = ""
+            if nested:
                 own = mapper.get_additional_key(element)
-                key, part = (fixed if own is None else _plain(own)), key
-            elif grows:
-                part = value
-            whole = kept.get(key)
-            if whole is None:
-                whole = kept[key] = {}
-            whole[part] = value
+                key, field = (fixed if own is None else _to_redis_value(own)), key
+            elif is_set:
+                field = value
+            fields = pending.get(key)
+            if fields is None:
+                fields = pending[key] = {}
+            fields[field] = value
             ttl = mapper.get_additional_ttl(element)
-            own_seconds = seconds if ttl is None else seconds_of(ttl)
+            own_seconds = seconds if ttl is None else ttl_seconds(ttl)
             if own_seconds is not None:
                 ttls[key] = own_seconds
-            elif key in ttls and not within and not grows:  # SET without a time to live ends an earlier one
+            elif key in ttls and not nested and not is_set:  # SET without a time to live removes an earlier one
                 del ttls[key]
 
-        return keep
+        return add
 
     def _flush(self) -> None:
-        if self._kept:
+        if self._pending:
             self._server.run(self._commands())
         self.abort()
 
     def _commands(self) -> list[Command]:
         command, commands = self._description.command.value, list[Command]()
-        for key, parts in self._kept.items():
+        for key, fields in self._pending.items():
             seconds = self._ttls.get(key)
             if command in ("SET", "SETEX"):
-                commands.append(("SET", key, parts[""], *(() if seconds is None else ("EX", seconds))))
+                commands.append(("SET", key, fields[""], *(() if seconds is None else ("EX", seconds))))
                 continue
             if command == "HSET":
-                told = [word for part in parts.items() for word in part]
+                arguments = [argument for item in fields.items() for argument in item]
             elif command == "ZADD":
-                told = [word for member, score in parts.items() for word in (score, member)]
+                arguments = [argument for member, score in fields.items() for argument in (score, member)]
             else:
-                told = list(parts)
-            commands.append((command, key, *told))
+                arguments = list(fields)
+            commands.append((command, key, *arguments))
             if seconds is not None:
                 commands.append(("EXPIRE", key, seconds))
         return commands
 
 
-def _plain(value: Any) -> Any:
-    """A value as Redis takes it."""
+def _to_redis_value(value: Any) -> Any:
+    """Converts a value to a type that Redis accepts."""
     if value.__class__ in _PLAIN:
         return value
-    if hasattr(value, "item") and value.item().__class__ in _PLAIN:  # a number of numpy's
+    if hasattr(value, "item") and value.item().__class__ in _PLAIN:  # a numpy number
         return value.item()
     if isinstance(value, (str, bytes, int, float)) and not isinstance(value, bool):
         return value
     raise ElementError(
         "REDIS_VALUE",
-        f"The mapper gave {shortened(value)}, a {type(value).__name__}. Redis keeps text, bytes and numbers: let the mapper turn "
-        "it into one of these, for example by json.dumps.",
+        f"The mapper returned {short_repr(value)}, a {type(value).__name__}; expected str, bytes, int or float. Convert the "
+        "value in the mapper, for example with json.dumps.",
     )

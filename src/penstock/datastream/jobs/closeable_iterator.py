@@ -1,4 +1,4 @@
-"""The elements of a running job, one by one."""
+"""The iterator over the elements of a running job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class CloseableIterator(Generic[T]):
-    """Elements as they come; closing it ends the job that makes them.
+    """An iterator over the elements of a running job. Closing it ends the job.
 
     >>> with CloseableIterator(iter("abc")) as found:
     ...     found.next(), list(found)
@@ -30,11 +30,11 @@ class CloseableIterator(Generic[T]):
         return next(self._elements)
 
     def next(self) -> T:
-        """The next element; StopIteration when there is none."""
+        """Returns the next element. Raises StopIteration at the end."""
         return self.__next__()
 
     def close(self) -> None:
-        """Ends the job; a second call does nothing."""
+        """Ends the job. Further calls have no effect."""
         self._closed = True
         close = getattr(self._elements, "close", None)
         if close is not None:

@@ -1,4 +1,4 @@
-"""What runs jobs, as the fluent API sees it."""
+"""The interface of engines, which run jobs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import importlib
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from penstock.config import ENGINE, Configuration
-from penstock.datastream.job_client import JobClient
-from penstock.datastream.job_result import JobExecutionResult
+from penstock.config import Configuration
+from penstock.config.execution_options import ENGINE
+from penstock.datastream.jobs.job_client import JobClient
+from penstock.datastream.jobs.job_result import JobExecutionResult
 from penstock.errors import ConfigError
 from penstock.plan.graph import JobGraph
 
 
 class Engine(Protocol):
-    """What runs a job graph. `files` are what the job ships: files, requirements, archives, jars."""
+    """Runs job graphs. `files` contains the paths to ship, by kind: files, requirements, archives, jars."""
 
     def execute(
         self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]
@@ -29,16 +30,16 @@ class Engine(Protocol):
     def default_parallelism(self, configuration: Configuration) -> int: ...
 
 
-def engine_of(configuration: Configuration) -> Engine:
-    """The engine by its configured name: this layer builds plans and knows none."""
+def load_engine(configuration: Configuration) -> Engine:
+    """Imports the configured engine. The DataStream API does not depend on an engine."""
     name = configuration.get(ENGINE)
-    module, _, kind = name.partition(":")
+    module, _, class_name = name.partition(":")
     try:
-        engine: Engine = getattr(importlib.import_module(module), kind)()
+        engine: Engine = getattr(importlib.import_module(module), class_name)()
     except (ImportError, AttributeError, ValueError) as error:
         if isinstance(error, ImportError) and error.name and not module.startswith(error.name):
-            raise  # the engine is there, and something that it needs is not
+            raise  # the engine exists, but one of its dependencies is missing
         raise ConfigError(
-            "ENGINE", f"{ENGINE.key} is '{name}', and there is no such engine: {error}. Give module:class."
+            "ENGINE", f"{ENGINE.key} is '{name}', but this engine cannot be loaded: {error}. Set it to module:class."
         ) from error
     return engine

@@ -1,4 +1,4 @@
-"""A result that comes later, as PyFlink hands it out."""
+"""`CompletableFuture` of PyFlink."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class CompletableFuture(Generic[T]):
-    """A result that is there now or comes later.
+    """The result of an asynchronous operation.
 
     >>> CompletableFuture.completed(3).result()
     3
@@ -22,14 +22,14 @@ class CompletableFuture(Generic[T]):
 
     @staticmethod
     def completed(value: T) -> CompletableFuture[T]:
-        """A future whose result is there."""
+        """Returns a future that is completed with a value."""
         future: Future[T] = Future()
         future.set_result(value)
         return CompletableFuture(future)
 
     @staticmethod
     def following(other: Future[T]) -> CompletableFuture[T]:
-        """A future with the result of another one; to cancel it does not touch the other."""
+        """Returns a future with the result of another future. Cancelling it does not cancel the other."""
         future: Future[T] = Future()
 
         def copy(done: Future[T]) -> None:
@@ -45,7 +45,7 @@ class CompletableFuture(Generic[T]):
 
     @staticmethod
     def running(function: Callable[[], T], name: str) -> CompletableFuture[T]:
-        """A future with the result of a function, which runs in a thread of its own."""
+        """Runs a function in a new thread and returns a future with its result."""
         future: Future[T] = Future()
 
         def run() -> None:
@@ -58,23 +58,23 @@ class CompletableFuture(Generic[T]):
         return CompletableFuture(future)
 
     def cancel(self) -> bool:
-        """Gives up waiting for the result; says whether that came in time."""
+        """Cancels the future. Returns False if it is already completed."""
         return self._future.cancel()
 
     def cancelled(self) -> bool:
-        """Whether it was cancelled."""
+        """Returns whether the future was cancelled."""
         return self._future.cancelled()
 
     def done(self) -> bool:
-        """Whether there is a result or an error."""
+        """Returns whether the future is completed, with a result or an error."""
         return self._future.done()
 
     def result(self) -> T:
-        """The result; waits for it, and raises the error if there is one."""
+        """Waits for the result and returns it. Raises the error if the operation failed."""
         return self._future.result()
 
     def exception(self) -> BaseException | None:
-        """The error, if there is one by now."""
+        """Returns the error, or None if there is none yet."""
         if not self._future.done() or self._future.cancelled():
             return None
         return self._future.exception()

@@ -1,4 +1,4 @@
-"""How a job ended."""
+"""The result of a job."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from penstock.metrics import JobMetrics
 
 
 class JobID(str):
-    """The name of a job, unique in the world: 32 hexadecimal digits."""
+    """The globally unique id of a job, 32 hexadecimal digits."""
 
     __slots__ = ()
 
 
 class JobExecutionResult:
-    """What a job came to: how long it ran, and what was counted.
+    """The result of a job: its duration and accumulators.
 
-    Beside PyFlink's methods it has `checkpoint`, the job's folder, `attempts`, how often the job was started, `metrics`,
-    what functions measured by subtask, and `batches`, the reports of the last batches.
+    In addition to PyFlink's methods it has the attributes `checkpoint` (the checkpoint folder), `attempts` (how often the job
+    was started), `metrics` (the metrics of user functions by subtask) and `batches` (the reports of the last batches).
     """
 
     def __init__(
@@ -33,27 +33,27 @@ class JobExecutionResult:
         self.job_id = JobID(job_id)
         self.checkpoint = checkpoint
         self.seconds = seconds
-        self.batches = batches  # one report each; `millis` is what Spark measured for the batch
+        self.batches = batches  # reports; `millis` is the duration that Spark measured
         self.metrics = JobMetrics() if metrics is None else metrics  # of user functions, by subtask
         self.attempts = attempts
         self._accumulators = accumulators or {}
 
     def get_job_id(self) -> JobID:
-        """The job's id."""
+        """Returns the id of the job."""
         return self.job_id
 
     def get_net_runtime(self) -> int:
-        """Milliseconds that the job ran."""
+        """Returns the duration of the job in milliseconds."""
         return int(self.seconds * 1000)
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
-        """What was counted under a name; None: nothing was."""
+        """Returns the value of an accumulator, or None."""
         return self._accumulators.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:
-        """All that was counted and measured, as `operator.metric`."""
+        """Returns all accumulators and metrics. Names have the form `operator.metric`."""
         return dict(self._accumulators)
 
     def __str__(self) -> str:
-        counted = "".join(f"\n- {name}: {value}" for name, value in self._accumulators.items())
-        return f"Job {self.job_id} finished after {self.get_net_runtime()} ms.{counted}"
+        lines = "".join(f"\n- {name}: {value}" for name, value in self._accumulators.items())
+        return f"Job {self.job_id} finished after {self.get_net_runtime()} ms.{lines}"

@@ -1,4 +1,4 @@
-"""Where a job stands."""
+"""The status of a job."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class JobStatus(Enum):
-    """The states of a job, as Flink names them. SUSPENDED and RECONCILING do not occur here.
+    """The status of a job, as in Flink. SUSPENDED and RECONCILING do not occur.
 
     >>> JobStatus.RUNNING.is_terminal_state(), JobStatus.FINISHED.is_globally_terminal_state()
     (False, True)
@@ -24,9 +24,9 @@ class JobStatus(Enum):
     RECONCILING = 9
 
     def is_globally_terminal_state(self) -> bool:
-        """Whether the job is over for good."""
+        """Returns whether the job has ended."""
         return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
 
     def is_terminal_state(self) -> bool:
-        """Whether the job is over here; a suspended one may go on elsewhere."""
+        """Returns whether the job has ended or is suspended."""
         return self.is_globally_terminal_state() or self is JobStatus.SUSPENDED

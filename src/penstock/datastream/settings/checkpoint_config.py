@@ -1,8 +1,9 @@
-"""How a job's checkpoints are made. Every committed batch is one, so most of Flink's settings have nothing left to decide."""
+"""`CheckpointConfig` of PyFlink. Every committed batch is a checkpoint, so some of its settings have no effect."""
 
 from __future__ import annotations
 
-from penstock.config import (
+from penstock.config import Configuration, Option
+from penstock.config.checkpoint_options import (
     ALIGNMENT_TIMEOUT,
     CHECKPOINT_FAILURES,
     CHECKPOINT_INTERVAL,
@@ -13,20 +14,20 @@ from penstock.config import (
     CHECKPOINTS_AT_ONCE,
     UNALIGNED,
     UNALIGNED_FORCED,
-    Configuration,
-    Option,
 )
-from penstock.datastream.checkpoint_storage import (
+from penstock.datastream.settings.checkpoint_storage import (
     CheckpointStorage,
     FileSystemCheckpointStorage,
-    storage_in,
+    configured_storage,
 )
-from penstock.datastream.modes import CheckpointingMode, ExternalizedCheckpointRetention
+from penstock.datastream.settings.modes import CheckpointingMode, ExternalizedCheckpointRetention
 from penstock.time import Duration
 
 
 class CheckpointConfig:
-    """A view of a job's configuration. What says "kept" is given back and changes nothing: each batch is a checkpoint.
+    """The checkpoint settings of a job. It reads and writes the configuration of the job.
+
+    Every committed batch is a checkpoint. Settings that have no effect are stored and returned.
 
     >>> config = CheckpointConfig(Configuration())
     >>> config.is_checkpointing_enabled(), config.set_checkpoint_interval(5000).is_checkpointing_enabled()
@@ -44,125 +45,131 @@ class CheckpointConfig:
         return self
 
     def is_checkpointing_enabled(self) -> bool:
-        """Whether an interval is set. The job is checkpointed in any case; with an interval it is also restarted by default."""
+        """Returns whether an interval is set.
+
+        A job always has checkpoints. If an interval is set, it is also restarted by default.
+        """
         return self.get_checkpoint_interval() > 0
 
     def get_checkpoint_interval(self) -> int:
-        """Milliseconds; -1: not set."""
+        """Returns the checkpoint interval in milliseconds, or -1 if it is not set."""
         return self._configuration.get(CHECKPOINT_INTERVAL) or -1
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
-        """Milliseconds. Output never waits for it."""
+        """Sets the checkpoint interval in milliseconds. It does not delay output, because every batch is a checkpoint."""
         return self._set(CHECKPOINT_INTERVAL, checkpoint_interval)
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """What was set; jobs run exactly once in any case."""
+        """Returns the configured mode. Jobs are exactly-once in both modes."""
         return CheckpointingMode[self._configuration.get(CHECKPOINTING_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
-        """Kept: jobs run exactly once in either mode."""
+        """Accepted for compatibility, has no effect. Jobs are exactly-once in both modes."""
         return self._set(CHECKPOINTING_MODE, checkpointing_mode)
 
     def get_checkpoint_timeout(self) -> int:
-        """What was set, in milliseconds; it changes nothing."""
+        """Returns the timeout of savepoints in milliseconds."""
         return self._get(CHECKPOINT_TIMEOUT)
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
-        """Kept, milliseconds."""
+        """Sets the timeout of savepoints in milliseconds. Batches have no timeout."""
         return self._set(CHECKPOINT_TIMEOUT, checkpoint_timeout)
 
     def get_min_pause_between_checkpoints(self) -> int:
-        """What was set, in milliseconds; it changes nothing."""
+        """Returns the minimum pause between two checkpoints in milliseconds."""
         return self._get(CHECKPOINT_PAUSE)
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
-        """Kept, milliseconds."""
+        """Sets the minimum pause between two checkpoints in milliseconds. Elements wait meanwhile."""
         return self._set(CHECKPOINT_PAUSE, min_pause_between_checkpoints)
 
     def get_max_concurrent_checkpoints(self) -> int:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return self._get(CHECKPOINTS_AT_ONCE)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        """Kept."""
+        """Accepted for compatibility, has no effect. There is always one checkpoint at a time."""
         return self._set(CHECKPOINTS_AT_ONCE, max_concurrent_checkpoints)
 
     def is_fail_on_checkpointing_errors(self) -> bool:
-        """Whether no failed checkpoint is tolerated, by what was set."""
+        """Returns whether the tolerable number of failed checkpoints is 0."""
         return self.get_tolerable_checkpoint_failure_number() == 0
 
     def set_fail_on_checkpointing_errors(self, fail_on_checkpointing_errors: bool) -> CheckpointConfig:
-        """Kept: a batch whose checkpoint cannot be written has failed."""
+        """Sets the tolerable number of failed checkpoints to 0 or to no limit."""
         return self.set_tolerable_checkpoint_failure_number(0 if fail_on_checkpointing_errors else 2**31 - 1)
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
-        """What was set; it changes nothing."""
+        """Returns how many consecutive checkpoints may fail before the job fails."""
         return self._get(CHECKPOINT_FAILURES)
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> CheckpointConfig:
-        """Kept: a batch whose checkpoint cannot be written has failed."""
+        """Sets how many consecutive checkpoints may fail because of checkpoint storage before the job fails.
+
+        If it is not set, the job waits for the storage without a limit.
+        """
         return self._set(CHECKPOINT_FAILURES, tolerable_checkpoint_failure_number)
 
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        """Says when the job's checkpoint folder is removed. When nothing is set it stays."""
+        """Sets when the checkpoint folder is deleted. If it is not set, the folder is retained."""
         return self._set(CHECKPOINT_RETENTION, retention_mode)
 
     def is_externalized_checkpoints_enabled(self) -> bool:
-        """Whether it was set that the checkpoint stays in some case when the job ends."""
+        """Returns whether a retention mode is set that retains the checkpoint in some case."""
         return self.get_externalized_checkpoint_retention() not in (
             None,
             ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS,
         )
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention | None:
-        """None: not set."""
+        """Returns the retention mode, or None if it is not set."""
         name = self._configuration.get(CHECKPOINT_RETENTION)
         return None if name is None else ExternalizedCheckpointRetention[name]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return bool(self._configuration.get(UNALIGNED))
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        """Kept: there are no barriers to align."""
+        """Accepted for compatibility, has no effect. There are no checkpoint barriers."""
         return self._set(UNALIGNED, enabled)
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
-        """Kept, and changes nothing: there are no barriers."""
+        """Accepted for compatibility, has no effect. There are no checkpoint barriers."""
         return self.enable_unaligned_checkpoints(False)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Kept."""
+        """Accepted for compatibility, has no effect."""
         return self._set(ALIGNMENT_TIMEOUT, alignment_timeout)
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return Duration.of_millis(self._get(ALIGNMENT_TIMEOUT))
 
     set_alignment_timeout = set_aligned_checkpoint_timeout
     get_alignment_timeout = get_aligned_checkpoint_timeout
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
-        """Kept."""
+        """Accepted for compatibility, has no effect."""
         return self._set(UNALIGNED_FORCED, force_unaligned_checkpoints)
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return bool(self._configuration.get(UNALIGNED_FORCED))
 
-    # -- of PyFlink before version 2
+    # -- from PyFlink 1.x
 
     def set_checkpoint_storage(self, storage: CheckpointStorage) -> CheckpointConfig:
-        """Where checkpoints are kept."""
+        """Sets the checkpoint storage."""
         storage.write_to(self._configuration)
         return self
 
     def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
-        """The folder that the job's checkpoint is made in."""
+        """Sets the folder for checkpoints."""
         return self.set_checkpoint_storage(FileSystemCheckpointStorage(checkpoint_path))
 
     def get_checkpoint_storage(self) -> CheckpointStorage | None:
-        """What was set; None: nothing was."""
-        return storage_in(self._configuration)
+        """Returns the checkpoint storage, or None if it is not set."""
+        return configured_storage(self._configuration)

@@ -1,23 +1,24 @@
-"""Where checkpoints are kept: always in a folder."""
+"""Checkpoint storage, which is always a folder."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from penstock.config import CHECKPOINT_DIR, CHECKPOINT_STORAGE, Configuration
+from penstock.config import Configuration
+from penstock.config.checkpoint_options import CHECKPOINT_DIR, CHECKPOINT_STORAGE
 from penstock.errors import UnsupportedOperation
 
 
 class CheckpointStorage:
-    """Where checkpoints are kept."""
+    """Base class of checkpoint storage."""
 
     def write_to(self, configuration: Configuration) -> None:
-        """Makes it the storage of a job."""
+        """Writes the storage to the configuration of a job."""
         raise NotImplementedError
 
 
 class JobManagerCheckpointStorage(CheckpointStorage):
-    """Flink's storage in the memory of its master. Here checkpoints go to the temporary folder, or to the path if one is given."""
+    """Stores checkpoints in the temporary folder, or in `checkpoint_path`. Flink uses the memory of the JobManager."""
 
     DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
 
@@ -26,15 +27,15 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         self._max_state_size = self.DEFAULT_MAX_STATE_SIZE if max_state_size is None else max_state_size
 
     def get_checkpoint_path(self) -> str | None:
-        """The folder of the checkpoints; None: none was set."""
+        """Returns the folder for checkpoints, or None if it is not set."""
         return self._path
 
     def get_max_state_size(self) -> int:
-        """Kept: a folder has no such limit."""
+        """Returns the configured value, which has no effect."""
         return self._max_state_size
 
     def get_savepoint_path(self) -> str | None:
-        """The folder of the savepoints; None: none was set."""
+        """Returns None. Set the folder for savepoints with `set_default_savepoint_directory`."""
         return None
 
     def write_to(self, configuration: Configuration) -> None:
@@ -46,7 +47,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
 
 
 class FileSystemCheckpointStorage(CheckpointStorage):
-    """Checkpoints in a folder that driver and executors can reach.
+    """Stores checkpoints in a folder that the driver and all executors can access.
 
     >>> FileSystemCheckpointStorage("file:///data/checkpoints").get_checkpoint_path()
     '/data/checkpoints'
@@ -64,19 +65,19 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         self._buffer = 4 * 1024 if write_buffer_size < 0 else write_buffer_size
 
     def get_checkpoint_path(self) -> str:
-        """The folder of the checkpoints."""
+        """Returns the folder for checkpoints."""
         return self._path
 
     def get_savepoint_path(self) -> str | None:
-        """The folder of the savepoints; None: none was set."""
+        """Returns None. Set the folder for savepoints with `set_default_savepoint_directory`."""
         return None
 
     def get_min_file_size_threshold(self) -> int:
-        """Kept: Spark decides which files there are."""
+        """Returns the configured value, which has no effect."""
         return self._threshold
 
     def get_write_buffer_size(self) -> int:
-        """Kept: Spark decides how files are written."""
+        """Returns the configured value, which has no effect."""
         return max(self._buffer, self._threshold)
 
     def write_to(self, configuration: Configuration) -> None:
@@ -88,18 +89,17 @@ class FileSystemCheckpointStorage(CheckpointStorage):
 
 
 class CustomCheckpointStorage(CheckpointStorage):
-    """Refused: Flink's own storages are Java classes."""
+    """Not supported, because it is a Java class of Flink."""
 
     def __init__(self, j_custom_checkpoint_storage: Any) -> None:
         raise UnsupportedOperation(
             "CUSTOM_STORAGE",
-            "A CustomCheckpointStorage is a Java class of Flink's, and Spark writes the checkpoints here. Use "
-            "FileSystemCheckpointStorage.",
+            "A CustomCheckpointStorage is a Java class of Flink and is not supported. Use FileSystemCheckpointStorage.",
         )
 
 
-def storage_in(configuration: Configuration) -> CheckpointStorage | None:
-    """The storage that a configuration asks for; None: it says nothing."""
+def configured_storage(configuration: Configuration) -> CheckpointStorage | None:
+    """Returns the checkpoint storage of a configuration, or None if it is not set."""
     path = configuration.get(CHECKPOINT_DIR)
     if configuration.get(CHECKPOINT_STORAGE) == "jobmanager":
         return JobManagerCheckpointStorage(path or None)

@@ -1,11 +1,13 @@
-"""How a job runs. Most of Flink's settings are about Java or about Flink's own tasks: those are kept and change nothing."""
+"""`ExecutionConfig` of PyFlink. Settings of Java or of Flink's own tasks have no effect."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.config import (
+from penstock.config import Configuration, Option
+from penstock.config.checkpoint_options import SNAPSHOT_COMPRESSION
+from penstock.config.execution_options import (
     AUTO_UIDS,
     CANCEL_INTERVAL,
     CANCEL_TIMEOUT,
@@ -18,15 +20,14 @@ from penstock.config import (
     OBJECT_REUSE,
     PARALLELISM,
     PARAMETERS,
-    SNAPSHOT_COMPRESSION,
     WATERMARK_INTERVAL,
-    Configuration,
-    Option,
 )
 
 
 class ExecutionConfig:
-    """A view of a job's configuration. What says "kept" is given back and changes nothing.
+    """The execution settings of a job. It reads and writes the configuration of the job.
+
+    Settings that have no effect are stored and returned.
 
     >>> ExecutionConfig(Configuration()).set_global_job_parameters({"region": "eu"}).get_global_job_parameters()
     {'region': 'eu'}
@@ -45,15 +46,15 @@ class ExecutionConfig:
     def _flag(self, option: Option) -> bool:
         return bool(self._configuration.get(option))
 
-    # -- what has an effect
+    # -- settings with an effect
 
     def get_parallelism(self) -> int:
-        """PARALLELISM_DEFAULT: not set."""
-        chosen: int | None = self._configuration.get(PARALLELISM)
-        return self.PARALLELISM_DEFAULT if chosen is None else chosen
+        """Returns the parallelism, or PARALLELISM_DEFAULT if it is not set."""
+        parallelism: int | None = self._configuration.get(PARALLELISM)
+        return self.PARALLELISM_DEFAULT if parallelism is None else parallelism
 
     def set_parallelism(self, parallelism: int) -> ExecutionConfig:
-        """PARALLELISM_DEFAULT takes back what was set; PARALLELISM_UNKNOWN leaves it."""
+        """Sets the parallelism. PARALLELISM_DEFAULT resets it, PARALLELISM_UNKNOWN leaves it unchanged."""
         if parallelism == self.PARALLELISM_DEFAULT:
             self._configuration.unset(PARALLELISM)
         elif parallelism != self.PARALLELISM_UNKNOWN:
@@ -61,147 +62,147 @@ class ExecutionConfig:
         return self
 
     def get_max_parallelism(self) -> int:
-        """The number of key groups."""
+        """Returns the number of key groups."""
         return int(self._configuration.get(MAX_PARALLELISM))
 
     def set_max_parallelism(self, max_parallelism: int) -> ExecutionConfig:
-        """The number of key groups, from 1 to 32768."""
+        """Sets the number of key groups, from 1 to 32768."""
         return self._set(MAX_PARALLELISM, max_parallelism)
 
     def get_global_job_parameters(self) -> dict[str, str]:
-        """What was set for all functions to read, as text."""
+        """Returns the job parameters, as strings."""
         return dict(self._configuration.get(PARAMETERS))
 
     def set_global_job_parameters(self, global_job_parameters_dict: Mapping[str, Any]) -> ExecutionConfig:
-        """What functions read with `runtime_context.get_job_parameter`; values become text."""
+        """Sets the parameters that functions read with `runtime_context.get_job_parameter`. Values are converted to strings."""
         return self._set(PARAMETERS, global_job_parameters_dict)
 
     def enable_auto_generated_uids(self) -> ExecutionConfig:
-        """Operators without a uid get one made from their name and number."""
+        """Generates uids for operators without one, from their name and number. This is the default."""
         return self._set(AUTO_UIDS, True)
 
     def disable_auto_generated_uids(self) -> ExecutionConfig:
-        """Every operator must be given a uid then, or the job is refused."""
+        """Requires a uid for every operator. A job with an operator without a uid is rejected."""
         return self._set(AUTO_UIDS, False)
 
     def has_auto_generated_uids_enabled(self) -> bool:
-        """Whether operators without a uid get one."""
+        """Returns whether uids are generated for operators without one."""
         return self._flag(AUTO_UIDS)
 
     def get_task_cancellation_timeout(self) -> int:
-        """How long a cancelled job may take to end, in milliseconds."""
+        """Returns how long a job that ends waits for running tasks, in milliseconds."""
         return int(self._configuration.get(CANCEL_TIMEOUT))
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Milliseconds that the end of a job waits for tasks that still run; 0: as long as they need."""
+        """Sets how long a job that ends waits for running tasks, in milliseconds. 0 means no limit."""
         return self._set(CANCEL_TIMEOUT, timeout)
 
-    # -- what is kept
+    # -- settings without an effect
 
     def get_task_cancellation_interval(self) -> int:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return int(self._configuration.get(CANCEL_INTERVAL))
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Kept: Spark ends tasks by its own rules."""
+        """Accepted for compatibility, has no effect. Spark cancels tasks by its own rules."""
         return self._set(CANCEL_INTERVAL, interval)
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Kept: watermarks are computed after every record."""
+        """Accepted for compatibility, has no effect. Watermarks are computed after every record."""
         return self._set(WATERMARK_INTERVAL, interval)
 
     def get_auto_watermark_interval(self) -> int:
-        """What was set; watermarks are made after every record."""
+        """Returns the configured value, which has no effect."""
         return int(self._configuration.get(WATERMARK_INTERVAL))
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Kept: there are no latency marks."""
+        """Accepted for compatibility, has no effect. There are no latency markers."""
         return self._set(LATENCY_INTERVAL, max(interval, 0))
 
     def get_latency_tracking_interval(self) -> int:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return int(self._configuration.get(LATENCY_INTERVAL))
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
-        """Kept: Python functions carry only what they use."""
+        """Accepted for compatibility, has no effect. A Python function captures only what it uses."""
         return self._set(CLOSURE_CLEANER, "RECURSIVE")
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
-        """Kept, and changes nothing."""
+        """Accepted for compatibility, has no effect."""
         return self._set(CLOSURE_CLEANER, "NONE")
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return bool(self._configuration.get(CLOSURE_CLEANER) != "NONE")
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Kept: steps in a chain always share their elements."""
+        """Accepted for compatibility, has no effect. Chained operators always share their elements."""
         return self._set(OBJECT_REUSE, True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Kept, and changes nothing."""
+        """Accepted for compatibility, has no effect."""
         return self._set(OBJECT_REUSE, False)
 
     def is_object_reuse_enabled(self) -> bool:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return self._flag(OBJECT_REUSE)
 
     def is_use_snapshot_compression(self) -> bool:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return self._flag(SNAPSHOT_COMPRESSION)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
-        """Kept: Spark compresses its checkpoints by its own rules."""
+        """Accepted for compatibility, has no effect. Spark decides how its checkpoints are compressed."""
         return self._set(SNAPSHOT_COMPRESSION, use_snapshot_compression)
 
-    # -- Java's serializers: no element goes through them
+    # -- Java serializers, which are not used
 
     def enable_force_kryo(self) -> ExecutionConfig:
-        """Kept."""
+        """Accepted for compatibility, has no effect."""
         return self._set(FORCE_KRYO, True)
 
     def disable_force_kryo(self) -> ExecutionConfig:
-        """Kept, and changes nothing."""
+        """Accepted for compatibility, has no effect."""
         return self._set(FORCE_KRYO, False)
 
     def is_force_kryo_enabled(self) -> bool:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return self._flag(FORCE_KRYO)
 
     def enable_force_avro(self) -> ExecutionConfig:
-        """Kept."""
+        """Accepted for compatibility, has no effect."""
         return self._set(FORCE_AVRO, True)
 
     def disable_force_avro(self) -> ExecutionConfig:
-        """Kept, and changes nothing."""
+        """Accepted for compatibility, has no effect."""
         return self._set(FORCE_AVRO, False)
 
     def is_force_avro_enabled(self) -> bool:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return self._flag(FORCE_AVRO)
 
     def enable_generic_types(self) -> ExecutionConfig:
-        """Kept."""
+        """Accepted for compatibility, has no effect."""
         return self._set(GENERIC_TYPES, True)
 
     def disable_generic_types(self) -> ExecutionConfig:
-        """Kept, and changes nothing."""
+        """Accepted for compatibility, has no effect."""
         return self._set(GENERIC_TYPES, False)
 
     def has_generic_types_disabled(self) -> bool:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return not self._flag(GENERIC_TYPES)
 
     def get_default_kryo_serializer_classes(self) -> dict[str, str]:
-        """None: Kryo is not used."""
+        """Returns an empty result, because Kryo is not used."""
         return {}
 
     def get_registered_kryo_types(self) -> list[str]:
-        """None: Kryo is not used."""
+        """Returns an empty result, because Kryo is not used."""
         return []
 
     def get_registered_pojo_types(self) -> list[str]:
-        """None: there are no Java objects."""
+        """Returns an empty result, because there are no Java objects."""
         return []
 
     def __eq__(self, other: object) -> bool:

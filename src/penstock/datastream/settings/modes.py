@@ -1,4 +1,4 @@
-"""Modes that a job can be set to."""
+"""Enumerations of execution and checkpointing modes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.plan.graph import JobGraph
 
 
 class RuntimeExecutionMode(Enum):
-    """Whether a job runs as a stream or as a batch. AUTOMATIC: as a batch when all its sources are bounded."""
+    """The execution mode of a job. AUTOMATIC selects BATCH if all sources are bounded."""
 
     STREAMING = 0
     BATCH = 1
@@ -17,26 +17,26 @@ class RuntimeExecutionMode(Enum):
 
 
 def in_batch_mode(graph: JobGraph, mode: str) -> bool:
-    """Whether a job runs in batch mode; it is refused when it should and has a source without an end."""
-    endless = [node for node in graph.sources if not node.source.bounded]
-    if mode == "BATCH" and endless:
+    """Returns whether a job runs in batch mode. Raises PlanError for BATCH with an unbounded source."""
+    unbounded = [node for node in graph.sources if not node.source.bounded]
+    if mode == "BATCH" and unbounded:
         raise PlanError(
             "UNBOUNDED_IN_BATCH",
-            f"execution.runtime-mode is BATCH, and source '{endless[0].name}' ({endless[0].line}) has no end. Batch mode needs "
-            "all input before its first result: use a bounded source, or set the mode to STREAMING or AUTOMATIC.",
+            f"execution.runtime-mode is BATCH, but source '{unbounded[0].name}' ({unbounded[0].line}) is unbounded. Use a bounded "
+            "source, or set the mode to STREAMING or AUTOMATIC.",
         )
-    return mode == "BATCH" or (mode == "AUTOMATIC" and not endless)
+    return mode == "BATCH" or (mode == "AUTOMATIC" and not unbounded)
 
 
 class CheckpointingMode(Enum):
-    """What a checkpoint promises. Jobs run exactly once in either mode."""
+    """The checkpointing mode. Jobs are exactly-once in both modes."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1
 
 
 class ExternalizedCheckpointRetention(Enum):
-    """What becomes of a checkpoint when its job is cancelled or ends."""
+    """Whether the checkpoint is deleted when its job is cancelled or ends."""
 
     DELETE_ON_CANCELLATION = 0
     RETAIN_ON_CANCELLATION = 1

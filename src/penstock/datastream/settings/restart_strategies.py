@@ -1,14 +1,12 @@
-"""What happens when a job fails, as a program says it.
-
-A strategy is written into the configuration, under Flink's keys; `spark/restarts.py` reads it from there.
-"""
+"""Restart strategies. They are stored in the configuration, and `spark/job/restarts.py` applies them."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
 
-from penstock.config import (
+from penstock.config import Configuration, Option
+from penstock.config.restart_options import (
     BACKOFF_ATTEMPTS,
     BACKOFF_INITIAL,
     BACKOFF_JITTER,
@@ -21,15 +19,13 @@ from penstock.config import (
     RATE_FAILURES,
     RATE_INTERVAL,
     RESTARTS,
-    Configuration,
-    Option,
 )
 
 Delay = int | timedelta
 
 
 class RestartStrategyConfiguration:
-    """A restart strategy; two with the same settings are equal."""
+    """A restart strategy. Strategies with the same settings are equal."""
 
     type: str | None = None
 
@@ -39,11 +35,11 @@ class RestartStrategyConfiguration:
         self._options = {name: option for name, (option, _) in settings.items()}
 
     def get_description(self) -> str:
-        """The strategy in words."""
+        """Returns a description of the strategy."""
         return self._description
 
     def write_to(self, configuration: Configuration) -> None:
-        """Makes it the strategy of a job."""
+        """Writes the strategy to the configuration of a job."""
         if self.type is None:
             configuration.unset(RESTARTS)
             return
@@ -62,14 +58,14 @@ class RestartStrategyConfiguration:
 
 
 class RestartStrategies:
-    """Makes restart strategies.
+    """Creates restart strategies.
 
     >>> RestartStrategies.fixed_delay_restart(3, 10_000).get_description()
     'Restart after 10000 ms, at most 3 times.'
     """
 
     class NoRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """A job that fails has failed."""
+        """Does not restart failed jobs."""
 
         type = "none"
 
@@ -77,13 +73,13 @@ class RestartStrategies:
             super().__init__("No restart.")
 
     class FallbackRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """As if no strategy had been set."""
+        """Uses the default strategy."""
 
         def __init__(self) -> None:
-            super().__init__("The default: none, or exponential delay when checkpointing was enabled.")
+            super().__init__("The default: exponential delay if checkpointing is enabled, otherwise no restart.")
 
     class FixedDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """Restarts so many times, each after the same time."""
+        """Restarts a limited number of times, with a fixed delay."""
 
         type = "fixed-delay"
 
@@ -101,7 +97,7 @@ class RestartStrategies:
             return self._millis("delay")
 
     class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """Restarts while there are not too many failures in an interval."""
+        """Restarts until the number of failures in an interval exceeds a limit."""
 
         type = "failure-rate"
 
@@ -125,7 +121,7 @@ class RestartStrategies:
             return self._millis("delay")
 
     class ExponentialDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """Restarts after times that grow, up to a most."""
+        """Restarts with a delay that grows exponentially up to a maximum."""
 
         type = "exponential-delay"
 
@@ -141,7 +137,7 @@ class RestartStrategies:
             super().__init__(
                 f"Restart after {BACKOFF_INITIAL.read(initial_backoff)} ms, then {backoff_multiplier} times as long each time.",
                 initial=(BACKOFF_INITIAL, initial_backoff),
-                most=(BACKOFF_MOST, max_backoff),
+                maximum=(BACKOFF_MOST, max_backoff),
                 multiplier=(BACKOFF_MULTIPLIER, backoff_multiplier),
                 reset=(BACKOFF_RESET, reset_backoff_threshold),
                 jitter=(BACKOFF_JITTER, jitter_factor),
@@ -150,26 +146,29 @@ class RestartStrategies:
 
     @staticmethod
     def no_restart() -> RestartStrategies.NoRestartStrategyConfiguration:
-        """A job that fails has failed."""
+        """Does not restart failed jobs."""
         return RestartStrategies.NoRestartStrategyConfiguration()
 
     @staticmethod
     def fall_back_restart() -> RestartStrategies.FallbackRestartStrategyConfiguration:
-        """The strategy of the configuration."""
+        """Uses the default strategy."""
         return RestartStrategies.FallbackRestartStrategyConfiguration()
 
     @staticmethod
     def fixed_delay_restart(
         restart_attempts: int, delay_between_attempts: Delay
     ) -> RestartStrategies.FixedDelayRestartStrategyConfiguration:
-        """Times are milliseconds or timedeltas."""
+        """Restarts up to `restart_attempts` times with a fixed delay. Durations are milliseconds or timedeltas."""
         return RestartStrategies.FixedDelayRestartStrategyConfiguration(restart_attempts, delay_between_attempts)
 
     @staticmethod
     def failure_rate_restart(
         failure_rate: int, failure_interval: Delay, delay_interval: Delay
     ) -> RestartStrategies.FailureRateRestartStrategyConfiguration:
-        """Times are milliseconds or timedeltas."""
+        """Restarts until there are more than `failure_rate` failures in an interval.
+
+        Durations are milliseconds or timedeltas.
+        """
         return RestartStrategies.FailureRateRestartStrategyConfiguration(failure_rate, failure_interval, delay_interval)
 
     @staticmethod
@@ -180,14 +179,17 @@ class RestartStrategies:
         reset_backoff_threshold: Delay,
         jitter_factor: float,
     ) -> RestartStrategies.ExponentialDelayRestartStrategyConfiguration:
-        """Times are milliseconds or timedeltas. Flink has it in Java; PyFlink knows it by its configuration keys only."""
+        """Restarts with a delay that grows exponentially. Durations are milliseconds or timedeltas.
+
+        PyFlink has only configuration options for it.
+        """
         return RestartStrategies.ExponentialDelayRestartStrategyConfiguration(
             initial_backoff, max_backoff, backoff_multiplier, reset_backoff_threshold, jitter_factor
         )
 
 
-def strategy_in(configuration: Configuration) -> RestartStrategyConfiguration | None:
-    """The strategy that a configuration asks for; None: it says nothing."""
+def configured_strategy(configuration: Configuration) -> RestartStrategyConfiguration | None:
+    """Returns the restart strategy of a configuration, or None if it is not set."""
     get = configuration.get
     kind = get(RESTARTS)
     if kind is None:

@@ -1,16 +1,17 @@
-"""Groups of operators that share a slot. All operators of a job do, so a group without resources changes nothing."""
+"""Slot sharing groups and memory sizes of PyFlink. All operators of a job share its slots, so groups have no effect."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from functools import total_ordering
 
-from penstock.config.kinds import write_memory
+from penstock.config.value_kinds import write_memory
 
 
 @total_ordering
 class MemorySize:
-    """A number of bytes.
+    """A memory size in bytes.
 
     >>> MemorySize.of_mebi_bytes(3).get_kibi_bytes()
     3072
@@ -21,27 +22,27 @@ class MemorySize:
 
     @staticmethod
     def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
-        """So many times 1024 * 1024 bytes."""
+        """Creates a memory size from MiB."""
         return MemorySize(mebi_bytes << 20)
 
     def get_bytes(self) -> int:
-        """The size in bytes."""
+        """Returns the size in bytes."""
         return self._bytes
 
     def get_kibi_bytes(self) -> int:
-        """The size in KiB, rounded down."""
+        """Returns the size in KiB, rounded down."""
         return self._bytes >> 10
 
     def get_mebi_bytes(self) -> int:
-        """The size in MiB, rounded down."""
+        """Returns the size in MiB, rounded down."""
         return self._bytes >> 20
 
     def get_gibi_bytes(self) -> int:
-        """The size in GiB, rounded down."""
+        """Returns the size in GiB, rounded down."""
         return self._bytes >> 30
 
     def get_tebi_bytes(self) -> int:
-        """The size in TiB, rounded down."""
+        """Returns the size in TiB, rounded down."""
         return self._bytes >> 40
 
     def __eq__(self, other: object) -> bool:
@@ -61,7 +62,7 @@ class MemorySize:
 
 @dataclass(frozen=True)
 class SlotSharingGroup:
-    """A name, and the resources that its operators ask for.
+    """A slot sharing group with a name and optional resources.
 
     >>> SlotSharingGroup.builder("heavy").set_cpu_cores(2.0).build().get_cpu_cores()
     2.0
@@ -75,41 +76,49 @@ class SlotSharingGroup:
     external_resources: tuple[tuple[str, float], ...] = ()
 
     def get_name(self) -> str:
-        """The group's name."""
+        """Returns the name of the group."""
         return self.name
 
     def get_managed_memory(self) -> MemorySize | None:
-        """What was asked for; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return self.managed_memory
 
     def get_task_heap_memory(self) -> MemorySize | None:
-        """What was asked for; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return self.task_heap_memory
 
     def get_task_off_heap_memory(self) -> MemorySize | None:
-        """What was asked for; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return self.task_off_heap_memory
 
     def get_cpu_cores(self) -> float | None:
-        """What was asked for; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return self.cpu_cores
 
     def get_external_resources(self) -> dict[str, float]:
-        """What was asked for; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return dict(self.external_resources)
 
-    def asks_for_resources(self) -> bool:
-        """Whether anything was asked for."""
+    def requests_resources(self) -> bool:
+        """Returns whether the group requests resources."""
         return self != SlotSharingGroup(self.name)
+
+    def asks_for_resources(self) -> bool:
+        """Returns whether the group requests resources.
+
+        .. deprecated:: 0.2 Use `requests_resources`.
+        """
+        warnings.warn("asks_for_resources is deprecated. Use requests_resources.", DeprecationWarning, stacklevel=2)
+        return self.requests_resources()
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:
-        """A builder for a group of this name."""
+        """Returns a builder for a group with this name."""
         return SlotSharingGroup.Builder(name)
 
     @dataclass
     class Builder:
-        """Puts a group together."""
+        """Builder of a `SlotSharingGroup`."""
 
         name: str
         _values: dict[str, float | MemorySize] = field(default_factory=dict)

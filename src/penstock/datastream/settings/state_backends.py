@@ -1,24 +1,26 @@
-"""How state is kept while a job runs."""
+"""State backends, which determine how state is stored while a job runs."""
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import Any
 
-from penstock.config import BACKEND, INCREMENTAL, LOCAL_DIR, ROCKSDB_OPTIONS, ROCKSDB_THREADS, Configuration
+from penstock.config import Configuration
+from penstock.config.checkpoint_options import INCREMENTAL
+from penstock.config.state_options import BACKEND, LOCAL_DIR, ROCKSDB_OPTIONS, ROCKSDB_THREADS
 from penstock.errors import UnsupportedOperation
 
 
 class StateBackend:
-    """How state is kept while a job runs. What is durable is the same for all: the checkpoint."""
+    """Base class of state backends. The checkpoint is the same for all of them."""
 
     def write_to(self, configuration: Configuration) -> None:
-        """Makes it the backend of a job."""
+        """Writes the backend to the configuration of a job."""
         raise NotImplementedError
 
 
 class HashMapStateBackend(StateBackend):
-    """State on local disk, with decoded values cached in the worker: fastest while the keys in use fit into memory."""
+    """Stores state on local disk and caches decoded values in the worker. Fastest if the active keys fit in memory."""
 
     def write_to(self, configuration: Configuration) -> None:
         configuration.set(BACKEND.key, "hashmap")
@@ -28,7 +30,7 @@ class HashMapStateBackend(StateBackend):
 
 
 class PredefinedOptions(Enum):
-    """Flink's settings of RocksDB for kinds of disks. Kept, and not used."""
+    """Flink's predefined settings of RocksDB. They have no effect."""
 
     DEFAULT = 0
     SPINNING_DISK_OPTIMIZED = 1
@@ -37,7 +39,7 @@ class PredefinedOptions(Enum):
 
 
 class EmbeddedRocksDBStateBackend(StateBackend):
-    """State on local disk: for state larger than memory. The working copy is kept by LMDB, not by RocksDB.
+    """Stores state on local disk, for state larger than memory. Uses LMDB instead of RocksDB.
 
     >>> backend = EmbeddedRocksDBStateBackend()
     >>> backend.set_db_storage_paths("/fast/disk")
@@ -48,7 +50,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
         if enable_incremental_checkpointing not in (None, True, False):
             raise TypeError(
-                f"enable_incremental_checkpointing is {enable_incremental_checkpointing!r}; True, False or None is expected."
+                f"enable_incremental_checkpointing is {enable_incremental_checkpointing!r}, but must be True, False or None."
             )
         self._incremental = enable_incremental_checkpointing
         self._paths: list[str] = []
@@ -56,48 +58,48 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._threads = int(ROCKSDB_THREADS.default)
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """The folder of working copies on executors; without one, the temporary folder."""
+        """Sets the folder of the working copies on executors. Without a path, it is the temporary folder."""
         if len(paths) > 1:
             raise UnsupportedOperation(
                 "STORAGE_PATHS",
-                f"{len(paths)} storage paths were given; a working copy lives in one folder. Give that of the fastest disk.",
+                f"set_db_storage_paths() got {len(paths)} paths, but a working copy is in one folder. Pass one path.",
             )
         self._paths = [LOCAL_DIR.read(p) for p in paths]
 
     def get_db_storage_paths(self) -> list[str]:
-        """The folders that were set."""
+        """Returns the configured folders."""
         return list(self._paths)
 
     def is_incremental_checkpoints_enabled(self) -> bool:
-        """Kept: checkpoints always hold changes only."""
+        """Returns the configured value, which has no effect. Checkpoints are always incremental."""
         return bool(self._incremental)
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
-        """Kept: the working copy is not in RocksDB."""
+        """Accepted for compatibility, has no effect. The working copy is not in RocksDB."""
         self._options = options
 
     def get_predefined_options(self) -> PredefinedOptions:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return self._options
 
     def set_options(self, options_factory_class_name: str) -> None:
-        """Kept, and changes nothing."""
+        """Not supported, because the working copy is not in RocksDB."""
         raise UnsupportedOperation(
             "ROCKSDB_FACTORY",
-            f"The options factory {options_factory_class_name} is a Java class that sets up RocksDB, and the working copy is "
-            "not in RocksDB. Leave it out.",
+            f"The options factory {options_factory_class_name} is a Java class that configures RocksDB, but the working copy is "
+            "not in RocksDB. Remove the call.",
         )
 
     def get_options(self) -> str | None:
-        """None: there is no options factory."""
+        """Returns None, because there is no options factory."""
         return None
 
     def get_number_of_transfer_threads(self) -> int:
-        """What was set; it changes nothing."""
+        """Returns the configured value, which has no effect."""
         return self._threads
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
-        """Kept: changes travel with their batch."""
+        """Accepted for compatibility, has no effect. State changes are written with their batch."""
         self._threads = ROCKSDB_THREADS.read(number_of_transfering_threads)
 
     def write_to(self, configuration: Configuration) -> None:
@@ -114,18 +116,18 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
 
 class CustomStateBackend(StateBackend):
-    """Refused: Flink's own backends are Java classes."""
+    """Not supported, because it is a Java class of Flink."""
 
     def __init__(self, j_custom_state_backend: Any) -> None:
         raise UnsupportedOperation(
             "CUSTOM_BACKEND",
-            "A CustomStateBackend is a Java class of Flink's, and state lives in Python here. Use HashMapStateBackend or "
+            "A CustomStateBackend is a Java class of Flink and is not supported. Use HashMapStateBackend or "
             "EmbeddedRocksDBStateBackend.",
         )
 
 
-def backend_in(configuration: Configuration) -> StateBackend | None:
-    """The backend that a configuration asks for; None: it says nothing."""
+def configured_backend(configuration: Configuration) -> StateBackend | None:
+    """Returns the state backend of a configuration, or None if it is not set."""
     if not configuration.is_set(BACKEND):
         return None
     if configuration.get(BACKEND) == "hashmap":

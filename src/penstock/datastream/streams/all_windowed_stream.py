@@ -1,26 +1,26 @@
-"""Windows over a whole stream, before it is said what to make of them."""
+"""The `AllWindowedStream`: windows of a stream without keys, to which a function is applied."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias, overload
 
-from penstock.datastream.checked_function import check_function
-from penstock.datastream.data_stream import DataStream, R, T
-from penstock.datastream.on_error import OnError
-from penstock.datastream.window_aggregates import FieldsOfWindows
-from penstock.datastream.windowed_stream import R2, Reduce, W, Windows
+from penstock.datastream.streams.argument_checks import check_function
+from penstock.datastream.streams.data_stream import DataStream, R, T
+from penstock.datastream.streams.on_error import OnError
+from penstock.datastream.streams.window_aggregates import FieldWindowAggregates
+from penstock.datastream.streams.windowed_stream import R2, ReduceCallable, W, Windows
 from penstock.functions import AggregateFunction, AllWindowFunction, NullByteKeySelector, ProcessAllWindowFunction
 from penstock.windows import WindowAssigner
 
-OfAll: TypeAlias = AllWindowFunction[T, R, W] | ProcessAllWindowFunction[T, R, W]
+AnyAllWindowFunction: TypeAlias = AllWindowFunction[T, R, W] | ProcessAllWindowFunction[T, R, W]
 
 
-class AllWindowedStream(Windows[T, W], FieldsOfWindows[T]):
-    """Windows over the whole stream: its elements meet in one subtask."""
+class AllWindowedStream(Windows[T, W], FieldWindowAggregates[T]):
+    """A stream without keys whose elements are grouped into windows. One subtask processes all of them."""
 
     _kind = "AllWindow"
-    _applied = AllWindowFunction
-    _processed = ProcessAllWindowFunction
+    _window_function_class = AllWindowFunction
+    _process_function_class = ProcessAllWindowFunction
     _parallelism = 1
 
     def __init__(self, stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
@@ -29,7 +29,7 @@ class AllWindowedStream(Windows[T, W], FieldsOfWindows[T]):
     @overload
     def reduce(
         self,
-        reduce_function: Reduce[T],
+        reduce_function: ReduceCallable[T],
         window_function: None = None,
         output_type: Any = None,
         *,
@@ -39,8 +39,8 @@ class AllWindowedStream(Windows[T, W], FieldsOfWindows[T]):
     @overload
     def reduce(
         self,
-        reduce_function: Reduce[T],
-        window_function: OfAll[T, R, W],
+        reduce_function: ReduceCallable[T],
+        window_function: AnyAllWindowFunction[T, R, W],
         output_type: Any = None,
         *,
         on_error: OnError = "fail",
@@ -48,14 +48,14 @@ class AllWindowedStream(Windows[T, W], FieldsOfWindows[T]):
 
     def reduce(
         self,
-        reduce_function: Reduce[T],
-        window_function: OfAll[T, Any, W] | None = None,
+        reduce_function: ReduceCallable[T],
+        window_function: AnyAllWindowFunction[T, Any, W] | None = None,
         output_type: Any = None,
         *,
         on_error: OnError = "fail",
     ) -> DataStream[Any]:
-        """The elements of each window reduced to one; with a window function, what that makes of the one."""
-        return self._reduced(reduce_function, window_function, output_type, on_error)
+        """Reduces the elements of each window to one. With a window function, emits its results for the reduced element."""
+        return self._reduce_windows(reduce_function, window_function, output_type, on_error)
 
     @overload
     def aggregate(
@@ -72,7 +72,7 @@ class AllWindowedStream(Windows[T, W], FieldsOfWindows[T]):
     def aggregate(
         self,
         aggregate_function: AggregateFunction[T, Any, R],
-        window_function: OfAll[R, R2, W],
+        window_function: AnyAllWindowFunction[R, R2, W],
         accumulator_type: Any = None,
         output_type: Any = None,
         *,
@@ -82,19 +82,19 @@ class AllWindowedStream(Windows[T, W], FieldsOfWindows[T]):
     def aggregate(
         self,
         aggregate_function: AggregateFunction[T, Any, R],
-        window_function: OfAll[R, Any, W] | None = None,
+        window_function: AnyAllWindowFunction[R, Any, W] | None = None,
         accumulator_type: Any = None,
         output_type: Any = None,
         *,
         on_error: OnError = "fail",
     ) -> DataStream[Any]:
-        """The aggregate of each window's elements; with a window function, what that makes of it."""
-        return self._aggregated(aggregate_function, window_function, accumulator_type, output_type, on_error)
+        """Aggregates the elements of each window. With a window function, emits its results for the aggregate."""
+        return self._aggregate_windows(aggregate_function, window_function, accumulator_type, output_type, on_error)
 
     def apply(
         self, window_function: AllWindowFunction[T, R, W], output_type: Any = None, *, on_error: OnError = "fail"
     ) -> DataStream[R]:
-        """What a function makes of all elements of each window."""
+        """Applies a function to all elements of each window."""
         check_function("apply", window_function, AllWindowFunction)
         return self._operator(on_error, output_type, function=window_function)
 
@@ -105,6 +105,6 @@ class AllWindowedStream(Windows[T, W], FieldsOfWindows[T]):
         *,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """What a function makes of all elements of each window; its context has clocks and state."""
+        """Applies a function to all elements of each window. Its context has access to time and state."""
         check_function("process", process_window_function, ProcessAllWindowFunction)
         return self._operator(on_error, output_type, function=process_window_function)

@@ -1,4 +1,4 @@
-"""Asynchronous calls on a stream."""
+"""The `AsyncDataStream`, which applies asynchronous functions to streams."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import inspect
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from penstock.datastream.checked_function import check_function
-from penstock.datastream.data_stream import DataStream
-from penstock.datastream.on_error import OnError
+from penstock.datastream.streams.argument_checks import check_function
+from penstock.datastream.streams.data_stream import DataStream
+from penstock.datastream.streams.on_error import OnError
 from penstock.errors import PlanError
 from penstock.functions import AsyncFunction, AsyncRetryStrategy
 from penstock.functions.async_retry import NO_RETRY_STRATEGY
 from penstock.functions.async_settings import AsyncSettings
 from penstock.plan.nodes import TransformNode
-from penstock.time import Duration, millis_of
+from penstock.time import Duration, to_millis
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 class AsyncDataStream:
-    """Applies an AsyncFunction: many elements wait for their answers at once.
+    """Applies an `AsyncFunction` to a stream. Calls for many elements run concurrently.
 
-    Each subtask has at most `capacity` calls under way. A call has `timeout` for all its attempts; then `AsyncFunction.timeout`
-    says what comes out. Results come in the order of their elements, unordered_wait's too: a batch is passed on as a whole, so
-    nothing would be gained by another order.
+    Each subtask has at most `capacity` concurrent calls. `timeout` limits a call including its retries. After a timeout, the
+    result of `AsyncFunction.timeout` is emitted. Results are always in the order of the elements, also with `unordered_wait`,
+    because a batch is emitted only when all its calls are complete.
 
     >>> import asyncio
     >>> from penstock import StreamExecutionEnvironment, Time
@@ -50,7 +50,7 @@ class AsyncDataStream:
         *,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """What the function gives for each element."""
+        """Emits the results of the function for each element. The same as `ordered_wait`."""
         return _wait("unordered_wait", data_stream, async_function, timeout, None, capacity, output_type, on_error)
 
     @staticmethod
@@ -64,8 +64,8 @@ class AsyncDataStream:
         *,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """What the function gives for each element; it is called again as the strategy says."""
-        retry = checked_strategy("unordered_wait_with_retry", async_retry_strategy)
+        """Emits the results of the function for each element. Failed calls are retried with the retry strategy."""
+        retry = check_retry_strategy("unordered_wait_with_retry", async_retry_strategy)
         return _wait(
             "unordered_wait_with_retry", data_stream, async_function, timeout, retry, capacity, output_type, on_error
         )
@@ -80,7 +80,7 @@ class AsyncDataStream:
         *,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """What the function gives for each element, in the order of the elements."""
+        """Emits the results of the function for each element, in the order of the elements."""
         return _wait("ordered_wait", data_stream, async_function, timeout, None, capacity, output_type, on_error)
 
     @staticmethod
@@ -94,8 +94,8 @@ class AsyncDataStream:
         *,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """What the function gives for each element, in the order of the elements, with further attempts."""
-        retry = checked_strategy("ordered_wait_with_retry", async_retry_strategy)
+        """Emits the results of the function in the order of the elements. Failed calls are retried with the retry strategy."""
+        retry = check_retry_strategy("ordered_wait_with_retry", async_retry_strategy)
         return _wait(
             "ordered_wait_with_retry", data_stream, async_function, timeout, retry, capacity, output_type, on_error
         )
@@ -113,7 +113,7 @@ def _wait(
 ) -> DataStream[R]:
     check_function(method, function, AsyncFunction)
     check_coroutine_function(method, function.async_invoke)
-    settings = checked_settings(method, timeout, capacity, retry or NO_RETRY_STRATEGY)
+    settings = make_async_settings(method, timeout, capacity, retry or NO_RETRY_STRATEGY)
     node = stream._add(
         TransformNode,
         "async wait operator",
@@ -127,53 +127,53 @@ def _wait(
     return DataStream(stream._env, node)
 
 
-def checked_settings(
+def make_async_settings(
     method: str, timeout: Duration | timedelta | int, capacity: Any, retry: AsyncRetryStrategy[Any]
 ) -> AsyncSettings:
-    """The settings of asynchronous calls, refused where a job could not run with them."""
-    millis = millis_of(timeout)
+    """Checks and returns the settings of asynchronous calls."""
+    millis = to_millis(timeout)
     if millis <= 0:
         raise PlanError(
             "ASYNC_TIMEOUT",
-            f"{method}() got a timeout of {millis} ms; it must be greater than zero. A call without an answer would hold its "
-            "batch, and so the job, for ever: give it a long timeout instead of none.",
+            f"{method}() got a timeout of {millis} ms, but it must be greater than zero. Without a timeout, a call that never "
+            "returns would block the job. Use a long timeout instead.",
         )
     if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity <= 0:
         raise PlanError(
             "ASYNC_CAPACITY",
-            f"{method}() got capacity={capacity!r}; it takes how many calls of a subtask may be under way at once, at least 1.",
+            f"{method}() got capacity={capacity!r}. Pass the maximum number of concurrent calls in a subtask, at least 1.",
         )
     return AsyncSettings(millis, capacity, retry)
 
 
 def check_coroutine_function(method: str, function: Any) -> None:
-    """Refuses a function that does not await."""
-    called = getattr(function, "__call__", None)  # noqa: B004 - an object whose __call__ is a coroutine function is one
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called):
+    """Raises PlanError unless the function is a coroutine function."""
+    call_method = getattr(function, "__call__", None)  # noqa: B004 - an object whose __call__ is a coroutine function is one
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call_method):
         return
     name = getattr(function, "__qualname__", type(function).__name__)
     if inspect.isasyncgenfunction(function):
-        wrong = "which yields its results; it has to return them as a list"
+        problem = "which yields its results, but must return them as a list"
     else:
-        wrong = (
-            "which is not declared as 'async def'. Declare it so, and await the answer in it; a function that does not wait "
-            "for anything belongs into map or flat_map"
+        problem = (
+            "which is not declared with 'async def'. Declare it with 'async def' and await the call in it. For a function "
+            "without asynchronous calls, use map or flat_map"
         )
-    raise PlanError("NOT_A_COROUTINE_FUNCTION", f"{method}() got '{name}', {wrong}.")
+    raise PlanError("NOT_A_COROUTINE_FUNCTION", f"{method}() got '{name}', {problem}.")
 
 
-def checked_strategy(method: str, strategy: Any) -> AsyncRetryStrategy[Any]:
-    """A retry strategy, refused where it is none."""
+def check_retry_strategy(method: str, strategy: Any) -> AsyncRetryStrategy[Any]:
+    """Raises PlanError unless the argument is a retry strategy. Returns it."""
     if not isinstance(strategy, AsyncRetryStrategy):
         raise PlanError(
             "RETRY_STRATEGY",
-            f"{method}() got {strategy!r} as its retry strategy; it takes an AsyncRetryStrategy, for example "
+            f"{method}() got the retry strategy {strategy!r}. Pass an AsyncRetryStrategy, for example "
             "AsyncRetryStrategy.fixed_delay(...).",
         )
     if strategy.get_retry_predicate() is None:
         raise PlanError(
             "RETRY_STRATEGY",
-            f"get_retry_predicate() of {type(strategy).__name__} gave None; it has to give an AsyncRetryPredicate, which says "
-            "what is tried again.",
+            f"get_retry_predicate() of {type(strategy).__name__} returned None. It must return an AsyncRetryPredicate, which "
+            "determines which calls are retried.",
         )
     return strategy

@@ -1,4 +1,4 @@
-"""A stream whose every element reaches every subtask."""
+"""The `BroadcastStream`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from penstock.plan.nodes import Node
 from penstock.state import MapStateDescriptor
 
 if TYPE_CHECKING:
-    from penstock.datastream.data_stream import DataStream
+    from penstock.datastream.streams.data_stream import DataStream
 
 T = TypeVar("T")
 
 
 class BroadcastStream(Generic[T]):
-    """A stream whose every element reaches every subtask, and the states that it feeds. Others connect with it."""
+    """A stream whose elements are sent to all subtasks, with descriptors of broadcast state. Pass it to `connect`."""
 
     def __init__(
         self,

@@ -1,17 +1,16 @@
-"""Two streams for one function."""
+"""Connected streams, whose elements are processed by one function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from penstock.datastream.broadcast_stream import BroadcastStream
-from penstock.datastream.checked_function import check_function
-from penstock.datastream.data_stream import DataStream, R, T, U
-from penstock.datastream.keyed_functions import co_flat_map, co_map
-from penstock.datastream.keyed_stream import KeyedStream
-from penstock.datastream.on_error import OnError
-from penstock.datastream.same_environment import check_same_environment
+from penstock.datastream.streams.argument_checks import check_function, check_same_environment
+from penstock.datastream.streams.broadcast_stream import BroadcastStream
+from penstock.datastream.streams.data_stream import DataStream, R, T, U
+from penstock.datastream.streams.keyed_functions import co_flat_map, co_map
+from penstock.datastream.streams.keyed_stream import KeyedStream
+from penstock.datastream.streams.on_error import OnError
 from penstock.functions import (
     BroadcastProcessFunction,
     CoFlatMapFunction,
@@ -27,7 +26,7 @@ K = TypeVar("K")
 
 
 class ConnectedStreams(Generic[T, U]):
-    """Two streams, keyed both or neither. One function sees the elements of both."""
+    """Two connected streams, whose elements are processed by one function. Either both or none of them is keyed."""
 
     def __init__(self, stream1: DataStream[T], stream2: DataStream[U]) -> None:
         self.stream1 = stream1
@@ -42,7 +41,10 @@ class ConnectedStreams(Generic[T, U]):
         *,
         on_error: OnError = "fail",
     ) -> ConnectedStreams[T, U]:
-        """The same streams by key. Dead letters are side outputs of `stream1` and `stream2` of what this gives back."""
+        """Partitions both streams by key.
+
+        Dead letters are side outputs of `stream1` and `stream2` of the result.
+        """
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type, on_error=on_error),
             self.stream2.key_by(key_selector2, key_type, on_error=on_error),
@@ -51,14 +53,14 @@ class ConnectedStreams(Generic[T, U]):
     def map(
         self, func: CoMapFunction[T, U, R], output_type: Any = None, *, on_error: OnError = "fail"
     ) -> DataStream[R]:
-        """One element for each element of either stream; none where the function gives None."""
+        """Applies a function that returns one element, or None, for each element of either stream."""
         check_function("map", func, CoMapFunction)
         return self._operator("co_map", co_map(func), output_type, on_error)
 
     def flat_map(
         self, func: CoFlatMapFunction[T, U, R], output_type: Any = None, *, on_error: OnError = "fail"
     ) -> DataStream[R]:
-        """Any number of elements for each element of either stream."""
+        """Applies a function that returns any number of elements for each element of either stream."""
         check_function("flat_map", func, CoFlatMapFunction)
         return self._operator("co_flat_map", co_flat_map(func), output_type, on_error)
 
@@ -69,7 +71,7 @@ class ConnectedStreams(Generic[T, U]):
         *,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """What a two-input process function emits."""
+        """Applies a two-input process function."""
         if self._keyed():
             check_function("process", func, KeyedCoProcessFunction, CoProcessFunction)
         else:
@@ -78,25 +80,25 @@ class ConnectedStreams(Generic[T, U]):
         return self._operator("co_process", func, output_type, on_error)
 
     def transform(self, name: str, factory: Callable[[], Any]) -> DataStream[Any]:
-        """A keyed two-input operator made by a factory."""
-        return self._added(name, FactorySpec(factory), None, "fail")
+        """Adds a custom two-input operator, which the factory creates."""
+        return self._add_operator(name, FactorySpec(factory), None, "fail")
 
     def _keyed(self) -> bool:
         return isinstance(self.stream1, KeyedStream) and isinstance(self.stream2, KeyedStream)
 
     def _operator(self, name: str, function: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
-        return self._added(name, ProcessSpec(function, self._keyed(), two_inputs=True), output_type, on_error)
+        return self._add_operator(name, ProcessSpec(function, self._keyed(), two_inputs=True), output_type, on_error)
 
-    def _added(self, name: str, spec: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
-        """An operator, also without keys: one function object sees both inputs of its subtask."""
+    def _add_operator(self, name: str, spec: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
+        """Adds an operator. One function object processes both inputs of a subtask, also without keys."""
         first, second = self.stream1, self.stream2
         fields = {"spec": spec, "output_type": output_type, "on_error": on_error}
-        node = first._add(OperatorNode, name, first._spread(), second._spread(), **fields)
+        node = first._add(OperatorNode, name, first._partitioned_node(), second._partitioned_node(), **fields)
         return DataStream(first._env, node)
 
 
 class BroadcastConnectedStream(Generic[T, U]):
-    """A stream beside a broadcast one."""
+    """A stream that is connected with a broadcast stream."""
 
     def __init__(self, non_broadcast_stream: DataStream[T], broadcast_stream: BroadcastStream[U]) -> None:
         self.non_broadcast_stream = non_broadcast_stream
@@ -109,7 +111,7 @@ class BroadcastConnectedStream(Generic[T, U]):
         *,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """What a broadcast process function emits."""
+        """Applies a broadcast process function."""
         stream = self.non_broadcast_stream
         keyed = isinstance(stream, KeyedStream)
         if keyed:
@@ -117,6 +119,6 @@ class BroadcastConnectedStream(Generic[T, U]):
         else:
             check_function("process", func, BroadcastProcessFunction, hint="the stream has no key")
         spec = BroadcastSpec(func, keyed, self.broadcast_stream.broadcast_state_descriptors)
-        inputs = stream._spread(), self.broadcast_stream._node
+        inputs = stream._partitioned_node(), self.broadcast_stream._node
         fields = {"spec": spec, "output_type": output_type, "on_error": on_error}
         return DataStream(stream._env, stream._add(OperatorNode, "broadcast_process", *inputs, **fields))

@@ -1,4 +1,4 @@
-"""A stream. It only builds nodes; nothing runs before `execute`."""
+"""The `DataStream`. Its methods add nodes to the plan; nothing runs before `execute`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-from penstock.config import PRINT_STYLE
+from penstock.config.execution_options import PRINT_STYLE
+from penstock.connectors.basic_sinks import CallableSink, CollectSink, PrintSink
 from penstock.connectors.sink import Sink
-from penstock.connectors.sinks import CallableSink, CollectSink, PrintSink
-from penstock.datastream.broadcast_stream import BroadcastStream
-from penstock.datastream.checked_function import check_function, check_given
-from penstock.datastream.closeable_iterator import CloseableIterator
-from penstock.datastream.dataframes import KeptRows, refuse_endless
-from penstock.datastream.fields import Projection
-from penstock.datastream.on_error import OnError, check_on_error, check_side_output, sink_with
-from penstock.datastream.operator_settings import OperatorSettings
-from penstock.datastream.sink import DataStreamSink
+from penstock.datastream.dataframes import CollectedRows, check_bounded_sources
+from penstock.datastream.jobs.closeable_iterator import CloseableIterator
+from penstock.datastream.streams.argument_checks import check_argument, check_function
+from penstock.datastream.streams.broadcast_stream import BroadcastStream
+from penstock.datastream.streams.fields import Projection
+from penstock.datastream.streams.on_error import OnError, check_on_error, check_side_output, with_error_handling
+from penstock.datastream.streams.operator_settings import OperatorSettings
+from penstock.datastream.streams.sink import DataStreamSink
 from penstock.errors import PlanError, UnsupportedOperation
 from penstock.functions import (
     DEAD_LETTERS,
@@ -45,12 +45,12 @@ from penstock.time import WatermarkStrategy
 from penstock.types import TypeInformation, Types, type_information
 
 if TYPE_CHECKING:
-    from penstock.datastream.all_windowed_stream import AllWindowedStream
-    from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
     from penstock.datastream.environment import StreamExecutionEnvironment
-    from penstock.datastream.execution_config import ExecutionConfig
-    from penstock.datastream.joined_streams import CoGroupedStreams, JoinedStreams
-    from penstock.datastream.keyed_stream import KeyedStream
+    from penstock.datastream.settings.execution_config import ExecutionConfig
+    from penstock.datastream.streams.all_windowed_stream import AllWindowedStream
+    from penstock.datastream.streams.connected_streams import BroadcastConnectedStream, ConnectedStreams
+    from penstock.datastream.streams.joined_streams import CoGroupedStreams, JoinedStreams
+    from penstock.datastream.streams.keyed_stream import KeyedStream
     from penstock.windows import CountWindow, Window, WindowAssigner
 
     W = TypeVar("W", bound=Window)
@@ -62,50 +62,55 @@ K = TypeVar("K")
 
 
 class DataStream(OperatorSettings, Generic[T]):
-    """A stream of elements."""
+    """A stream of elements.
+
+    Every method adds a step to the job and returns the resulting stream. Nothing runs before `execute` is called. With
+    `on_error="dead_letter"`, an element for which the function raises an error goes to the side output DEAD_LETTERS instead of
+    failing the job.
+    """
 
     # -- settings
 
     def get_name(self) -> str:
-        """The name of the operator that the stream comes from."""
+        """Returns the name of the operator that produces the stream."""
         return self._node.name
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
-        """The environment that the stream belongs to."""
+        """Returns the environment of the stream."""
         return self._env
 
     def get_execution_config(self) -> ExecutionConfig:
-        """The settings of the environment that the stream belongs to."""
+        """Returns the execution settings of the environment."""
         return self._env.get_config()
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
-        """The number of key groups. It is one number for the whole job, so it must equal that of the environment."""
-        return self._changed("max parallelism", max_parallelism=max_parallelism)
+        """Sets the number of key groups. A job has only one, so it must equal the value of the environment."""
+        return self._apply_setting("max parallelism", max_parallelism=max_parallelism)
 
     def force_non_parallel(self) -> Self:
-        """The operator has one subtask."""
-        return self._changed("non-parallel", parallelism=1)
+        """Sets the parallelism of the operator to 1."""
+        return self._apply_setting("non-parallel", parallelism=1)
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Accepted, and changes nothing: elements travel with their micro-batch, and no buffer waits to be full."""
-        return self._changed("buffer timeout")
+        """Accepted for compatibility, has no effect. Elements are exchanged in batches."""
+        return self._apply_setting("buffer timeout")
 
     def start_new_chain(self) -> Self:
-        """Accepted, and changes nothing; see `disable_chaining`."""
-        return self._changed("chaining")
+        """Accepted for compatibility, has no effect. See `disable_chaining`."""
+        return self._apply_setting("chaining")
 
     def _add(self, node_type: type[Node], name: str, *inputs: Node, **fields: Any) -> Node:
         from penstock.datastream.environment import user_line
 
         check_on_error(name, fields.get("on_error", "fail"))
         env = self._env
-        of = tuple(i.id for i in inputs) or (self._node.id,)
+        ids = tuple(i.id for i in inputs) or (self._node.id,)
         return env.add(
-            node_type(id=env.next_id(), name=name, uid=env.unique(name), inputs=of, line=user_line(), **fields)
+            node_type(id=env.next_id(), name=name, uid=env.generate_uid(name), inputs=ids, line=user_line(), **fields)
         )
 
     def get_type(self) -> TypeInformation:
-        """The type of the elements: declared, or read from annotations; PICKLED_BYTE_ARRAY when it is not known.
+        """Returns the type of the elements, from a declaration or from annotations. PICKLED_BYTE_ARRAY if it is unknown.
 
         >>> from penstock import StreamExecutionEnvironment
         >>> StreamExecutionEnvironment().from_sequence(1, 3).map(str).get_type()
@@ -113,7 +118,7 @@ class DataStream(OperatorSettings, Generic[T]):
         """
         return self._node.output_type or Types.PICKLED_BYTE_ARRAY()
 
-    # -- stateless steps
+    # -- stateless operators
 
     def _transform(self, kind: str, func: Any, output_type: Any, on_error: OnError) -> Node:
         return self._add(TransformNode, kind, kind=kind, function=func, output_type=output_type, on_error=on_error)
@@ -121,7 +126,7 @@ class DataStream(OperatorSettings, Generic[T]):
     def map(
         self, func: Callable[[T], R] | MapFunction[T, R], output_type: Any = None, *, on_error: OnError = "fail"
     ) -> DataStream[R]:
-        """One element for each element."""
+        """Applies a function that returns one element for each element."""
         check_function("map", func, MapFunction, or_callable=True)
         return DataStream(self._env, self._transform("map", func, output_type, on_error))
 
@@ -132,35 +137,35 @@ class DataStream(OperatorSettings, Generic[T]):
         *,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """Any number of elements for each element."""
+        """Applies a function that returns any number of elements for each element."""
         check_function("flat_map", func, FlatMapFunction, or_callable=True)
         return DataStream(self._env, self._transform("flat_map", func, output_type, on_error))
 
     def filter(self, func: Callable[[T], bool] | FilterFunction[T], *, on_error: OnError = "fail") -> DataStream[T]:
-        """The elements for which the function holds."""
+        """Returns the elements for which the function is true."""
         check_function("filter", func, FilterFunction, or_callable=True)
         return DataStream(
             self._env, self._add(TransformNode, "filter", kind="filter", function=func, on_error=on_error)
         )
 
     def project(self, *field_indexes: int) -> DataStream[tuple[Any, ...]]:
-        """Some fields of tuples, in the order of the indexes."""
+        """Returns tuples with some fields of the elements, in the order of the indexes."""
         node = self._add(TransformNode, "project", kind="map", function=Projection(*field_indexes))
         return DataStream(self._env, node)
 
     def process(
         self, func: ProcessFunction[T, R], output_type: Any = None, *, on_error: OnError = "fail"
     ) -> DataStream[R]:
-        """What a process function emits."""
+        """Applies a `ProcessFunction`, which has access to timestamps and side outputs."""
         check_function("process", func, ProcessFunction, hint="call key_by first to use a KeyedProcessFunction")
         return DataStream(self._env, self._transform("process", func, output_type, on_error))
 
     def assign_timestamps_and_watermarks(
         self, watermark_strategy: WatermarkStrategy, *, on_error: OnError = "fail"
     ) -> DataStream[T]:
-        """The same elements with timestamps and watermarks."""
+        """Assigns timestamps and generates watermarks."""
         example = "WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5)).with_timestamp_assigner(...)"
-        check_given(
+        check_argument(
             "assign_timestamps_and_watermarks",
             watermark_strategy,
             WatermarkStrategy,
@@ -171,15 +176,21 @@ class DataStream(OperatorSettings, Generic[T]):
         )
 
     def union(self, *streams: DataStream[T]) -> DataStream[T]:
-        """The elements of all streams."""
+        """Returns a stream of the elements of all these streams."""
         for stream in streams:
-            check_given("union", stream, DataStream, "streams, one by one: a.union(b, c)")
+            check_argument("union", stream, DataStream, "streams as separate arguments: a.union(b, c)")
         return DataStream(self._env, self._add(UnionNode, "union", self._node, *(s._node for s in streams)))
 
     def get_side_output(self, output_tag: OutputTag[R]) -> DataStream[R]:
-        """What the function before yielded as `(output_tag, value)`; or its dead letters, by the tag DEAD_LETTERS."""
-        check_given(
-            "get_side_output", output_tag, OutputTag, 'the OutputTag that the function yields with: OutputTag("late")'
+        """Returns a side output: the values that the function yielded as `(output_tag, value)`.
+
+        The tag DEAD_LETTERS returns the elements for which the function raised an error.
+        """
+        check_argument(
+            "get_side_output",
+            output_tag,
+            OutputTag,
+            'the OutputTag that the function yields, such as OutputTag("late")',
         )
         check_side_output(self._node, output_tag)
         side = DataStream[R](self._env, self._side(self._node, output_tag))
@@ -188,20 +199,23 @@ class DataStream(OperatorSettings, Generic[T]):
             return DataStream[R](self._env, self._side(source, output_tag)).union(side)
         return side
 
-    def _side(self, of: Node, output_tag: OutputTag[Any]) -> Node:
+    def _side(self, node: Node, output_tag: OutputTag[Any]) -> Node:
         declared = output_tag.type_info if output_tag.type_info.declared else None
-        return self._add(SideOutputNode, f"side:{output_tag.tag_id}", of, tag=output_tag.tag_id, output_type=declared)
+        return self._add(SideOutputNode, f"side:{output_tag.tag_id}", node, tag=output_tag.tag_id, output_type=declared)
 
-    # -- where elements go
+    # -- partitioning
 
     def key_by(
         self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: Any = None, *, on_error: OnError = "fail"
     ) -> KeyedStream[T, K]:
-        """The same elements, those of one key in one place; with a key type, keys are converted to it and checked."""
-        from penstock.datastream.keyed_stream import KeyedStream
+        """Partitions the stream by key. Elements with the same key are processed by the same subtask.
 
-        given: Any = key_selector
-        hint = f"for a field write key_by(lambda e: e[{given!r}])" if isinstance(given, int | str) else ""
+        With `key_type`, keys are converted to that type and checked.
+        """
+        from penstock.datastream.streams.keyed_stream import KeyedStream
+
+        selector: Any = key_selector
+        hint = f"for a field, use key_by(lambda e: e[{selector!r}])" if isinstance(selector, int | str) else ""
         check_function("key_by", key_selector, KeySelector, or_callable=True, hint=hint)
         declared = None if key_type is None else type_information(key_type)
         fields = {"key_type": declared if declared is not None and declared.declared else None, "on_error": on_error}
@@ -211,23 +225,23 @@ class DataStream(OperatorSettings, Generic[T]):
         return DataStream(self._env, self._add(PartitionNode, kind, kind=kind, **fields))
 
     def rebalance(self) -> DataStream[T]:
-        """Elements dealt out to all subtasks in turn."""
+        """Distributes elements to all subtasks in a round-robin fashion."""
         return self._partition("rebalance")
 
     def rescale(self) -> DataStream[T]:
-        """Elements dealt out to all subtasks in turn."""
+        """Distributes elements to all subtasks in a round-robin fashion. The same as `rebalance`."""
         return self._partition("rescale")
 
     def shuffle(self) -> DataStream[T]:
-        """Elements scattered over all subtasks."""
+        """Distributes elements randomly to all subtasks. The distribution is the same when a batch is retried."""
         return self._partition("shuffle")
 
     def forward(self) -> DataStream[T]:
-        """Elements kept in their subtask."""
+        """Forwards elements within their subtask, without an exchange."""
         return self._partition("forward")
 
     def global_(self) -> DataStream[T]:
-        """All elements in subtask 0. Flink's `global` is a word of Python's own, hence the underscore."""
+        """Sends all elements to subtask 0. `global` is a keyword in Python, hence the underscore."""
         return self._partition("global")
 
     def partition_custom(
@@ -237,7 +251,7 @@ class DataStream(OperatorSettings, Generic[T]):
         *,
         on_error: OnError = "fail",
     ) -> DataStream[T]:
-        """Elements where the partitioner puts their key."""
+        """Partitions elements with a custom partitioner, which maps a key to the number of a subtask."""
         check_function("partition_custom", partitioner, Partitioner, or_callable=True)
         check_function("partition_custom", key_selector, KeySelector, or_callable=True)
         return self._partition("custom", selector=key_selector, partitioner=partitioner, on_error=on_error)
@@ -257,18 +271,18 @@ class DataStream(OperatorSettings, Generic[T]):
         broadcast_state_descriptor: MapStateDescriptor[Any, Any] | None = None,
         *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
     ) -> DataStream[T] | BroadcastStream[T]:
-        """Every element in every subtask; with descriptors: a stream to connect others with."""
-        spread = self._partition("broadcast")
+        """Sends every element to every subtask. With state descriptors, returns a `BroadcastStream` to connect with."""
+        partitioned = self._partition("broadcast")
         if broadcast_state_descriptor is None:
-            return spread
+            return partitioned
         states = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
         for state in states:
             if not isinstance(state, MapStateDescriptor):
                 raise PlanError(
                     "BROADCAST_STATE",
-                    f"broadcast() got a {type(state).__name__}; broadcast state is described by a MapStateDescriptor.",
+                    f"broadcast() got a {type(state).__name__}. Describe broadcast state with a MapStateDescriptor.",
                 )
-        return BroadcastStream(self, spread._node, states)
+        return BroadcastStream(self, partitioned._node, states)
 
     @overload
     def connect(self, ds: DataStream[U]) -> ConnectedStreams[T, U]: ...
@@ -279,32 +293,37 @@ class DataStream(OperatorSettings, Generic[T]):
     def connect(
         self, ds: DataStream[U] | BroadcastStream[U]
     ) -> ConnectedStreams[T, U] | BroadcastConnectedStream[T, U]:
-        """Two streams for one function."""
-        from penstock.datastream.connected_streams import BroadcastConnectedStream, ConnectedStreams
+        """Connects two streams, whose elements are processed by one function."""
+        from penstock.datastream.streams.connected_streams import BroadcastConnectedStream, ConnectedStreams
 
-        check_given("connect", ds, (DataStream, BroadcastStream), "another stream")
+        check_argument("connect", ds, (DataStream, BroadcastStream), "another stream")
         if isinstance(ds, BroadcastStream):
             return BroadcastConnectedStream(self, ds)
         return ConnectedStreams(self, ds)
 
     def join(self, other_stream: DataStream[U]) -> JoinedStreams[T, U]:
-        """Pairs of elements of two streams, by key and window."""
-        from penstock.datastream.joined_streams import JoinedStreams
+        """Joins two streams by key and window."""
+        from penstock.datastream.streams.joined_streams import JoinedStreams
 
         return JoinedStreams(self, other_stream)
 
     def co_group(self, other_stream: DataStream[U]) -> CoGroupedStreams[T, U]:
-        """All elements of two streams, by key and window."""
-        from penstock.datastream.joined_streams import CoGroupedStreams
+        """Groups the elements of two streams by key and window."""
+        from penstock.datastream.streams.joined_streams import CoGroupedStreams
 
         return CoGroupedStreams(self, other_stream)
 
     def materialize(self) -> DataStream[T]:
-        """Stores the elements with the batch: a stage that Spark runs again reads the same ones (see docs/explanation)."""
-        return DataStream(self._env, self._add(OperatorNode, "materialize", self._spread(), spec=MaterializeSpec()))
+        """Stores the elements with the batch, so that a Spark stage that is retried reads the same elements.
 
-    def _spread(self) -> Node:
-        """The way to an operator that has no key: as the stream is partitioned, else by staying where elements are."""
+        See docs/explanation.
+        """
+        return DataStream(
+            self._env, self._add(OperatorNode, "materialize", self._partitioned_node(), spec=MaterializeSpec())
+        )
+
+    def _partitioned_node(self) -> Node:
+        """Returns the partitioning of the stream, or a new forward partitioning if there is none."""
         if isinstance(self._node, PartitionNode):
             return self._node
         return self._add(PartitionNode, "forward", kind="forward")
@@ -312,58 +331,58 @@ class DataStream(OperatorSettings, Generic[T]):
     # -- windows
 
     def window_all(self, window_assigner: WindowAssigner[Any, W]) -> AllWindowedStream[T, W]:
-        """The elements of the whole stream in windows; all of them go to one subtask."""
-        from penstock.datastream.all_windowed_stream import AllWindowedStream
+        """Groups all elements of the stream into windows. One subtask processes all of them."""
+        from penstock.datastream.streams.all_windowed_stream import AllWindowedStream
 
         return AllWindowedStream(self, window_assigner)
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[T, CountWindow]:
-        """Windows of so many elements of the whole stream (Flink's `countWindowAll`); as `KeyedStream.count_window`."""
-        from penstock.datastream.all_windowed_stream import AllWindowedStream
-        from penstock.datastream.windowed_stream import counting_windows
+        """Groups all elements of the stream into windows of `size` elements. See `KeyedStream.count_window`."""
+        from penstock.datastream.streams.all_windowed_stream import AllWindowedStream
+        from penstock.datastream.streams.windowed_stream import count_window_assigner
 
-        return AllWindowedStream(self, counting_windows(size, slide))
+        return AllWindowedStream(self, count_window_assigner(size, slide))
 
-    # -- never
+    # -- not supported
 
     def cache(self) -> Any:
-        """Not supported: a stream's elements are not kept for another job."""
+        """Not supported. Elements are not stored for other jobs."""
         raise UnsupportedOperation(
             "CACHE",
-            "cache() keeps a stream's elements in a Flink cluster for the next job. A Spark query keeps nothing when it "
-            "ends: write the elements to files with sink_to(), and read them in the next job.",
+            "cache() is not supported because a Spark query does not keep elements after it ends. Write the elements to files "
+            "with sink_to(), and read them in the next job.",
         )
 
     # -- sinks
 
     def sink_to(self, sink: Sink, *, on_error: OnError = "fail") -> DataStreamSink:
         """Writes the elements to a sink."""
-        check_given(
+        check_argument(
             "sink_to",
             sink,
             Sink,
-            "a Sink, such as JsonLinesSink(folder); add_sink takes a function, print shows elements",
+            "a Sink, such as JsonLinesSink(folder). For a function, use add_sink",
         )
-        kind = self._declared_type()
-        if kind is None and sink.takes_inferred_type:
-            kind = self._node.output_type
-        fields = {"sink": sink_with(sink.of_type(kind), on_error), "on_error": on_error}
+        type_info = self._declared_type()
+        if type_info is None and sink.takes_inferred_type:
+            type_info = self._node.output_type
+        fields = {"sink": with_error_handling(sink.of_type(type_info), on_error), "on_error": on_error}
         return DataStreamSink(self._env, self._add(SinkNode, "sink", **fields))
 
     def _declared_type(self) -> TypeInformation | None:
         return declared_type(self._node, self._env.nodes())
 
     def add_sink(self, sink_func: Callable[[T], Any] | Sink, *, on_error: OnError = "fail") -> DataStreamSink:
-        """Calls a function with each element, at least once; or writes the elements to a sink, as sink_to does."""
+        """Calls a function with each element, with at-least-once semantics. A `Sink` is treated as in `sink_to`."""
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func, on_error=on_error)
         check_function("add_sink", sink_func, or_callable=True)
         return self.sink_to(CallableSink(sink_func), on_error=on_error)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Prints the elements; print.style says in which form."""
-        kind = self._declared_type() if self._env.configuration.get(PRINT_STYLE) == "flink" else None
-        return self.sink_to(PrintSink(f"{sink_identifier}> " if sink_identifier else "", kind)).name("print")
+        """Prints the elements. The option `print.style` determines the format."""
+        type_info = self._declared_type() if self._env.configuration.get(PRINT_STYLE) == "flink" else None
+        return self.sink_to(PrintSink(f"{sink_identifier}> " if sink_identifier else "", type_info)).name("print")
 
     @overload
     def execute_and_collect(
@@ -379,21 +398,25 @@ class DataStream(OperatorSettings, Generic[T]):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator[T] | list[T]:
-        """Runs the job and gives the elements of this stream as they come; with a limit, a list of the first ones."""
+        """Runs the job and returns an iterator over the elements of this stream.
+
+        With a limit, returns a list of the first elements and ends the job.
+        """
         node = self._add(SinkNode, "collect", sink=CollectSink())
-        found = CloseableIterator(self._env.collect(node, job_execution_name or "job"))
+        elements = CloseableIterator(self._env.collect(node, job_execution_name or "job"))
         if limit is None:
-            return found
-        with found:
-            return list(islice(found, limit))
+            return elements
+        with elements:
+            return list(islice(elements, limit))
 
     def to_dataframe(self, job_execution_name: str | None = None) -> Any:
-        """Runs the job to its end and gives the elements of this stream as a batch DataFrame of Spark's.
+        """Runs the job until its sources end, and returns the elements of this stream as a batch Spark DataFrame.
 
-        All sources must be bounded. For streams without an end sink_to(ForeachBatchSink(f)) gives each batch as a DataFrame.
+        All sources must be bounded. For unbounded streams, use `sink_to(ForeachBatchSink(f))`, which calls `f` with each batch
+        as a DataFrame.
         """
-        refuse_endless(self._node, self._env.nodes())
-        kept = KeptRows()
-        sink: Any = self.sink_to(kept.sink()).name("to_dataframe")._node
+        check_bounded_sources(self._node, self._env.nodes())
+        rows = CollectedRows()
+        sink: Any = self.sink_to(rows.sink()).name("to_dataframe")._node
         self._env.execute(job_execution_name)
-        return kept.frame(self._env.spark_session(), sink.sink.schema)
+        return rows.frame(self._env.spark_session(), sink.sink.schema)

@@ -1,4 +1,4 @@
-"""Fields of elements, by position or name: projection, and the rolling aggregates of one field."""
+"""Projection and aggregation of fields, which are selected by position or name."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from penstock.functions import ReduceFunction
 from penstock.types import PythonTypeInfo, TupleTypeInfo, TypeInformation
 from penstock.types.fields import FieldsTypeInfo
 
-Take = Callable[[Any], Any]
-Put = Callable[[Any, Any], Any]
+Getter = Callable[[Any], Any]
+Replacer = Callable[[Any, Any], Any]
 
 
 class Projection:
-    """Some fields of a tuple.
+    """Selects fields of a tuple.
 
     >>> Projection(2, 0)(("a", "b", "c"))
     ('c', 'a')
     """
 
     def __init__(self, *indexes: int) -> None:
-        given: tuple[Any, ...] = indexes
-        if not given or not all(isinstance(i, int) and i >= 0 for i in given):
+        positions: tuple[Any, ...] = indexes
+        if not positions or not all(isinstance(i, int) and i >= 0 for i in positions):
             raise PlanError(
-                "FIELD_POSITION", f"project() got {indexes!r}; it takes the positions of fields, from 0: project(2, 0)."
+                "FIELD_POSITION",
+                f"project() got {indexes!r}; it takes positions of fields from 0, such as project(2, 0).",
             )
         self._indexes = indexes
 
@@ -39,7 +40,7 @@ class Projection:
         return tuple([value[i] for i in self._indexes])
 
     def output_type_of(self, input_type: TypeInformation | None) -> TypeInformation | None:
-        """The type of what comes out of elements of a type; None where that has no known fields."""
+        """Returns the type of the result for elements of a type. None if the type has no known fields."""
         shape = input_type.shape if isinstance(input_type, PythonTypeInfo) else input_type
         if not isinstance(shape, FieldsTypeInfo):
             return None
@@ -47,13 +48,13 @@ class Projection:
         if max(self._indexes) >= len(fields):
             raise PlanError(
                 "FIELD_POSITION",
-                f"project{self._indexes} was asked of a stream of {shape.name}, which has the fields 0 to {len(fields) - 1}.",
+                f"project{self._indexes} was called on a stream of {shape.name}, which has fields 0 to {len(fields) - 1}.",
             )
         return TupleTypeInfo([fields[i] for i in self._indexes])
 
 
 class AccumulateType(Enum):
-    """The rolling aggregates."""
+    """The kinds of rolling aggregates."""
 
     MIN = 1
     MAX = 2
@@ -63,8 +64,10 @@ class AccumulateType(Enum):
 
 
 class FieldAggregate(ReduceFunction[Any]):
-    """A rolling aggregate of one field: `sum`, `min` and `max` change the field in the first element, `min_by` and
-    `max_by` keep the whole element.
+    """A rolling aggregate of one field.
+
+    `sum`, `min` and `max` replace the field in the first element. `min_by` and `max_by` return the element with the minimum or
+    maximum.
 
     >>> FieldAggregate(AccumulateType.SUM, 1).reduce(("a", 1), ("b", 2))
     ('a', 3)
@@ -76,40 +79,40 @@ class FieldAggregate(ReduceFunction[Any]):
         if not isinstance(position, int | str):
             raise PlanError(
                 "FIELD_POSITION",
-                f"{kind.name.lower()}() got {position!r}; it takes the position of a field (an int) or its name (a str).",
+                f"{kind.name.lower()}() got {position!r}; it takes the position (int) or the name (str) of a field.",
             )
         self._kind = kind
         self._position = position
         self._reduce: Callable[[Any, Any], Any] | None = None
 
     def reduce(self, value1: Any, value2: Any) -> Any:
-        if self._reduce is None:  # elements of a stream are of one type: how to reduce them is found out once
+        if self._reduce is None:  # all elements of a stream have the same type
             self._reduce = self._reducer(value2)
         return self._reduce(value1, value2)
 
     def _reducer(self, value: Any) -> Callable[[Any, Any], Any]:
         kind = self._kind
-        take, put = _access(value, self._position)
+        get, put = _access(value, self._position)
         if kind is AccumulateType.MIN_BY:
-            return lambda a, b: b if take(b) < take(a) else a
+            return lambda a, b: b if get(b) < get(a) else a
         if kind is AccumulateType.MAX_BY:
-            return lambda a, b: b if take(b) > take(a) else a
+            return lambda a, b: b if get(b) > get(a) else a
         if kind is AccumulateType.SUM:
-            return lambda a, b: put(a, take(a) + take(b))
+            return lambda a, b: put(a, get(a) + get(b))
         if kind is AccumulateType.MIN:
-            return lambda a, b: put(a, take(b)) if take(b) < take(a) else a
-        return lambda a, b: put(a, take(b)) if take(b) > take(a) else a
+            return lambda a, b: put(a, get(b)) if get(b) < get(a) else a
+        return lambda a, b: put(a, get(b)) if get(b) > get(a) else a
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_reduce": None}
 
 
-def _access(value: Any, position: int | str) -> tuple[Take, Put]:
-    """How to read a field of such a value, and how to make a value with another field."""
+def _access(value: Any, position: int | str) -> tuple[Getter, Replacer]:
+    """Returns functions that read a field of such values, and that return a copy with another field."""
     if isinstance(value, tuple):
-        at = _position_in(value, position)
+        index = _position_in(value, position)
         remake = getattr(value, "_make", tuple)
-        return operator.itemgetter(at), lambda v, f: remake((*v[:at], f, *v[at + 1 :]))
+        return operator.itemgetter(index), lambda v, f: remake((*v[:index], f, *v[index + 1 :]))
     if dataclasses.is_dataclass(value) or isinstance(value, msgspec.Struct):
         name = _name_in(value, position)
         change = msgspec.structs.replace if isinstance(value, msgspec.Struct) else dataclasses.replace
@@ -120,7 +123,7 @@ def _access(value: Any, position: int | str) -> tuple[Take, Put]:
         return operator.attrgetter(position), lambda v, f: _with_attribute(v, position, f)
     if position != 0:
         raise TypeError(
-            f"field {position!r} was chosen of a {type(value).__name__}, which has no fields: only field 0, the value itself"
+            f"a {type(value).__name__} has no field {position!r}. It has only field 0, which is the value itself"
         )
     return lambda v: v, lambda v, f: f
 
@@ -130,7 +133,7 @@ def _position_in(value: Any, position: int | str) -> int:
         return position if position >= 0 else len(value) + position
     fields = getattr(value, "_fields", ())
     if position not in fields:
-        raise TypeError(f"a {type(value).__name__} has no field '{position}'; its fields are {list(fields)}")
+        raise TypeError(f"a {type(value).__name__} has no field '{position}'. Its fields are {list(fields)}")
     return int(fields.index(position))
 
 
@@ -143,7 +146,7 @@ def _name_in(value: Any, position: int | str) -> str:
     if isinstance(position, int):
         return names[position]
     if position not in names:
-        raise TypeError(f"a {type(value).__name__} has no field '{position}'; its fields are {names}")
+        raise TypeError(f"a {type(value).__name__} has no field '{position}'. Its fields are {names}")
     return position
 
 

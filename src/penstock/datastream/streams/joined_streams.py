@@ -1,4 +1,4 @@
-"""Joins of two streams by key and window."""
+"""Window joins and co-groups of two streams."""
 
 from __future__ import annotations
 
@@ -10,27 +10,31 @@ from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
 from typing_extensions import TypeVar
 
-from penstock.datastream.checked_function import check_arguments, check_function, check_setting
-from penstock.datastream.data_stream import DataStream, R, T, U
-from penstock.datastream.on_error import OnError
-from penstock.datastream.same_environment import check_same_environment
+from penstock.datastream.streams.argument_checks import (
+    check_arguments,
+    check_function,
+    check_same_environment,
+    check_setting,
+)
+from penstock.datastream.streams.data_stream import DataStream, R, T, U
+from penstock.datastream.streams.on_error import OnError
 from penstock.errors import PlanError
 from penstock.functions import CoGroupFunction, FlatJoinFunction, JoinFunction, KeySelector
 from penstock.plan.nodes import CoGroupSpec, OperatorNode
-from penstock.time import Duration, millis_of
+from penstock.time import Duration, to_millis
 from penstock.types import type_information
 from penstock.windows import Evictor, Trigger, WindowAssigner
-from penstock.windows.agreement import check_lateness, check_trigger
+from penstock.windows.validation import check_lateness, check_trigger
 
 if TYPE_CHECKING:
-    from penstock.datastream.keyed_stream import KeyedStream
+    from penstock.datastream.streams.keyed_stream import KeyedStream
 
 K = TypeVar("K", default=Any)
 WINDOWED = TypeVar("WINDOWED", covariant=True, default=Any)
 
 
 class JoinedStreams(Generic[T, U]):
-    """Two streams to be joined: `where` and `equal_to` give their keys, `window` their windows, `apply` the function.
+    """A window join of two streams. Set the keys with `where` and `equal_to`, then call `window` and `apply`.
 
     >>> from penstock import StreamExecutionEnvironment
     >>> from penstock.windows import TumblingEventTimeWindows
@@ -49,13 +53,13 @@ class JoinedStreams(Generic[T, U]):
     def where(
         self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: Any = None, *, on_error: OnError = "fail"
     ) -> Where[U, K, JoinedWindows[T, U, K]]:
-        """The key of the first stream's elements."""
+        """Sets the key of the first stream."""
         first = self._stream1.key_by(key_selector, key_type, on_error=on_error)
         return Where(JoinedWindows, first, self._stream2, key_type)
 
 
 class CoGroupedStreams(Generic[T, U]):
-    """Two streams to be grouped: `where` and `equal_to` give their keys, `window` their windows, `apply` the function."""
+    """A co-group of two streams. Set the keys with `where` and `equal_to`, then call `window` and `apply`."""
 
     def __init__(self, stream1: DataStream[T], stream2: DataStream[U]) -> None:
         check_streams("co_group", stream1, stream2)
@@ -65,13 +69,13 @@ class CoGroupedStreams(Generic[T, U]):
     def where(
         self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: Any = None, *, on_error: OnError = "fail"
     ) -> Where[U, K, CoGroupedWindows[T, U, K]]:
-        """The key of the first stream's elements."""
+        """Sets the key of the first stream."""
         first = self._stream1.key_by(key_selector, key_type, on_error=on_error)
         return Where(CoGroupedWindows, first, self._stream2, key_type)
 
 
 class Where(Generic[U, K, WINDOWED]):
-    """Two streams of which the first has its key."""
+    """A join whose first key is set."""
 
     def __init__(
         self, windowed: Callable[..., WINDOWED], first: KeyedStream[Any, K], second: DataStream[U], key_type: Any
@@ -84,14 +88,14 @@ class Where(Generic[U, K, WINDOWED]):
     def equal_to(
         self, key_selector: Callable[[U], K] | KeySelector[U, K], key_type: Any = None, *, on_error: OnError = "fail"
     ) -> EqualTo[WINDOWED]:
-        """The key of the second stream's elements: of the same type as the first one's."""
+        """Sets the key of the second stream, which must have the same type as the first key."""
         _check_key_types(self._key_type, key_type)
         second = self._second.key_by(key_selector, key_type, on_error=on_error)
         return EqualTo(self._windowed, self._first, second)
 
 
 class EqualTo(Generic[WINDOWED]):
-    """Two streams with their keys."""
+    """A join whose keys are set."""
 
     def __init__(
         self, windowed: Callable[..., WINDOWED], first: KeyedStream[Any, Any], second: KeyedStream[Any, Any]
@@ -101,16 +105,16 @@ class EqualTo(Generic[WINDOWED]):
         self._second = second
 
     def window(self, assigner: WindowAssigner[Any, Any]) -> WINDOWED:
-        """The windows in which elements of both streams meet."""
+        """Sets the windows in which the elements of both streams are joined."""
         check_setting("window", assigner, WindowAssigner, "TumblingEventTimeWindows.of(Duration.of_seconds(10))")
         check_trigger(assigner, assigner.get_default_trigger(None))
         return self._windowed(self._first, self._second, CoGroupSpec(None, "", assigner))
 
 
 class _Windows(ABC, Generic[T, U, K]):
-    """Windows over two keyed streams. Their trigger and evictor see elements as `TaggedUnion`.
+    """Windows of two keyed streams. Trigger and evictor get elements as `TaggedUnion`.
 
-    The keyed streams are `stream1` and `stream2`, whose side output DEAD_LETTERS has what their key selectors put aside.
+    Elements for which a key selector raised an error are in the side output DEAD_LETTERS of `stream1` and `stream2`.
     """
 
     def __init__(self, stream1: KeyedStream[T, K], stream2: KeyedStream[U, K], spec: CoGroupSpec) -> None:
@@ -122,23 +126,23 @@ class _Windows(ABC, Generic[T, U, K]):
         return type(self)(self.stream1, self.stream2, replace(self._spec, **fields))
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
-        """What decides when windows give their results, instead of the assigner's own trigger."""
+        """Sets the trigger, which determines when windows fire. It replaces the default trigger of the assigner."""
         check_setting("trigger", trigger, Trigger, "CountTrigger.of(10)")
         check_trigger(self._spec.assigner, trigger)
         return self._with(trigger=trigger)
 
     def evictor(self, evictor: Evictor) -> Self:
-        """What takes elements out of windows before or after the function is called."""
+        """Sets the evictor, which removes elements from a window before or after the function is called."""
         check_setting("evictor", evictor, Evictor, "CountEvictor.of(10)")
         return self._with(evictor=evictor)
 
     def allowed_lateness(self, lateness: Duration | timedelta | int) -> Self:
-        """How long after its end a window still takes elements, each of which gives results anew."""
-        millis = millis_of(lateness)
+        """Sets how long windows accept late elements after their end. The window fires again for each of them."""
+        millis = to_millis(lateness)
         check_lateness(millis)
         return self._with(allowed_lateness=millis)
 
-    def _applied(self, function: Any, of: str, output_type: Any, on_error: OnError) -> DataStream[Any]:
+    def _add_operator(self, function: Any, of: str, output_type: Any, on_error: OnError) -> DataStream[Any]:
         name = "co_group" if of == "co_group" else "join"
         spec = replace(self._spec, function=function, of=of)
         fields = {"spec": spec, "output_type": output_type, "on_error": on_error}
@@ -147,7 +151,7 @@ class _Windows(ABC, Generic[T, U, K]):
 
 
 class JoinedWindows(_Windows[T, U, K]):
-    """Windows of two streams whose elements are joined pair by pair."""
+    """Windows of two streams whose elements are joined in pairs."""
 
     @overload
     def apply(
@@ -164,15 +168,18 @@ class JoinedWindows(_Windows[T, U, K]):
     ) -> DataStream[R]: ...
 
     def apply(self, function: Any, output_type: Any = None, *, on_error: OnError = "fail") -> DataStream[Any]:
-        """What the function gives for each pair of elements of a key and window, with the window's last timestamp."""
+        """Applies a function to each pair of elements with the same key and window.
+
+        Results have the maximum timestamp of the window.
+        """
         check_function("apply", function, JoinFunction, FlatJoinFunction, or_callable=True)
         check_arguments("apply", function, "first", "second")
         of = "flat_join" if isinstance(function, FlatJoinFunction) else "join"
-        return self._applied(function, of, output_type, on_error)
+        return self._add_operator(function, of, output_type, on_error)
 
 
 class CoGroupedWindows(_Windows[T, U, K]):
-    """Windows of two streams whose elements are given to a function as two groups."""
+    """Windows of two streams whose elements are processed in two groups."""
 
     def apply(
         self,
@@ -181,18 +188,21 @@ class CoGroupedWindows(_Windows[T, U, K]):
         *,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """What the function gives for all elements of a key and window, with the window's last timestamp."""
+        """Applies a function to the elements of both streams with the same key and window.
+
+        Results have the maximum timestamp of the window.
+        """
         check_function("apply", function, CoGroupFunction, or_callable=True)
         check_arguments("apply", function, "first", "second")
-        return self._applied(function, "co_group", output_type, on_error)
+        return self._add_operator(function, "co_group", output_type, on_error)
 
 
 def check_streams(method: str, first: DataStream[Any], second: Any) -> None:
-    """Refuses to join what is no stream, or one of another job."""
+    """Raises PlanError unless both are streams of the same environment."""
     if not isinstance(second, DataStream):
         raise PlanError(
             "JOINED_STREAM",
-            f"{method}() got a {type(second).__name__}; it takes the other stream: left.{method}(right).where(...).equal_to(...).",
+            f"{method}() got a {type(second).__name__}; it takes a stream: left.{method}(right).where(...).equal_to(...).",
         )
     check_same_environment(method, first, second)
 
@@ -204,6 +214,6 @@ def _check_key_types(first: Any, second: Any) -> None:
     if one != two:
         raise PlanError(
             "JOIN_KEY_TYPES",
-            f"where() declares keys of type {one.name}, and equal_to() of type {two.name}; such keys are never equal. "
-            "Convert them in one of the key selectors.",
+            f"where() declares keys of type {one.name}, but equal_to() of type {two.name}. Such keys are never equal. "
+            "Convert the keys in one of the key selectors.",
         )

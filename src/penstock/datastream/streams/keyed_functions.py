@@ -1,4 +1,4 @@
-"""Map, flat_map, filter and reduce on keyed streams, and on two streams, as process functions: they may use state."""
+"""Adapters of map, flat_map, filter and reduce functions to process functions, which can use keyed state."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from penstock.state import ValueStateDescriptor
 from penstock.time import MAX_WATERMARK
 
 
-class _Adapted(Function):
-    """A function of another kind, seen as a process function."""
+class _FunctionAdapter(Function):
+    """Adapts a function of another kind to a process function."""
 
     method = ""
 
@@ -21,12 +21,12 @@ class _Adapted(Function):
 
     @property
     def adapts(self) -> tuple[Any, str]:
-        """The function of the user's, and the kind that it is of: its annotations say what comes out."""
+        """The user function and its kind, whose annotations determine the output type."""
         return self._function, self.method.rstrip("12")
 
     @property
     def may_keep_state(self) -> bool:
-        """A bare callable is never opened: it has nothing to ask for state."""
+        """A plain function cannot use state because it has no `open` method."""
         return isinstance(self._function, Function)
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -41,14 +41,14 @@ class _Adapted(Function):
             self._function.close()
 
 
-class _Map(_Adapted):
+class _Map(_FunctionAdapter):
     method = "map"
 
     def process_element(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None:
         return (self._call(value),)
 
 
-class _FlatMap(_Adapted):
+class _FlatMap(_FunctionAdapter):
     method = "flat_map"
 
     def process_element(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None:
@@ -56,26 +56,26 @@ class _FlatMap(_Adapted):
         return emitted
 
 
-class _Filter(_Adapted):
+class _Filter(_FunctionAdapter):
     method = "filter"
 
     def process_element(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None:
         return (value,) if self._call(value) else None
 
 
-class _Reduce(_Adapted):
+class _Reduce(_FunctionAdapter):
     method = "reduce"
     may_keep_state = True
 
     def open(self, runtime_context: RuntimeContext) -> None:
         super().open(runtime_context)
-        self._kept = runtime_context.get_state(ValueStateDescriptor("reduced"))
+        self._reduced = runtime_context.get_state(ValueStateDescriptor("reduced"))
         self._only_final = getattr(runtime_context, "in_batch_mode", False)
 
     def process_element(self, value: Any, ctx: KeyedContext) -> Iterable[Any] | None:
-        before = self._kept.value()
+        before = self._reduced.value()
         reduced = value if before is None else self._call(before, value)
-        self._kept.update(reduced)
+        self._reduced.update(reduced)
         if not self._only_final:
             return (reduced,)
         if before is None:
@@ -83,10 +83,10 @@ class _Reduce(_Adapted):
         return None
 
     def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Iterable[Any] | None:
-        return (self._kept.value(),)
+        return (self._reduced.value(),)
 
 
-class _CoMap(_Adapted):
+class _CoMap(_FunctionAdapter):
     method = "map1"
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -102,7 +102,7 @@ class _CoMap(_Adapted):
         return None if mapped is None else (mapped,)
 
 
-class _CoFlatMap(_Adapted):
+class _CoFlatMap(_FunctionAdapter):
     method = "flat_map1"
 
     def open(self, runtime_context: RuntimeContext) -> None:

@@ -1,4 +1,4 @@
-"""What can be set on an operator or a sink after it was made."""
+"""Settings of operators and sinks."""
 
 from __future__ import annotations
 
@@ -13,51 +13,49 @@ if TYPE_CHECKING:
 
 
 class OperatorSettings:
-    """The last step of a stream, and its settings. Each method gives the same stream back."""
+    """The operator that produces a stream, and its settings. Each method returns the same stream."""
 
     def __init__(self, env: StreamExecutionEnvironment, node: Node) -> None:
         self._env = env
         self._node = node
 
     def name(self, name: str) -> Self:
-        """Names the operator in errors, logs, metrics and reports."""
-        return self._changed("name", name=name)
+        """Sets the name of the operator in errors, logs, metrics and reports."""
+        return self._apply_setting("name", name=name)
 
     def uid(self, uid: str) -> Self:
-        """Names the operator's state in checkpoints and savepoints, and a source's position."""
+        """Sets the uid of the operator, which identifies its state and its source position in checkpoints and savepoints."""
         node = self._node
-        if isinstance(node, WatermarkNode) and node.of_source:  # people name the source that they made
+        if isinstance(node, WatermarkNode) and node.of_source:  # the uid is meant for the source
             self._env.replace(replace(self._env.nodes()[node.inputs[0]], uid=uid, named=True))
-            return self._changed("uid", uid=f"{uid}-watermarks", named=True)
-        return self._changed("uid", uid=uid, named=True)
+            return self._apply_setting("uid", uid=f"{uid}-watermarks", named=True)
+        return self._apply_setting("uid", uid=uid, named=True)
 
     def set_uid_hash(self, uid_hash: str) -> Self:
-        """Not supported: checkpoints of Penstock know operators by uid."""
+        """Not supported. Checkpoints identify operators by uid."""
         raise UnsupportedOperation(
             "UID_HASH",
-            "set_uid_hash() gives an operator the hash that Flink made for it. Penstock finds state by uid and has no "
-            "such hashes: call uid() with the uid that the checkpoint was written with.",
+            "set_uid_hash() sets the hash of an operator in Flink. Penstock has no such hashes and finds state by uid. Call uid() "
+            "with the uid that was used when the checkpoint was written.",
         )
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """How many subtasks the operator has; at most the job's parallelism."""
-        return self._changed("parallelism", parallelism=parallelism)
+        """Sets the number of subtasks of the operator, at most the parallelism of the job."""
+        return self._apply_setting("parallelism", parallelism=parallelism)
 
     def set_description(self, description: str) -> Self:
-        """A longer text for plans; names and logs do not change."""
-        return self._changed("description", description=description)
+        """Sets the description of the operator in plans. Names and logs do not change."""
+        return self._apply_setting("description", description=description)
 
     def disable_chaining(self) -> Self:
-        """Accepted, and changes nothing: chaining never changes a result, and Penstock runs the steps between two
-        exchanges in one Python process, where a further exchange would only cost time.
-        """
-        return self._changed("chaining")
+        """Accepted for compatibility, has no effect. Operators without an exchange between them always run in one process."""
+        return self._apply_setting("chaining")
 
     def slot_sharing_group(self, slot_sharing_group: Any) -> Self:
-        """Accepted, and changes nothing: all operators of a job share the slots of its one Spark query."""
-        return self._changed("slot sharing group")
+        """Accepted for compatibility, has no effect. All operators of a job share the slots of its Spark query."""
+        return self._apply_setting("slot sharing group")
 
-    def _changed(self, setting: str, **fields: Any) -> Self:
+    def _apply_setting(self, setting: str, **fields: Any) -> Self:
         if fields:
             self._node = self._env.replace(replace(self._node, **fields))
         return self

@@ -1,4 +1,4 @@
-"""select and flat_select of a pattern stream, as pattern process functions."""
+"""Adapters of select and flat_select functions to pattern process functions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from penstock.functions import Function, OutputTag, RuntimeContext
 from penstock.patterns import PatternContext, PatternProcessFunction, TimedOutPartialMatchHandler
 
 
-class Selecting(PatternProcessFunction[Any, Any]):
-    """One result for each match, or with `flat` any number."""
+class SelectAdapter(PatternProcessFunction[Any, Any]):
+    """Adapts a select function, or a flat_select function if `flat` is true."""
 
     def __init__(self, function: Any, flat: bool) -> None:
         self._function = function
@@ -18,7 +18,7 @@ class Selecting(PatternProcessFunction[Any, Any]):
 
     @property
     def adapts(self) -> tuple[Any, str]:
-        """The function of the user's, and its method: its annotations say what comes out."""
+        """The user function and its method, whose annotations determine the output type."""
         return self._function, "flat_select" if self._flat else "select"
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -38,8 +38,8 @@ class Selecting(PatternProcessFunction[Any, Any]):
         return result if self._flat else (result,)
 
 
-class SelectingTimeouts(Selecting, TimedOutPartialMatchHandler[Any]):
-    """The same, with results of timed out partial matches to a side output."""
+class SelectWithTimeoutAdapter(SelectAdapter, TimedOutPartialMatchHandler[Any]):
+    """Also emits results of timed-out partial matches to a side output."""
 
     def __init__(self, function: Any, flat: bool, tag: OutputTag[Any], timeout: Any) -> None:
         super().__init__(function, flat)

@@ -1,15 +1,15 @@
-"""Patterns on streams."""
+"""Complex event processing: the application of patterns to streams."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any, Generic
 
-from penstock.datastream.checked_function import check_function
-from penstock.datastream.data_stream import DataStream, R, T
-from penstock.datastream.keyed_stream import KeyedStream
-from penstock.datastream.on_error import OnError
-from penstock.datastream.pattern_functions import Selecting, SelectingTimeouts
+from penstock.datastream.streams.argument_checks import check_function
+from penstock.datastream.streams.data_stream import DataStream, R, T
+from penstock.datastream.streams.keyed_stream import KeyedStream
+from penstock.datastream.streams.on_error import OnError
+from penstock.datastream.streams.pattern_functions import SelectAdapter, SelectWithTimeoutAdapter
 from penstock.errors import PlanError
 from penstock.functions import NullByteKeySelector, OutputTag
 from penstock.patterns import (
@@ -26,7 +26,7 @@ from penstock.plan.nodes import DynamicPatternSpec, OperatorNode, PatternSpec
 
 
 class CEP:
-    """Where patterns meet streams.
+    """Applies patterns to streams.
 
     >>> from penstock import StreamExecutionEnvironment
     >>> numbers = StreamExecutionEnvironment().from_sequence(1, 9)
@@ -40,16 +40,16 @@ class CEP:
         pattern: Pattern[Any],
         comparator: Callable[[T, T], int] | None = None,
     ) -> PatternStream[T]:
-        """The matches of a pattern, by key where the stream has one.
+        """Detects the matches of a pattern, separately for each key if the stream is keyed.
 
-        The comparator puts events of equal timestamps in order.
+        The comparator orders events with equal timestamps. It returns a negative number, zero or a positive number.
         """
         check_pattern(pattern)
         if comparator is not None and not callable(comparator):
             raise PlanError(
                 "PATTERN_COMPARATOR",
-                f"CEP.pattern() got a {type(comparator).__name__} as comparator; it takes a function of two events that "
-                "returns a negative number, zero or a positive number.",
+                f"CEP.pattern() got a {type(comparator).__name__} as comparator. Pass a function of two events that returns a "
+                "negative number, zero or a positive number.",
             )
         return PatternStream(input, pattern, comparator)
 
@@ -60,15 +60,16 @@ class CEP:
         pattern_of: Callable[[Any], Pattern[Any]] | None = None,
         comparator: Callable[[T, T], int] | None = None,
     ) -> PatternStream[T]:
-        """The matches of patterns that come as a stream of `PatternUpdate` and may change while the job runs.
+        """Detects the matches of patterns that can change while the job runs.
 
-        `pattern_of` makes a pattern of what an update holds; without it, updates hold patterns that can be pickled. A pattern
-        sees the events that come behind it. What is under way for a pattern is dropped when it is replaced or taken away.
+        `updates` is a stream of `PatternUpdate`. `pattern_of` creates a pattern from the content of an update. Without it,
+        updates contain patterns, which must be picklable. A pattern is applied to the events after its update. Partial matches
+        of a pattern are discarded when it is replaced or removed.
         """
         if isinstance(updates, KeyedStream) or not isinstance(updates, DataStream):
             raise PlanError(
                 "PATTERN_UPDATE",
-                f"CEP.dynamic_patterns() got a {type(updates).__name__} of updates; it takes a DataStream, and broadcasts it.",
+                f"CEP.dynamic_patterns() got a {type(updates).__name__} as updates. Pass a DataStream without keys.",
             )
         if pattern_of is not None:
             check_function("dynamic_patterns", pattern_of, or_callable=True)
@@ -76,7 +77,7 @@ class CEP:
 
 
 class PatternStream(Generic[T]):
-    """The matches of a pattern: events by the names of their patterns, to be turned into results."""
+    """The matches of a pattern. A match maps pattern names to events. Call `select`, `flat_select` or `process`."""
 
     def __init__(
         self,
@@ -109,15 +110,15 @@ class PatternStream(Generic[T]):
     # -- settings
 
     def in_event_time(self) -> PatternStream[T]:
-        """Events by their timestamps, when the watermark has passed them. So it is unless it is said otherwise."""
+        """Processes events in the order of their timestamps, when the watermark has passed them. This is the default."""
         return self._with(event_time=True)
 
     def in_processing_time(self) -> PatternStream[T]:
-        """Events as they come; times are those of the clock."""
+        """Processes events in the order of arrival, in processing time."""
         return self._with(event_time=False)
 
     def side_output_late_data(self, late_data_output_tag: OutputTag[T]) -> PatternStream[T]:
-        """Events behind the watermark go to a side output; else they are dropped and counted."""
+        """Sends late events to a side output. Without it, they are dropped and counted."""
         if not isinstance(late_data_output_tag, OutputTag):
             raise PlanError(
                 "OUTPUT_TAG",
@@ -134,7 +135,7 @@ class PatternStream(Generic[T]):
         *,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """What a function makes of matches; and of partial matches that timed out, if it is a TimedOutPartialMatchHandler."""
+        """Applies a function to each match, and to each timed-out partial match if it is a TimedOutPartialMatchHandler."""
         check_function("process", pattern_process_function, PatternProcessFunction)
         return self._operator("pattern_process", pattern_process_function, output_type, on_error)
 
@@ -147,14 +148,15 @@ class PatternStream(Generic[T]):
         timeout_function: Callable[[Match[T], int], Any] | PatternTimeoutFunction[T, Any] | None = None,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """One result for each match.
+        """Applies a function that returns one result for each match.
 
-        With a tag and a function of a partial match and its time, one also for each that timed out.
+        With `timed_out_tag` and `timeout_function`, results for timed-out partial matches go to a side output. The timeout
+        function gets the partial match and the time of the timeout in milliseconds.
         """
         check_function("select", pattern_select_function, PatternSelectFunction, or_callable=True)
         if timeout_function is not None:
             check_function("select", timeout_function, PatternTimeoutFunction, or_callable=True)
-        function = self._selecting(pattern_select_function, False, timed_out_tag, timeout_function)
+        function = self._select_adapter(pattern_select_function, False, timed_out_tag, timeout_function)
         return self._operator("pattern_select", function, output_type, on_error)
 
     def flat_select(
@@ -168,20 +170,20 @@ class PatternStream(Generic[T]):
         | None = None,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """Any number of results for each match; and, with a tag and a function, for each partial match that timed out."""
+        """Applies a function that returns any number of results for each match. For timeouts, see `select`."""
         check_function("flat_select", pattern_flat_select_function, PatternFlatSelectFunction, or_callable=True)
         if timeout_function is not None:
             check_function("flat_select", timeout_function, PatternFlatTimeoutFunction, or_callable=True)
-        function = self._selecting(pattern_flat_select_function, True, timed_out_tag, timeout_function)
+        function = self._select_adapter(pattern_flat_select_function, True, timed_out_tag, timeout_function)
         return self._operator("pattern_flat_select", function, output_type, on_error)
 
-    def _selecting(self, function: Any, flat: bool, tag: OutputTag[Any] | None, timeout: Any) -> Selecting:
+    def _select_adapter(self, function: Any, flat: bool, tag: OutputTag[Any] | None, timeout: Any) -> SelectAdapter:
         if (tag is None) != (timeout is None):
             raise PlanError(
                 "PATTERN_TIMEOUT",
-                "Results of timed out partial matches need both, timed_out_tag and timeout_function; one of them was given.",
+                "Only one of timed_out_tag and timeout_function was passed. Pass both to get results for timeouts.",
             )
-        return Selecting(function, flat) if tag is None else SelectingTimeouts(function, flat, tag, timeout)
+        return SelectAdapter(function, flat) if tag is None else SelectWithTimeoutAdapter(function, flat, tag, timeout)
 
     def _operator(self, name: str, function: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
         stream = self._stream

@@ -1,4 +1,4 @@
-"""Windows over a stream, before it is said what to make of them. Nothing here runs: the last call adds one operator."""
+"""The `WindowedStream`: windows of a keyed stream, to which a function is applied."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, overl
 
 from typing_extensions import TypeVar
 
-from penstock.datastream.checked_function import check_function, check_setting
-from penstock.datastream.data_stream import DataStream, R, T
-from penstock.datastream.on_error import OnError
-from penstock.datastream.window_aggregates import NamedOfWindows
+from penstock.datastream.streams.argument_checks import check_function, check_setting
+from penstock.datastream.streams.data_stream import DataStream, R, T
+from penstock.datastream.streams.on_error import OnError
+from penstock.datastream.streams.window_aggregates import NamedWindowAggregates
 from penstock.functions import (
     AggregateFunction,
     OutputTag,
@@ -21,7 +21,7 @@ from penstock.functions import (
 )
 from penstock.plan.nodes import OperatorNode, WindowSpec
 from penstock.plan.windows import WindowDescription
-from penstock.time import Duration, millis_of
+from penstock.time import Duration, to_millis
 from penstock.types import TypeInformation, Types, type_information
 from penstock.windows import (
     CountSlidingWindowAssigner,
@@ -32,7 +32,7 @@ from penstock.windows import (
     Window,
     WindowAssigner,
 )
-from penstock.windows.agreement import check_lateness, check_trigger
+from penstock.windows.validation import check_lateness, check_trigger
 
 if TYPE_CHECKING:
     from penstock.datastream.environment import StreamExecutionEnvironment
@@ -41,16 +41,16 @@ K = TypeVar("K", default=Any)
 W = TypeVar("W", bound=Window, default=Any)
 R2 = TypeVar("R2")
 
-Reduce: TypeAlias = Callable[[T, T], T] | ReduceFunction[T]
-OfKey: TypeAlias = WindowFunction[T, R, K, W] | ProcessWindowFunction[T, R, K, W]
+ReduceCallable: TypeAlias = Callable[[T, T], T] | ReduceFunction[T]
+KeyedWindowFunction: TypeAlias = WindowFunction[T, R, K, W] | ProcessWindowFunction[T, R, K, W]
 
 
 class Windows(Generic[T, W]):
-    """Windows and what was set on them; each setting gives the same windows back."""
+    """Base class of windowed streams. Each setting returns the same object."""
 
-    _kind: ClassVar[str]  # in descriptions
-    _applied: ClassVar[type]  # the functions that windows of this kind take
-    _processed: ClassVar[type]
+    _kind: ClassVar[str]  # name in descriptions
+    _window_function_class: ClassVar[type]  # class of the functions for `apply`
+    _process_function_class: ClassVar[type]
     _parallelism: ClassVar[int | None] = None
 
     def __init__(self, stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
@@ -63,37 +63,43 @@ class Windows(Generic[T, W]):
         self._late_tag: OutputTag[Any] | None = None
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
-        """The environment of the stream."""
+        """Returns the environment of the stream."""
         return self._stream.get_execution_environment()
 
     def get_input_type(self) -> TypeInformation:
-        """The type of the elements that go into the windows."""
+        """Returns the type of the elements in the windows."""
         return self._stream.get_type()
 
     # -- settings
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
-        """Who decides when a window fires, instead of the assigner's own trigger."""
+        """Sets the trigger, which determines when windows fire. It replaces the default trigger of the assigner."""
         check_setting("trigger", trigger, Trigger, "CountTrigger.of(10)")
         check_trigger(self._assigner, trigger)
         self._trigger = trigger
         return self
 
     def evictor(self, evictor: Evictor) -> Self:
-        """Who takes elements out of a window when it fires. All elements are kept until then, also by reduce and aggregate."""
+        """Sets the evictor, which removes elements from a window when it fires.
+
+        With an evictor, reduce and aggregate also store all elements of a window.
+        """
         check_setting("evictor", evictor, Evictor, "CountEvictor.of(10)")
         self._evictor = evictor
         return self
 
     def allowed_lateness(self, time_ms: int | Duration | timedelta) -> Self:
-        """How long event-time windows take elements, and fire again for them, after the watermark has passed their end."""
-        lateness = millis_of(time_ms)
+        """Sets how long event-time windows accept late elements after the watermark has passed their end.
+
+        The window fires again for a late element. A number is milliseconds.
+        """
+        lateness = to_millis(time_ms)
         check_lateness(lateness)
         self._lateness = lateness
         return self
 
     def side_output_late_data(self, output_tag: OutputTag[T]) -> Self:
-        """Elements that come too late for all their windows go to a side output instead of being dropped."""
+        """Sends elements that are too late for all their windows to a side output. Without it, they are dropped."""
         check_setting("side_output_late_data", output_tag, OutputTag, 'OutputTag("late")')
         self._late_tag = output_tag
         return self
@@ -130,12 +136,12 @@ class Windows(Generic[T, W]):
         )
         return DataStream(self._stream._env, node)
 
-    def _reduced(self, reduce: Any, function: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
+    def _reduce_windows(self, reduce: Any, function: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
         check_function("reduce", reduce, ReduceFunction, or_callable=True)
         self._check_window_function("reduce", function)
         return self._operator(on_error, output_type, reduce=reduce, function=function)
 
-    def _aggregated(
+    def _aggregate_windows(
         self, aggregate: Any, function: Any, accumulator_type: Any, output_type: Any, on_error: OnError
     ) -> DataStream[Any]:
         check_function("aggregate", aggregate, AggregateFunction)
@@ -146,20 +152,20 @@ class Windows(Generic[T, W]):
 
     def _check_window_function(self, method: str, function: Any) -> None:
         if function is not None:
-            check_function(method, function, self._applied, self._processed)
+            check_function(method, function, self._window_function_class, self._process_function_class)
 
 
-class WindowedStream(Windows[T, W], NamedOfWindows[T, K], Generic[T, K, W]):
-    """Windows by key."""
+class WindowedStream(Windows[T, W], NamedWindowAggregates[T, K], Generic[T, K, W]):
+    """A keyed stream whose elements are grouped into windows."""
 
     _kind = "Window"
-    _applied = WindowFunction
-    _processed = ProcessWindowFunction
+    _window_function_class = WindowFunction
+    _process_function_class = ProcessWindowFunction
 
     @overload
     def reduce(
         self,
-        reduce_function: Reduce[T],
+        reduce_function: ReduceCallable[T],
         window_function: None = None,
         output_type: Any = None,
         *,
@@ -169,8 +175,8 @@ class WindowedStream(Windows[T, W], NamedOfWindows[T, K], Generic[T, K, W]):
     @overload
     def reduce(
         self,
-        reduce_function: Reduce[T],
-        window_function: OfKey[T, R, K, W],
+        reduce_function: ReduceCallable[T],
+        window_function: KeyedWindowFunction[T, R, K, W],
         output_type: Any = None,
         *,
         on_error: OnError = "fail",
@@ -178,17 +184,18 @@ class WindowedStream(Windows[T, W], NamedOfWindows[T, K], Generic[T, K, W]):
 
     def reduce(
         self,
-        reduce_function: Reduce[T],
-        window_function: OfKey[T, Any, K, W] | None = None,
+        reduce_function: ReduceCallable[T],
+        window_function: KeyedWindowFunction[T, Any, K, W] | None = None,
         output_type: Any = None,
         *,
         on_error: OnError = "fail",
     ) -> DataStream[Any]:
-        """The elements of each window reduced to one; with a window function, what that makes of the one.
+        """Reduces the elements of each window to one element.
 
-        Only the reduced element is kept, unless there is an evictor.
+        With a window function, emits its results for the reduced element. Only the reduced element is stored, unless there is
+        an evictor.
         """
-        return self._reduced(reduce_function, window_function, output_type, on_error)
+        return self._reduce_windows(reduce_function, window_function, output_type, on_error)
 
     @overload
     def aggregate(
@@ -205,7 +212,7 @@ class WindowedStream(Windows[T, W], NamedOfWindows[T, K], Generic[T, K, W]):
     def aggregate(
         self,
         aggregate_function: AggregateFunction[T, Any, R],
-        window_function: OfKey[R, R2, K, W],
+        window_function: KeyedWindowFunction[R, R2, K, W],
         accumulator_type: Any = None,
         output_type: Any = None,
         *,
@@ -215,22 +222,22 @@ class WindowedStream(Windows[T, W], NamedOfWindows[T, K], Generic[T, K, W]):
     def aggregate(
         self,
         aggregate_function: AggregateFunction[T, Any, R],
-        window_function: OfKey[R, Any, K, W] | None = None,
+        window_function: KeyedWindowFunction[R, Any, K, W] | None = None,
         accumulator_type: Any = None,
         output_type: Any = None,
         *,
         on_error: OnError = "fail",
     ) -> DataStream[Any]:
-        """The aggregate of each window's elements; with a window function, what that makes of it.
+        """Aggregates the elements of each window.
 
-        Only the accumulator is kept, unless there is an evictor.
+        With a window function, emits its results for the aggregate. Only the accumulator is stored, unless there is an evictor.
         """
-        return self._aggregated(aggregate_function, window_function, accumulator_type, output_type, on_error)
+        return self._aggregate_windows(aggregate_function, window_function, accumulator_type, output_type, on_error)
 
     def apply(
         self, window_function: WindowFunction[T, R, K, W], output_type: Any = None, *, on_error: OnError = "fail"
     ) -> DataStream[R]:
-        """What a function makes of all elements of each window."""
+        """Applies a function to all elements of each window."""
         check_function("apply", window_function, WindowFunction)
         return self._operator(on_error, output_type, function=window_function)
 
@@ -241,11 +248,11 @@ class WindowedStream(Windows[T, W], NamedOfWindows[T, K], Generic[T, K, W]):
         *,
         on_error: OnError = "fail",
     ) -> DataStream[R]:
-        """What a function makes of all elements of each window; its context has clocks and state."""
+        """Applies a function to all elements of each window. Its context has access to time and state."""
         check_function("process", process_window_function, ProcessWindowFunction)
         return self._operator(on_error, output_type, function=process_window_function)
 
 
-def counting_windows(size: int, slide: int) -> WindowAssigner[Any, CountWindow]:
-    """The assigner of `count_window`."""
+def count_window_assigner(size: int, slide: int) -> WindowAssigner[Any, CountWindow]:
+    """Returns the window assigner of `count_window`."""
     return CountSlidingWindowAssigner(size, slide) if slide else CountTumblingWindowAssigner(size)

@@ -1,30 +1,30 @@
-"""Runs a chain over several chunks side by side, so that the elements of all of them wait for answers together."""
+"""Runs a chain over several chunks, so that asynchronous calls for all of them run concurrently."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock.engine.chain import ChainRunner, Part
-from penstock.engine.frames import Bundles
-from penstock.engine.place import ChunkName
-from penstock.engine.steps import Step, TransformStep, awaits, steps_behind, steps_beside
+from penstock.engine.chain.chain import ChainRunner, ChunkFlow
+from penstock.engine.program.steps import Step, TransformStep, downstream_steps, has_async_step, side_output_steps
+from penstock.engine.program.subtask_context import ChunkPosition
+from penstock.engine.wire.frames import Bundles
 
 
-def run_together(
-    runner: ChainRunner, steps: list[Step], parts: list[Part], enter: Callable[[ChunkName], None], out: Bundles
+def run_chunks(
+    runner: ChainRunner, steps: list[Step], parts: list[ChunkFlow], enter: Callable[[ChunkPosition], None], out: Bundles
 ) -> None:
-    """Runs the steps as far as the last asynchronous one for all chunks at a time, and the rest chunk by chunk.
+    """Runs the steps up to the last asynchronous one for all chunks together, and the others chunk by chunk.
 
-    `enter` is called before a step works on a chunk.
+    `enter` is called before a step processes a chunk.
     """
     for step in steps if parts else ():
-        if not awaits(step):
+        if not has_async_step(step):
             for flow, chunk in parts:
                 enter(chunk)
                 runner.run_step(step, flow, chunk, out)
             continue
         if isinstance(step, TransformStep) and step.kind == "async":
-            done = runner.awaited(step, parts, enter)
+            done = runner.run_async(step, parts, enter)
         else:
             done = []
             for flow, chunk in parts:
@@ -32,7 +32,7 @@ def run_together(
                 done.append(runner.apply(step, flow, chunk, out))
         outcomes = [(after, sides, chunk) for (after, sides), (_, chunk) in zip(done, parts, strict=True)]
         main = [(after, chunk) for after, _, chunk in outcomes if after is not None]
-        run_together(runner, steps_behind(step), main, enter, out)
-        for tag, behind in steps_beside(step).items():
-            aside = [(side, chunk) for _, sides, chunk in outcomes for of, side in sides if of == tag]
-            run_together(runner, behind, aside, enter, out)
+        run_chunks(runner, downstream_steps(step), main, enter, out)
+        for tag, readers in side_output_steps(step).items():
+            side_parts = [(side, chunk) for _, sides, chunk in outcomes for side_tag, side in sides if side_tag == tag]
+            run_chunks(runner, readers, side_parts, enter, out)

@@ -1,4 +1,4 @@
-"""How the functions of a chain are called, and what they emit."""
+"""Calls of the functions in a chain, and the separation of their side outputs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from penstock.engine.flow import Flow
-from penstock.engine.steps import TransformStep
+from penstock.engine.chain.flow import Flow
+from penstock.engine.program.steps import TransformStep
 from penstock.functions import Function, OutputTag
-from penstock.runtime.fitting import fitting
-from penstock.runtime.records import column
-from penstock.types.check import checked
+from penstock.runtime.loop.emission_check import check_emissions
+from penstock.runtime.loop.records import column
+from penstock.types.check import convert_elements
 
 _METHODS = {
     "map": ("map", "map1", "map2"),
@@ -21,8 +21,8 @@ _METHODS = {
 }
 
 
-def callable_of(step: TransformStep) -> Callable[..., Any]:
-    """What is called with each element of a step."""
+def element_callable(step: TransformStep) -> Callable[..., Any]:
+    """The callable of a step: the user's function, or the method of a function class."""
     function = step.function
     if not isinstance(function, Function):
         return function  # type: ignore[no-any-return]
@@ -30,18 +30,20 @@ def callable_of(step: TransformStep) -> Callable[..., Any]:
     return getattr(function, alone) if hasattr(function, alone) else getattr(function, both[step.input])  # type: ignore[no-any-return]
 
 
-def results_of(step: TransformStep, call: Callable[..., Any]) -> Callable[[Any, Any], list[Any]]:
-    """A call that gives all that it emits at once, as what was declared: from an element and a ctx."""
-    results, says = _results_of(step.kind, call), step.declared
-    if says is None:
+def result_list_callable(step: TransformStep, call: Callable[..., Any]) -> Callable[[Any, Any], list[Any]]:
+    """A callable that takes an element and a ctx and returns all results as a list, checked against the declared type."""
+    results, declared = _result_list(step.kind, call), step.declared
+    if declared is None:
         return results
     if step.kind == "map":
-        return lambda value, ctx: checked(says.name, says.line, says.type_info, results(value, ctx))
-    fit = partial(fitting, says.name, says.line, says.type_info)
+        return lambda value, ctx: convert_elements(
+            declared.name, declared.line, declared.type_info, results(value, ctx)
+        )
+    fit = partial(check_emissions, declared.name, declared.line, declared.type_info)
     return lambda value, ctx: fit(results(value, ctx))
 
 
-def _results_of(kind: str, call: Callable[..., Any]) -> Callable[[Any, Any], list[Any]]:
+def _result_list(kind: str, call: Callable[..., Any]) -> Callable[[Any, Any], list[Any]]:
     if kind == "map":
         return lambda value, _: [call(value)]
     if kind == "filter":
@@ -51,21 +53,24 @@ def _results_of(kind: str, call: Callable[..., Any]) -> Callable[[Any, Any], lis
     return lambda value, _: list(call(value) or ())
 
 
-def without_sides(flow: Flow, values: list[Any], picked: list[int]) -> tuple[Flow, dict[str, Flow]]:
-    """What elements were turned into: the main output, and side outputs by their tags."""
+def separate_side_outputs(flow: Flow, values: list[Any], picked: list[int]) -> tuple[Flow, dict[str, Flow]]:
+    """The results of a step: the main output, and side outputs by tag."""
     main, sides = split_side_outputs(values)
     if not sides:
         return flow.derive(values, picked), {}
-    here = column(picked)
+    origins = column(picked)
     return (
-        flow.derive([values[i] for i in main], here[main]),
-        {tag: flow.derive([values[i][1] for i in at], here[at]) for tag, at in sides.items()},
+        flow.derive([values[i] for i in main], origins[main]),
+        {tag: flow.derive([values[i][1] for i in at], origins[at]) for tag, at in sides.items()},
     )
 
 
-def split_side_outputs(values: list[Any]) -> tuple[list[int], dict[str, list[int]]]:
-    """Indices of the main output, and of each side output; both empty when there is no side output."""
-    if not OutputTag.any_made:
+def split_side_outputs(values: list[Any], dead_letters: bool = False) -> tuple[list[int], dict[str, list[int]]]:
+    """Indices of the main output, and of each side output; both empty when there is no side output.
+
+    Searches the values only if they may contain tags: dead letters, or a tag other than DEAD_LETTERS exists.
+    """
+    if not dead_letters and OutputTag.count_instances() <= 1:
         return [], {}
     tagged = [i for i, v in enumerate(values) if v.__class__ is tuple and v and v[0].__class__ is OutputTag]
     if not tagged:
@@ -73,5 +78,5 @@ def split_side_outputs(values: list[Any]) -> tuple[list[int], dict[str, list[int
     sides: dict[str, list[int]] = {}
     for i in tagged:
         sides.setdefault(values[i][0].tag_id, []).append(i)
-    out = set(tagged)
-    return [i for i in range(len(values)) if i not in out], sides
+    side_indices = set(tagged)
+    return [i for i in range(len(values)) if i not in side_indices], sides

@@ -1,4 +1,4 @@
-"""Elements as columns on their way to a window operator that works by columns: collected, combined, packed."""
+"""Sends elements as columns to a window operator that processes columns: collects, combines and packs them."""
 
 from __future__ import annotations
 
@@ -7,106 +7,109 @@ from typing import Any
 
 import numpy as np
 
-from penstock.engine.body import pack_body, unpack_body
-from penstock.engine.flow import Flow
-from penstock.engine.frames import Bundles, Columns
-from penstock.engine.place import ChunkName
-from penstock.engine.routing import Router
-from penstock.engine.steps import SendStep
-from penstock.runtime.call_site import CallSite
-from penstock.runtime.vector.blocks import Block, combined
-from penstock.runtime.vector.grid import Grid
-from penstock.runtime.vector.measures import Measures
-from penstock.runtime.vector.places import Places
+from penstock.engine.chain.flow import Flow
+from penstock.engine.chain.routing import Router
+from penstock.engine.program.steps import SendStep
+from penstock.engine.program.subtask_context import ChunkPosition
+from penstock.engine.wire.body import pack_body, unpack_body
+from penstock.engine.wire.frames import Bundles, Columns
+from penstock.runtime.columnar.accumulators import Accumulators
+from penstock.runtime.columnar.column_block import ColumnBlock, combine
+from penstock.runtime.columnar.positions import ElementPositions
+from penstock.runtime.columnar.slices import Grid
+from penstock.runtime.loop.call_site import CallSite
 from penstock.time import MIN_WATERMARK
 
-_FAR = 2**31 - 2
-_NEVER = -(2**31)  # stands for MIN_WATERMARK among 32-bit numbers
-_MOST = 1_000_000  # elements, or keys, that wait to be combined
+_MAX_DIFFERENCE = 2**31 - 2
+_NO_WATERMARK = -(2**31)  # MIN_WATERMARK as a 32-bit number
+_MAX_COLLECTED = 1_000_000  # elements, or keys, that are collected before they are combined
 
 
 class ColumnSender:
-    """Sends elements to an operator by columns. Those of one task are combined over all its chunks."""
+    """Sends elements to one operator. In a source task, the elements of all chunks are combined."""
 
-    def __init__(self, step: SendStep, router: Router, waits: bool) -> None:
-        wanted = step.columns
-        assert wanted is not None
+    def __init__(self, step: SendStep, router: Router, collects: bool) -> None:
+        request = step.columns
+        assert request is not None
         self._step = step
         self._router = router
-        self._waits = waits  # until `flush`; else everything is sent at once
-        self._combined = wanted.combined
-        self._with_values = wanted.values
-        self._measures = Measures(wanted.aggregate)
-        self._grid = Grid.of(wanted.assigner) if wanted.on_grid else None
+        self._collects = collects  # until `flush`; otherwise `send` sends immediately
+        self._combined = request.combined
+        self._with_values = request.values
+        self._accumulators = Accumulators(request.aggregate)
+        self._grid = Grid.from_assigner(request.assigner) if request.on_grid else None
         self._codes = _Codes(router)
-        self._buffers: dict[tuple[str | None, int], list[Block]] = {}
-        self._waiting = 0
-        self.site = CallSite(wanted.name, wanted.uid)
+        self._buffers: dict[tuple[str | None, int], list[ColumnBlock]] = {}
+        self._collected = 0
+        self.site = CallSite(request.name, request.uid)
 
-    def send(self, flow: Flow, chunk: ChunkName, out: Bundles) -> tuple[Flow, ...]:
-        """Takes elements; gives dead letters of those without a key."""
+    def send(self, flow: Flow, chunk: ChunkPosition, out: Bundles) -> tuple[Flow, ...]:
+        """Adds elements. Returns the dead letters of elements without a key."""
         flow, _, codes, dead = self._router.keyed(flow, self._codes.__getitem__)
         if len(codes):
             self._buffers.setdefault((chunk.split, chunk.start), []).append(self._block(flow, codes, chunk))
-            self._waiting += len(codes)
-        if not self._waits or self._waiting > _MOST or len(self._codes) > _MOST:
+            self._collected += len(codes)
+        if not self._collects or self._collected > _MAX_COLLECTED or len(self._codes) > _MAX_COLLECTED:
             self.flush(out)
         return () if dead is None else (dead,)
 
-    def _block(self, flow: Flow, codes: Any, chunk: ChunkName) -> Block:
-        tags, places = flow.tags(), None
+    def _block(self, flow: Flow, codes: Any, chunk: ChunkPosition) -> ColumnBlock:
+        tags, positions = flow.tags(), None
         if not self._combined:
-            places = Places.of(tags, self._step.stream >= 0 and chunk.split is not None)
+            positions = ElementPositions.from_tags(tags, self._step.stream >= 0 and chunk.split is not None)
         try:
-            columns = self._measures.read(flow.values)
+            columns = self._accumulators.read(flow.values)
         except Exception as error:
-            raise self._told(error, flow) from error
+            raise self._element_error(error, flow) from error
         try:
             values = flow.values if self._with_values else None
-            block = Block(self._codes.named, codes, flow.timestamps(), tags.watermark, places, None, columns, values)
+            block = ColumnBlock(
+                self._codes.key_list, codes, flow.timestamps(), tags.watermark, positions, None, columns, values
+            )
             if self._grid is not None:
-                self._grid.slices(block.times)
+                self._grid.slice_starts(block.times)
         except Exception as error:
             raise self.site.error(error, element=flow.values[0], origin=flow.origin(0)) from error
         return block
 
-    def _told(self, error: Exception, flow: Flow) -> Exception:
-        """The error of the element whose field could not be read."""
+    def _element_error(self, error: Exception, flow: Flow) -> Exception:
+        """The error for the element whose field could not be read."""
         for at, value in enumerate(flow.values):
             try:
-                self._measures.read([value])
-            except Exception as of_element:
-                known = {"element": value, "origin": flow.origin(at), "timestamp": int(flow.timestamps()[at])}
-                return self.site.error(of_element, **known)
+                self._accumulators.read([value])
+            except Exception as element_error:
+                details = {"element": value, "origin": flow.origin(at), "timestamp": int(flow.timestamps()[at])}
+                return self.site.error(element_error, **details)
         return self.site.error(error)
 
     def flush(self, out: Bundles) -> None:
-        """Sends all that waits."""
+        """Sends all collected elements."""
         slots = np.array(self._codes.slots, np.int64)
         for (split, start), blocks in self._buffers.items():
-            block = Block.join(blocks)
+            block = ColumnBlock.join(blocks)
             if self._combined:
-                block = combined(block, self._grid, self._measures)
-            of = slots[block.codes]
-            for slot in np.flatnonzero(np.bincount(of)).tolist():
-                self._pack(block.take(np.flatnonzero(of == slot)), split, start, slot, out)
-        self.forget()
+                block = combine(block, self._grid, self._accumulators)
+            block_slots = slots[block.codes]
+            for slot in np.flatnonzero(np.bincount(block_slots)).tolist():
+                self._pack(block.take(np.flatnonzero(block_slots == slot)), split, start, slot, out)
+        self.discard()
 
-    def forget(self) -> None:
-        """Drops what waits: of an attempt that failed."""
+    def discard(self) -> None:
+        """Drops the elements that a failed attempt collected."""
         self._buffers = {}
-        self._waiting = 0
+        self._collected = 0
         self._codes = _Codes(self._router)
 
-    def _pack(self, block: Block, split: str | None, start: int, slot: int, out: Bundles) -> None:
+    def _pack(self, block: ColumnBlock, split: str | None, start: int, slot: int, out: Bundles) -> None:
         step = self._step
         from_source = step.stream >= 0 and split is not None
-        body = pack(block)
+        body = pack_block(block)
         frame = Columns(
             step.operator,
-            step.stream if from_source else -1,
-            split or ("*" if step.stream >= 0 else ""),
-            step.stream if step.stream >= 0 and not from_source else start,
+            step.stream,
+            from_source,
+            split or "",
+            start,
             step.branch,
             body,
         )
@@ -114,63 +117,63 @@ class ColumnSender:
 
 
 class _Codes(dict[Any, int]):
-    """Numbers keys as they come, and chooses their slots."""
+    """Assigns a number to each new key, and chooses its slot."""
 
     def __init__(self, router: Router) -> None:
         super().__init__()
-        self.named: list[Any] = []
+        self.key_list: list[Any] = []
         self.slots: list[int] = []
         self._slot_of = router.slot_of
 
     def __missing__(self, key: Any) -> int:
         self.slots.append(self._slot_of(key))
-        self.named.append(key)
-        code = self[key] = len(self.named) - 1
+        self.key_list.append(key)
+        code = self[key] = len(self.key_list) - 1
         return code
 
 
-def pack(block: Block) -> bytes:
-    """A block as bytes."""
+def pack_block(block: ColumnBlock) -> bytes:
+    """Encodes a block."""
     packed = (
         block.keys,
-        _small(block.codes),
-        _small(block.times),
-        _small(block.watermarks),
-        None if block.places is None else [_small(c) for c in block.places.columns],
-        None if block.counts is None else _small(block.counts),
-        [_small(c) if isinstance(c, np.ndarray) and c.dtype == np.int64 else (0, c) for c in block.columns],
+        _compress(block.codes),
+        _compress(block.times),
+        _compress(block.watermarks),
+        None if block.positions is None else [_compress(c) for c in block.positions.columns],
+        None if block.counts is None else _compress(block.counts),
+        [_compress(c) if isinstance(c, np.ndarray) and c.dtype == np.int64 else (0, c) for c in block.columns],
         None if block.values is None else pack_body(None, block.values),
     )
     return pickle.dumps(packed, 5)
 
 
-def unpack(frame: Columns, origin: int, at_least: int) -> Block:
-    """The block of a frame; its watermarks are raised to that of its split where that is higher than the chunk's own."""
-    keys, codes, times, watermarks, places, counts, columns, values = pickle.loads(frame.body)
-    watermarks = np.maximum(_large(watermarks), at_least)
-    return Block(
+def unpack_block(frame: Columns, origin: int, at_least: int) -> ColumnBlock:
+    """Decodes the block of a frame. Its watermarks are at least `at_least`, the watermark of its split."""
+    keys, codes, times, watermarks, positions, counts, columns, values = pickle.loads(frame.body)
+    watermarks = np.maximum(_decompress(watermarks), at_least)
+    return ColumnBlock(
         keys,
-        _large(codes),
-        _large(times),
+        _decompress(codes),
+        _decompress(times),
         watermarks,
-        None if places is None else Places([_large(c) for c in places], origin, frame.branch),
-        None if counts is None else _large(counts),
-        [_large(c) for c in columns],
+        None if positions is None else ElementPositions([_decompress(c) for c in positions], origin, frame.branch),
+        None if counts is None else _decompress(counts),
+        [_decompress(c) for c in columns],
         None if values is None else unpack_body(values)[1],
     )
 
 
-def _small(values: Any) -> tuple[int, Any]:
-    """Numbers as differences from one of them, in half the bytes if they are near enough; MIN_WATERMARK stays apart."""
-    there = values[values != MIN_WATERMARK]
-    base = int(there[0]) if len(there) else 0
-    if len(there) and (int(there.max()) - base > _FAR or base - int(there.min()) > _FAR):
+def _compress(values: Any) -> tuple[int, Any]:
+    """Numbers as 32-bit differences from one of them, if they are close enough. MIN_WATERMARK is encoded separately."""
+    numbers = values[values != MIN_WATERMARK]
+    base = int(numbers[0]) if len(numbers) else 0
+    if len(numbers) and (int(numbers.max()) - base > _MAX_DIFFERENCE or base - int(numbers.min()) > _MAX_DIFFERENCE):
         return 0, values
-    return base, np.where(values == MIN_WATERMARK, _NEVER, values - base).astype(np.int32)
+    return base, np.where(values == MIN_WATERMARK, _NO_WATERMARK, values - base).astype(np.int32)
 
 
-def _large(packed: tuple[int, Any]) -> Any:
+def _decompress(packed: tuple[int, Any]) -> Any:
     base, values = packed
     if not isinstance(values, np.ndarray) or values.dtype != np.int32:
         return values
-    return np.where(values == _NEVER, MIN_WATERMARK, values.astype(np.int64) + base)
+    return np.where(values == _NO_WATERMARK, MIN_WATERMARK, values.astype(np.int64) + base)

@@ -1,4 +1,4 @@
-"""Elements on their way through a chain, and where they came from."""
+"""Elements in a chain, and the elements that they came from."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.runtime.records import Column, Tags, column
+from penstock.runtime.loop.records import Column, Tags, column
 
 
-class Base:
-    """What is known of the elements that entered a chain: timestamps and tags, by index."""
+class ChainInput:
+    """Timestamps and tags of the elements that entered a chain, by index. Both are computed when first needed."""
 
     def __init__(self, timestamps: Column | Callable[[], Column], tags: Callable[[], Tags], now: int = 0) -> None:
         self._timestamps = timestamps
@@ -34,11 +34,11 @@ class Base:
 
 
 class Flow:
-    """Elements on their way: values, and for each the index of the element of `base` that it came from."""
+    """Elements in a chain: values, and for each the index of the element of `base` that it came from."""
 
     __slots__ = ("at", "base", "values")
 
-    def __init__(self, values: list[Any], base: Base, at: Column | None = None) -> None:
+    def __init__(self, values: list[Any], base: ChainInput, at: Column | None = None) -> None:
         self.values = values
         self.base = base
         self.at = at  # None: element i came from i
@@ -47,12 +47,12 @@ class Flow:
         return self.base.timestamps if self.at is None else self.base.timestamps[self.at]
 
     def tags(self) -> Tags:
-        """With counts anew: elements made from one element keep their order."""
+        """Tags with new counts, so that results of one element keep their order."""
         tags = self.base.tags if self.at is None else self.base.tags.take(self.at)
         return replace(tags, count=np.arange(len(self.values), dtype=np.int64))
 
     def origin(self, index: int) -> tuple[Tags, int] | None:
-        """Where an element came from: an index of the base's tags; None where nobody kept track."""
+        """The tags of the base and the index of an element in them; None if the base has no tags for it."""
         at = index if self.at is None else int(self.at[index])
         tags = self.base.tags
         return (tags, at) if at < len(tags.position) else None

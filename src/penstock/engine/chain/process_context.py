@@ -1,15 +1,15 @@
-"""The ctx of process functions without keys that run in a chain."""
+"""The ctx of process functions that run in a chain, without keys."""
 
 from __future__ import annotations
 
-from penstock.engine.flow import Flow
+from penstock.engine.chain.flow import Flow
 from penstock.functions import TimerService
-from penstock.runtime.operator import WithoutTimers
+from penstock.runtime.loop.operator import ClockOnlyTimerService
 from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
 
 
 class ChainContext:
-    """The ctx of a process function in a chain: it sees its chunk's watermark (time.md D15)."""
+    """The ctx of a process function in a chain. Its watermark is that of the chunk (time-rules D15)."""
 
     __slots__ = ("_flow", "_timers", "_timestamps", "_watermarks", "index")
 
@@ -18,7 +18,7 @@ class ChainContext:
         self._flow = flow
         self._timestamps: list[int] | None = None
         self._watermarks: list[int] | None = None
-        self._timers = WithoutTimers(self)
+        self._timers = ClockOnlyTimerService(self)
 
     def timestamp(self) -> int | None:
         if self._timestamps is None:

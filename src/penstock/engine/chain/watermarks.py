@@ -1,4 +1,4 @@
-"""Timestamps and watermarks of a chunk, by its strategy: evaluated after every record (time.md 1.3)."""
+"""Timestamps and watermarks of a chunk by its strategy, which is evaluated after every record (time-rules 1.3)."""
 
 from __future__ import annotations
 
@@ -9,113 +9,117 @@ from typing import Any
 
 import numpy as np
 
-from penstock.engine.aside import Aside
+from penstock.engine.chain.rejected_elements import RejectedElements
+from penstock.engine.program.program import Program
+from penstock.engine.wire.frames import Bundles, ChunkProgress
 from penstock.errors import TimeError
-from penstock.runtime.records import Column, column
+from penstock.runtime.loop.records import Column, column
 from penstock.time import MIN_WATERMARK, WatermarkGenerator, WatermarkOutput, WatermarkStrategy
 
-_MOST_EXPLICIT = 1000
+_MAX_EXPLICIT = 1000
 
 
-class ChunkMarks:
-    """The marks of one stream in one chunk of a split, as far as its own records say."""
+class ChunkWatermarks:
+    """The watermark of one stream in one chunk of a split, from the records of the chunk alone."""
 
-    __slots__ = ("count", "explicit", "mark")
+    __slots__ = ("count", "explicit", "watermark")
 
     def __init__(self) -> None:
-        self.mark = MIN_WATERMARK
+        self.watermark = MIN_WATERMARK
         self.count = 0
         self.explicit: list[int] = []
 
-    def follow(self, n: int, marks: list[tuple[int, int]]) -> Column:
-        """The watermark before each of n records, from explicit marks between them."""
+    def record_explicit(self, n: int, explicit: list[tuple[int, int]]) -> Column:
+        """The watermark before each of n records, with explicit watermarks between them."""
         self.count += n
-        if not marks:
-            return np.full(n, self.mark, np.int64)
-        before = np.full(n, self.mark, np.int64)
-        for index, mark in marks:
-            self.mark = max(self.mark, mark)
-            before[index:] = np.maximum(before[index:], self.mark)
-            self.note(self.mark)
+        if not explicit:
+            return np.full(n, self.watermark, np.int64)
+        before = np.full(n, self.watermark, np.int64)
+        for index, watermark in explicit:
+            self.watermark = max(self.watermark, watermark)
+            before[index:] = np.maximum(before[index:], self.watermark)
+            self.add_explicit(self.watermark)
         return before
 
-    def note(self, mark: int) -> None:
-        if len(self.explicit) < _MOST_EXPLICIT:
-            self.explicit.append(mark)
+    def add_explicit(self, watermark: int) -> None:
+        if len(self.explicit) < _MAX_EXPLICIT:
+            self.explicit.append(watermark)
 
-    def bounded(self, timestamps: Column, delay: int) -> Column:
-        """The watermark before each record when it lags the highest timestamp by a delay."""
+    def apply_bounded_delay(self, timestamps: Column, delay: int) -> Column:
+        """The watermark before each record, if it lags the highest timestamp by a delay."""
         n = len(timestamps)
         self.count += n
         if n == 0:
             return timestamps
         highest = np.maximum.accumulate(timestamps)
         floor = MIN_WATERMARK + delay + 1
-        after = np.maximum(self.mark, np.maximum(highest, floor) - delay - 1)
+        after = np.maximum(self.watermark, np.maximum(highest, floor) - delay - 1)
         before = np.empty(n, np.int64)
-        before[0] = self.mark
+        before[0] = self.watermark
         before[1:] = after[:-1]
-        self.mark = int(after[-1])
+        self.watermark = int(after[-1])
         return before
 
-    def generated(
-        self, generator: WatermarkGenerator, values: list[Any], timestamps: Column, aside: Aside
+    def run_generator(
+        self, generator: WatermarkGenerator, values: list[Any], timestamps: Column, rejected: RejectedElements
     ) -> tuple[Column, WatermarkGenerator]:
-        """The watermark before each record, by a generator of the user's; and the generator to go on with.
+        """The watermark before each record by the user's generator, and the generator for the next records.
 
-        A call that raises changes nothing when its record is put aside: the generator is then the copy from before it.
+        If a call raises and its record becomes a dead letter, the generator is restored from a copy.
         """
         self.count += len(values)
-        output = _Collected(self)
+        output = _WatermarkCollector(self)
         before = np.empty(len(values), np.int64)
         for index, (value, timestamp) in enumerate(zip(values, timestamps.tolist(), strict=True)):
-            before[index] = self.mark
-            kept = (copy.deepcopy(generator), self.mark, len(self.explicit)) if aside.guarded else None
+            before[index] = self.watermark
+            saved = (copy.deepcopy(generator), self.watermark, len(self.explicit)) if rejected.guarded else None
             try:
                 generator.on_event(value, timestamp, output)
             except Exception as error:
-                aside.refuse(error, index)
-                assert kept is not None
-                generator, self.mark, explicit = kept
+                rejected.reject(error, index)
+                assert saved is not None
+                generator, self.watermark, explicit = saved
                 del self.explicit[explicit:]
                 self.count -= 1
         try:
             generator.on_periodic_emit(output)
         except Exception as error:
-            raise aside.failure(error) from error
+            raise rejected.call_error(error) from error
         return before, generator
 
 
-def made_generator(strategy: WatermarkStrategy, aside: Aside) -> WatermarkGenerator:
-    """A generator for one split."""
+def create_generator(strategy: WatermarkStrategy, rejected: RejectedElements) -> WatermarkGenerator:
+    """Creates a generator for one split."""
     assert strategy.generator is not None
     try:
         return strategy.generator()
     except Exception as error:
-        raise aside.failure(error) from error
+        raise rejected.call_error(error) from error
 
 
-class _Collected(WatermarkOutput):
-    def __init__(self, marks: ChunkMarks) -> None:
-        self._marks = marks
+class _WatermarkCollector(WatermarkOutput):
+    def __init__(self, watermarks: ChunkWatermarks) -> None:
+        self._watermarks = watermarks
 
     def emit_watermark(self, watermark: Any) -> None:
-        mark = int(getattr(watermark, "timestamp", watermark))
-        if mark > self._marks.mark:
-            self._marks.mark = mark
-            self._marks.note(mark)
+        timestamp = int(getattr(watermark, "timestamp", watermark))
+        if timestamp > self._watermarks.watermark:
+            self._watermarks.watermark = timestamp
+            self._watermarks.add_explicit(timestamp)
 
     def mark_idle(self) -> None:
-        """Idleness is decided by the batch clock (time.md 2.7)."""
+        """Idleness is decided by the batch clock (time-rules 2.7)."""
 
     def mark_active(self) -> None:
-        """Idleness is decided by the batch clock (time.md 2.7)."""
+        """Idleness is decided by the batch clock (time-rules 2.7)."""
 
 
-def assigned_timestamps(assign: Callable[[Any, int], int], values: list[Any], before: Column, aside: Aside) -> Column:
-    """The event time of each record by the user's assigner; without those that are put aside."""
-    if aside.guarded:
-        return _one_by_one(assign, values, before, aside)
+def assign_timestamps(
+    assign: Callable[[Any, int], int], values: list[Any], before: Column, rejected: RejectedElements
+) -> Column:
+    """The timestamp of each record by the user's assigner, without rejected records."""
+    if rejected.guarded:
+        return _assign_one_by_one(assign, values, before, rejected)
     rest: Iterator[Any] = iter(values)
     stamps: list[int] = []
     try:
@@ -124,29 +128,31 @@ def assigned_timestamps(assign: Callable[[Any, int], int], values: list[Any], be
     except Exception as error:
         if len(stamps) < len(values):
             at = len(values) - operator.length_hint(rest) - 1
-            aside.refuse(error, at)
+            rejected.reject(error, at)
     rest = iter(stamps)
     try:
-        return column([checked_timestamp(stamp) for stamp in rest])
+        return column([check_timestamp(stamp) for stamp in rest])
     except TimeError as error:
-        aside.refuse(error, len(stamps) - operator.length_hint(rest) - 1)
+        rejected.reject(error, len(stamps) - operator.length_hint(rest) - 1)
         raise
 
 
-def _one_by_one(assign: Callable[[Any, int], int], values: list[Any], before: Column, aside: Aside) -> Column:
+def _assign_one_by_one(
+    assign: Callable[[Any, int], int], values: list[Any], before: Column, rejected: RejectedElements
+) -> Column:
     stamps = []
     for at, (value, stamp) in enumerate(zip(values, before.tolist(), strict=True)):
         try:
-            stamps.append(checked_timestamp(assign(value, stamp)))
+            stamps.append(check_timestamp(assign(value, stamp)))
         except Exception as error:
-            aside.refuse(error, at)
+            rejected.reject(error, at)
     return column(stamps)
 
 
-def checked_timestamp(stamp: Any) -> int:
-    """What an assigner gave, as a timestamp.
+def check_timestamp(stamp: Any) -> int:
+    """Checks that an assigner returned a timestamp.
 
-    >>> checked_timestamp(5)
+    >>> check_timestamp(5)
     5
     """
     try:
@@ -155,6 +161,13 @@ def checked_timestamp(stamp: Any) -> int:
     except Exception:
         raise TimeError(
             "TIMESTAMP_TYPE",
-            f"The timestamp assigner gave {stamp!r} for an element; a timestamp is a number of milliseconds. Let the "
-            "assigner convert it, for example by int(t.timestamp() * 1000) from a datetime.",
+            f"The timestamp assigner returned {stamp!r}, but a timestamp is a number of milliseconds. Convert it in the "
+            "assigner, for example a datetime by int(t.timestamp() * 1000).",
         ) from None
+
+
+def send_progress(program: Program, frame: ChunkProgress, out: Bundles) -> None:
+    """Sends the progress of a chunk to every slot that reads its stream, even if the slot got no elements of it."""
+    for level in program.streams[frame.stream].levels:
+        for slot in range(program.parallelism):
+            out.add(level, slot, frame)

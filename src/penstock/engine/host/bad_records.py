@@ -1,4 +1,4 @@
-"""What becomes of a source's records that do not decode: an error, dead letters, or a number."""
+"""Records of a source that do not decode. They fail the batch, become dead letters or are skipped."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from penstock.connectors.source import Chunk
 from penstock.errors import UserFunctionError
 from penstock.formats.bad_record import BadRecord
 from penstock.functions import DeadLetter
-from penstock.runtime.call_site import CallSite
+from penstock.runtime.loop.call_site import CallSite
 
 
 class BadRecords:
-    """Those of one source in one worker."""
+    """Handles the bad records of one source in one worker."""
 
-    def __init__(self, name: str, uid: str, on_error: str, read: bool, site: CallSite) -> None:
+    def __init__(self, name: str, uid: str, on_error: str, has_reader: bool, site: CallSite) -> None:
         self._name = name
         self._uid = uid
         self._on_error = on_error
-        self._read = read  # somebody reads the dead letters
+        self._has_reader = has_reader  # a step reads the dead letters
         self._site = site
-        self._made = 0
+        self._dead_letters = 0
         self._skipped = 0
 
-    def take(self, chunk: Chunk, batch: int | None) -> list[DeadLetter]:
-        """Takes in what a chunk has of them; gives the dead letters that somebody reads."""
+    def handle(self, chunk: Chunk, batch: int | None) -> list[DeadLetter]:
+        """Counts the bad records of a chunk. Returns their dead letters if a step reads them."""
         self._skipped += chunk.skipped
         if not chunk.bad:
             return []
@@ -33,18 +33,18 @@ class BadRecords:
             return []
         if self._on_error != "dead_letter":
             self._fail(chunk.bad[0], batch)
-        self._made += len(chunk.bad)
-        return [self._letter(bad, chunk.split) for bad in chunk.bad] if self._read else []
+        self._dead_letters += len(chunk.bad)
+        return [self._dead_letter(bad, chunk.split) for bad in chunk.bad] if self._has_reader else []
 
     def _fail(self, bad: BadRecord, batch: int | None) -> NoReturn:
         error = UserFunctionError(
             "BAD_RECORD",
-            f"The record of {bad.told()}. Nothing of the batch was committed: mend the record and resume, or give "
-            'from_source on_error="dead_letter" to put such records aside, or on_error="skip" to drop and count them.',
+            f"The record of {bad.describe()}. The batch was not committed. Correct the record and resume, or call from_source "
+            'with on_error="dead_letter" to get such records as dead letters, or with on_error="skip" to drop and count them.',
         )
         raise self._site.error(error, batch=batch) from bad.error
 
-    def _letter(self, bad: BadRecord, split: str) -> DeadLetter:
+    def _dead_letter(self, bad: BadRecord, split: str) -> DeadLetter:
         return DeadLetter(
             operator=self._name,
             uid=self._uid,
@@ -58,8 +58,8 @@ class BadRecords:
             facts=bad.facts,
         )
 
-    def count(self) -> tuple[dict[str, tuple[int, int]], int]:
-        """Since last asked: dead letters made and not read, by operator; and how many records were skipped."""
-        made, skipped = self._made, self._skipped
-        self._made = self._skipped = 0
-        return ({self._uid: (made, 0 if self._read else made)} if made else {}), skipped
+    def take_counts(self) -> tuple[dict[str, tuple[int, int]], int]:
+        """Returns the counts since the last call: dead letters produced and unread by uid, and skipped records."""
+        produced, skipped = self._dead_letters, self._skipped
+        self._dead_letters = self._skipped = 0
+        return ({self._uid: (produced, 0 if self._has_reader else produced)} if produced else {}), skipped

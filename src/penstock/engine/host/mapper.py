@@ -1,4 +1,4 @@
-"""The mapper of a source: reads a task's chunks, runs the chain on them, and packs bundles. Runs inside the source's reader."""
+"""The mapper of a source: reads the chunks of a task, runs the chain on them and packs bundles. Runs in the source task."""
 
 from __future__ import annotations
 
@@ -9,75 +9,92 @@ from typing import Any
 
 import numpy as np
 
-from penstock.connectors.source import Chunk
-from penstock.engine.aside import Aside
-from penstock.engine.bad_records import BadRecords
-from penstock.engine.chain import ChainRunner
-from penstock.engine.flow import Base, Flow
-from penstock.engine.frames import SINKS, Bundle, Bundles, Counted, Marks
-from penstock.engine.logs import RUNNING, take_lines
-from penstock.engine.marks import ChunkMarks, made_generator
-from penstock.engine.place import ChunkName, Place
-from penstock.engine.program import Program, SourceProgram
-from penstock.engine.reports import count_letters
-from penstock.engine.steps import WatermarkStep, awaits
-from penstock.engine.together import run_together
-from penstock.engine.unread_timestamp import asks_for_timestamps
+from penstock.connectors.source import Chunk, ReadContext
+from penstock.engine.chain.await_chunks import run_chunks
+from penstock.engine.chain.chain import ChainRunner
+from penstock.engine.chain.flow import ChainInput, Flow
+from penstock.engine.chain.rejected_elements import RejectedElements
+from penstock.engine.chain.watermarks import ChunkWatermarks, create_generator, send_progress
+from penstock.engine.host.bad_records import BadRecords
+from penstock.engine.host.reports import sum_dead_letters
+from penstock.engine.program.program import Program, SourceProgram
+from penstock.engine.program.running_function import running_function
+from penstock.engine.program.steps import WatermarkStep, has_async_step
+from penstock.engine.program.subtask_context import ChunkPosition, SubtaskContext
+from penstock.engine.program.timestamp_use import reads_timestamps
+from penstock.engine.wire.frames import SINK_LEVEL, Bundle, Bundles, ChunkProgress, SourceTaskReport
+from penstock.engine.wire.log_capture import take_captured_lines
 from penstock.functions import DeadLetter
-from penstock.runtime.call_site import CallSite
-from penstock.runtime.records import Column, Tags, column
+from penstock.runtime.loop.call_site import CallSite
+from penstock.runtime.loop.records import Column, Tags, column
 from penstock.time import NO_TIMESTAMP, WatermarkGenerator
 
-_MOST_TOGETHER = 50_000  # elements of chunks that wait for answers together
+_MAX_CONCURRENT = 50_000  # elements of chunks whose asynchronous calls run concurrently
 
 
 class Mapper:
-    """One source's mapper in one worker."""
+    """The mapper of one source and subtask in one worker."""
 
     def __init__(self, program: Program, source: SourceProgram, subtask: int) -> None:
         self._program = program
         self._source = source
-        place = Place(program, subtask % program.parallelism, program.parallelism)
-        self._place = place
-        self._chain = ChainRunner(source.chain, place, self._watermarks, self._locate, waits=True, beside=source.dead)
+        self._subtask = SubtaskContext(program, subtask % program.parallelism, program.parallelism)
+        self._name_in_logs()  # functions may log in open
+        self._chain = ChainRunner(
+            source.chain,
+            self._subtask,
+            self._apply_watermark_step,
+            self._locate,
+            collects_columns=True,
+            dead_letter_steps=source.dead_letter_chain,
+        )
         self._chain.open()
-        self._awaits = awaits(*source.chain)
-        # Dead letters of the source tell the times of their records.
-        source.source.stamps_wanted = source.on_error == "dead_letter" or asks_for_timestamps(source.chain)
+        self._has_async_step = has_async_step(*source.chain)
+        # Dead letters of the source contain the timestamps of their records.
+        timestamps_needed = source.on_error == "dead_letter" or reads_timestamps(source.chain)
+        source.source.configure(ReadContext(timestamps_needed=timestamps_needed))
         self._site = CallSite(source.name, source.uid, source.source, "Source")
-        self._bad = BadRecords(source.name, source.uid, source.on_error, bool(source.dead), self._site)
-        self.worker = ""  # what this process is called, where that is told
-        self.batch: int | None = None  # number of the running batch, where it is known
-        self._marks: dict[tuple[int, str], ChunkMarks] = {}
+        self._bad = BadRecords(source.name, source.uid, source.on_error, bool(source.dead_letter_chain), self._site)
+        self.worker = ""  # name of this process, for reports
+        self.batch: int | None = None  # number of the current batch, if known
+        self._chunk_watermarks: dict[tuple[int, str], ChunkWatermarks] = {}
         self._generators: dict[tuple[int, str], WatermarkGenerator] = {}
         self._starts: dict[str, int] = {}
         self._split = ""
-        self._reading = 0.0
+        self._read_seconds = 0.0
 
     def close(self) -> None:
         self._chain.close()
 
-    def roll_back(self) -> None:
-        """What the last task measured does not count: its batch failed."""
-        self._place.roll_back_metrics()
+    def _name_in_logs(self) -> None:
+        running = self._subtask.running
+        running.operator, running.subtask = self._source.name, self._subtask.slot
 
-    def run(self, task: Any, waiting: list[str]) -> Iterator[Bundle]:
-        """All bundles of one task: elements as they come, marks and counts at the end."""
-        self._marks.clear()
+    def roll_back(self) -> None:
+        """Discards the metrics of the last task, because its batch failed."""
+        self._subtask.roll_back_metrics()
+
+    def run(self, task: Any, backlogged: list[str]) -> Iterator[Bundle]:
+        """Yields the bundles of one task: first elements, then watermarks and the report.
+
+        `backlogged` are the splits that still have unread data after the batch.
+        """
+        self._chunk_watermarks.clear()
         self._generators.clear()
         self._starts.clear()
-        list(self._chain.dead_letters())  # of an attempt that failed
-        self._bad.count()
+        list(self._chain.take_dead_letter_counts())  # these calls discard what a failed attempt left
+        self._bad.take_counts()
         self._chain.take_flows()
         self._chain.take_work()
-        self._chain.forget_columns()
-        RUNNING.operator, RUNNING.subtask = self._source.name, self._place.slot
-        self._place.begin_metrics()
+        self._chain.discard_columns()
+        self._subtask.running = running_function()
+        self._name_in_logs()
+        self._subtask.begin_metrics()
         out = Bundles()
         transient: set[str] = set()
         count = 0
-        began, began_at, self._reading = time.perf_counter(), time.time(), 0.0
-        for chunks in self._together(task):
+        began, began_at, self._read_seconds = time.perf_counter(), time.time(), 0.0
+        for chunks in self._read_groups(task):
             for chunk in chunks:
                 count += len(chunk.values)
                 if chunk.transient:
@@ -87,54 +104,54 @@ class Mapper:
             for chunk in chunks:
                 if chunk.bad or chunk.skipped:
                     self._run_bad(chunk, out)
-            RUNNING.operator = self._source.name
+            self._name_in_logs()
             yield from out.take_full()
         self._chain.flush(out)
-        self._tell(waiting, transient, out)
-        metrics = self._place.take_metrics(int(time.time() * 1000))
-        spent, slot, dead = time.perf_counter() - began, self._place.slot, count_letters(self._chain.dead_letters())
-        own_dead, skipped = self._bad.count()
-        flows = self._chain.take_flows()
-        counted = Counted(
-            self._source.number,
-            count,
-            spent,
-            slot,
-            metrics,
-            take_lines(),
-            dead | own_dead,
-            flows,
-            skipped,
-            began_at,
-            round(self._reading, 4),
-            self._chain.take_work(),
-            self.worker,
+        self._send_progress(backlogged, transient, out)
+        seconds, slot = time.perf_counter() - began, self._subtask.slot
+        bad_records, skipped = self._bad.take_counts()
+        report = SourceTaskReport(
+            source_number=self._source.number,
+            records=count,
+            seconds=seconds,
+            subtask=slot,
+            metrics=self._subtask.take_metrics(int(time.time() * 1000)),
+            logs=take_captured_lines(),
+            dead_letters=sum_dead_letters(self._chain.take_dead_letter_counts()) | bad_records,
+            flows=self._chain.take_flows(),
+            skipped=skipped,
+            started_at=began_at,
+            read_seconds=round(self._read_seconds, 4),
+            operator_seconds=self._chain.take_work(),
+            worker=self.worker,
         )
-        out.add(SINKS, slot, counted)
+        out.add(SINK_LEVEL, slot, report)
         yield from out.take_all()
 
     def _run(self, chunks: list[Chunk], out: Bundles) -> None:
-        parts = [(self._flow(chunk), ChunkName(chunk.split, self._starts[chunk.split])) for chunk in chunks]
+        parts = [(self._flow(chunk), ChunkPosition(chunk.split, self._starts[chunk.split])) for chunk in chunks]
         if len(parts) == 1:
             self._chain.run(*parts[0], out)
         else:
-            run_together(self._chain, self._source.chain, parts, self._enter, out)
+            run_chunks(self._chain, self._source.chain, parts, self._enter, out)
 
     def _run_bad(self, chunk: Chunk, out: Bundles) -> None:
-        """The way of records that do not decode: in their split and at their positions, beside the others."""
-        if letters := self._bad.take(chunk, self.batch):
-            self._chain.run_beside(
-                self._letters(letters, chunk), ChunkName(chunk.split, self._starts[chunk.split]), out
-            )
+        """Handles the records of a chunk that do not decode. Dead letters keep split and position."""
+        if dead_letters := self._bad.handle(chunk, self.batch):
+            position = ChunkPosition(chunk.split, self._starts[chunk.split])
+            self._chain.run_dead_letters(self._dead_letter_flow(dead_letters, chunk), position, out)
 
-    def _letters(self, letters: list[DeadLetter], chunk: Chunk) -> Flow:
+    def _dead_letter_flow(self, dead_letters: list[DeadLetter], chunk: Chunk) -> Flow:
         self._split = chunk.split
-        timestamps = column([NO_TIMESTAMP if d.timestamp is None else d.timestamp for d in letters])
+        timestamps = column([NO_TIMESTAMP if d.timestamp is None else d.timestamp for d in dead_letters])
         positions = column([bad.position for bad in chunk.bad])
-        watermarks, origin = self._marks_of(self._source.stream).follow(len(letters), []), self._origin()
-        return Flow(list(letters), Base(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
+        watermarks, origin = (
+            self._watermarks_of(self._source.stream).record_explicit(len(dead_letters), []),
+            self._origin(),
+        )
+        return Flow(list(dead_letters), ChainInput(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
 
-    def _enter(self, chunk: ChunkName) -> None:
+    def _enter(self, chunk: ChunkPosition) -> None:
         self._split = chunk.split or ""
 
     def _flow(self, chunk: Chunk) -> Flow:
@@ -145,29 +162,29 @@ class Mapper:
             positions = np.arange(chunk.start, chunk.start + n, dtype=np.int64)
         else:
             positions = column(chunk.positions)
-        explicit = [] if self._program.batch else chunk.marks  # batch mode knows no watermarks
-        watermarks = self._marks_of(self._source.stream).follow(n, explicit)
+        explicit = [] if self._program.batch_mode else chunk.marks  # batch mode has no watermarks
+        watermarks = self._watermarks_of(self._source.stream).record_explicit(n, explicit)
         origin = self._origin()
-        return Flow(chunk.values, Base(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
+        return Flow(chunk.values, ChainInput(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
 
-    def _marks_of(self, stream: int) -> ChunkMarks:
-        return self._marks.setdefault((stream, self._split), ChunkMarks())
+    def _watermarks_of(self, stream: int) -> ChunkWatermarks:
+        return self._chunk_watermarks.setdefault((stream, self._split), ChunkWatermarks())
 
-    def _together(self, task: Any) -> Iterator[list[Chunk]]:
-        """Chunks that run together: one by one, unless a step of the chain waits for answers."""
-        if not self._awaits:
+    def _read_groups(self, task: Any) -> Iterator[list[Chunk]]:
+        """Groups of chunks that run through the chain together: single chunks, unless it has an asynchronous step."""
+        if not self._has_async_step:
             yield from ([chunk] for chunk in self._read(task))
             return
-        gathered: list[Chunk] = []
+        group: list[Chunk] = []
         elements = 0
         for chunk in self._read(task):
-            gathered.append(chunk)
+            group.append(chunk)
             elements += len(chunk.values)
-            if elements >= _MOST_TOGETHER:
-                yield gathered
-                gathered, elements = [], 0
-        if gathered:
-            yield gathered
+            if elements >= _MAX_CONCURRENT:
+                yield group
+                group, elements = [], 0
+        if group:
+            yield group
 
     def _read(self, task: Any) -> Iterator[Chunk]:
         chunks = iter(self._source.source.read(task))
@@ -177,13 +194,13 @@ class Mapper:
                 chunk = next(chunks, None)
             except Exception as error:
                 raise self._site.error(error, batch=self.batch) from error
-            self._reading += time.perf_counter() - began
+            self._read_seconds += time.perf_counter() - began
             if chunk is None:
                 return
             yield chunk
 
     def _locate(self, tags: Tags, at: int) -> dict[str, Any]:
-        """What is known of an element, by its index."""
+        """Source, split, position and batch of an element."""
         return {
             "source": self._source.name,
             "split": self._split,
@@ -191,43 +208,33 @@ class Mapper:
             "batch": self.batch,
         }
 
-    def _watermarks(self, step: WatermarkStep, flow: Flow, timestamps: Column, aside: Aside) -> Flow:
-        """Gives a flow the timestamps and watermarks of a strategy."""
+    def _apply_watermark_step(
+        self, step: WatermarkStep, flow: Flow, timestamps: Column, rejected: RejectedElements
+    ) -> Flow:
+        """Assigns the watermarks of a strategy."""
         strategy = step.strategy
-        marks = self._marks_of(step.stream)
+        chunk_watermarks = self._watermarks_of(step.stream)
         watermarks: Column
-        if self._program.batch:
-            watermarks = marks.follow(len(flow.values), [])
+        if self._program.batch_mode:
+            watermarks = chunk_watermarks.record_explicit(len(flow.values), [])
         elif strategy.kind == "bounded":
-            watermarks = marks.bounded(timestamps, strategy.delay)
+            watermarks = chunk_watermarks.apply_bounded_delay(timestamps, strategy.delay)
         elif strategy.kind == "custom":
-            generator = self._generators.get((step.stream, self._split)) or made_generator(strategy, aside)
-            watermarks, generator = marks.generated(generator, flow.values, timestamps, aside)
+            generator = self._generators.get((step.stream, self._split)) or create_generator(strategy, rejected)
+            watermarks, generator = chunk_watermarks.run_generator(generator, flow.values, timestamps, rejected)
             self._generators[step.stream, self._split] = generator
         else:
-            watermarks = marks.follow(len(flow.values), [])
+            watermarks = chunk_watermarks.record_explicit(len(flow.values), [])
         positions, origin = flow.tags().position, self._origin()
-        return Flow(flow.values, Base(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
+        return Flow(flow.values, ChainInput(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
 
     def _origin(self) -> int:
-        """Orders splits in sinks that stand directly behind sources: by short names, and always in the same way."""
+        """A number that orders splits in sinks directly after sources: by source and split name, equal in every run."""
         name = self._split.encode()
         return (self._source.number << 56) + (int.from_bytes(name[:3].ljust(3, b"\0"), "big") << 32) + zlib.crc32(name)
 
-    def _tell(self, waiting: list[str], transient: set[str], out: Bundles) -> None:
-        """Every slot that listens to a stream hears of each chunk, also when none of its elements came there."""
-        streams = self._program.streams
-        for (number, split), marks in self._marks.items():
-            for level in streams[number].levels:
-                for slot in range(self._program.parallelism):
-                    frame = Marks(
-                        number,
-                        split,
-                        self._starts[split],
-                        marks.mark,
-                        marks.count,
-                        marks.explicit,
-                        waiting,
-                        split in transient,
-                    )
-                    out.add(level, slot, frame)
+    def _send_progress(self, backlogged: list[str], transient: set[str], out: Bundles) -> None:
+        for (stream, split), w in self._chunk_watermarks.items():
+            start, ended = self._starts[split], split in transient
+            frame = ChunkProgress(stream, split, start, w.watermark, w.count, w.explicit, backlogged, ended)
+            send_progress(self._program, frame, out)

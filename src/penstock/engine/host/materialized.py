@@ -1,4 +1,4 @@
-"""What `materialize()` stores: an operator's elements of a batch, written once and read by every later run of that batch."""
+"""The storage of `materialize()`: the output of an operator in a batch is written once and read when the batch is repeated."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from penstock.engine.body import pack_body, unpack_body
-from penstock.engine.frames import pack_tags, unpack_tags
-from penstock.runtime.records import Column, Tags
+from penstock.engine.wire.body import pack_body, unpack_body
+from penstock.engine.wire.frames import pack_tags, unpack_tags
+from penstock.runtime.loop.records import Column, Tags
 
 
-class Materials(Protocol):
-    """Keeps the first version of each batch."""
+class MaterializedStore(Protocol):
+    """Stores the first version of each batch."""
 
-    def keep(self, operator: str, slot: int, batch: int, data: bytes) -> bytes:
-        """Stores data unless there is a version already; gives the version that counts."""
+    def store_first(self, operator: str, slot: int, batch: int, data: bytes) -> bytes:
+        """Stores the output of a batch unless a version exists. Returns the stored version."""
         ...
 
 
-class MemoryMaterials:
-    """In memory, for the harness."""
+class MemoryMaterializedStore:
+    """Stores batches in memory, for the harness."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, int, int], bytes] = {}
+        self._stored: dict[tuple[str, int, int], bytes] = {}
 
-    def keep(self, operator: str, slot: int, batch: int, data: bytes) -> bytes:
-        return self._kept.setdefault((operator, slot, batch), data)
+    def store_first(self, operator: str, slot: int, batch: int, data: bytes) -> bytes:
+        return self._stored.setdefault((operator, slot, batch), data)
 
 
-class FileMaterials:
-    """In files of the checkpoint's folder, which all executors reach."""
+class FileMaterializedStore:
+    """Stores batches as files in the checkpoint folder, which all executors can access."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
 
-    def keep(self, operator: str, slot: int, batch: int, data: bytes) -> bytes:
+    def store_first(self, operator: str, slot: int, batch: int, data: bytes) -> bytes:
         folder = self._folder / f"{operator}-{slot}"
         folder.mkdir(parents=True, exist_ok=True)
         final = folder / str(batch)
         temporary = folder / f".{batch}.{os.getpid()}"
         temporary.write_bytes(data)
         try:
-            os.link(temporary, final)  # fails if somebody was first: theirs counts
+            os.link(temporary, final)  # fails if another attempt has already stored its version
         except FileExistsError:
             data = final.read_bytes()
         finally:
@@ -58,10 +58,10 @@ class FileMaterials:
         return data
 
 
-def pack(values: list[Any], timestamps: Column, tags: Tags) -> bytes:
+def pack_materialized(values: list[Any], timestamps: Column, tags: Tags) -> bytes:
     return msgspec.msgpack.encode((timestamps.tobytes(), pack_tags(tags), pack_body(None, values)))
 
 
-def unpack(data: bytes) -> tuple[list[Any], Column, Tags]:
+def unpack_materialized(data: bytes) -> tuple[list[Any], Column, Tags]:
     timestamps, tags, body = msgspec.msgpack.decode(data)
     return unpack_body(body)[1], np.frombuffer(timestamps, np.int64), unpack_tags(tags)

@@ -1,4 +1,4 @@
-"""Elements of one operator and share that are too many to be held: sorted runs on disk, given back in order, some at a time."""
+"""Spills elements that do not fit into memory: writes sorted runs to disk and merges them, some elements at a time."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from penstock.engine.body import pack_body, unpack_body
-from penstock.engine.frames import pack_tags, unpack_tags
+from penstock.engine.wire.body import pack_body, unpack_body
+from penstock.engine.wire.frames import pack_tags, unpack_tags
 from penstock.errors import JobError
-from penstock.runtime.records import Column, Records, Tags, column
+from penstock.runtime.loop.records import Column, Records, Tags, column
 
 
 @dataclass(slots=True)
 class _Run:
-    """One sorted run: where its pieces stand in the file, and what of the piece at hand is left."""
+    """A sorted run: file offsets of its unread chunks, and the unread elements of the current chunk."""
 
-    places: list[int]
+    offsets: list[int]
     ranks: Column
     records: Records
 
-    def place(self, at: int) -> tuple[int, ...]:
-        """Where an element stands in the order of a batch loop."""
+    def sort_key(self, at: int) -> tuple[int, ...]:
+        """The position of an element in the order of a batch loop."""
         records, tags = self.records, self.records.tags
         number = 0 if records.inputs is None else records.inputs[at]
         origin = (tags.phase[at], tags.origin[at], tags.position[at], tags.emitter[at], tags.count[at])
@@ -34,77 +34,77 @@ class _Run:
 
 
 class SpilledRecords:
-    """Takes records in any order, as much as fits at a time; gives all of them back in the order of a batch loop."""
+    """Collects records in any order and returns them in the order of a batch loop."""
 
-    piece = 20_000  # elements that are read at once from each run
+    chunk_size = 20_000  # elements that are read at once from each run
 
-    def __init__(self, arrange: Callable[[Records], Column], hash_of: Callable[[Any], int]) -> None:
-        self._arrange = arrange
+    def __init__(self, sort: Callable[[Records], Column], hash_of: Callable[[Any], int]) -> None:
+        self._sort = sort
         self._hash_of = hash_of
         self._file = tempfile.TemporaryFile(prefix="penstock-spill-")  # noqa: SIM115 - closed by `close`
         self._runs: list[list[int]] = []
         self._keys: dict[int, Any] = {}
 
     def add(self, records: Records) -> None:
-        """Writes one more sorted run."""
-        self._arrange(records)
+        """Writes a sorted run."""
+        self._sort(records)
         ranks = column([self._hash_of(key) for key in records.keys or ()])
-        places = []
-        for start in range(0, len(records.values), self.piece):
-            at = slice(start, start + self.piece)
+        offsets = []
+        for start in range(0, len(records.values), self.chunk_size):
+            at = slice(start, start + self.chunk_size)
             body = pack_body(None if records.keys is None else records.keys[at], records.values[at])
             inputs = None if records.inputs is None else records.inputs[at]
             tags = pack_tags(records.tags.take(at))
-            places.append(self._file.tell())
+            offsets.append(self._file.tell())
             pickle.dump((ranks[at].tobytes(), records.timestamps[at].tobytes(), tags, inputs, body), self._file, 5)
-        if places:
-            self._runs.append(places)
+        if offsets:
+            self._runs.append(offsets)
 
-    def blocks(self) -> Iterator[tuple[Records, bool]]:
-        """All elements in order, a part at a time, and whether the last key of a part may go on in the next one."""
-        runs = [self._opened(places) for places in self._runs]
+    def read_sorted(self) -> Iterator[tuple[Records, bool]]:
+        """All elements in order, part by part, and whether the last key of a part may continue in the next part."""
+        runs = [self._read_chunk(offsets) for offsets in self._runs]
         while runs:
-            unread = [run for run in runs if run.places]
-            until = min((run.place(len(run.ranks) - 1) for run in unread), default=None)
-            taken, left = [], []
+            unread = [run for run in runs if run.offsets]
+            limit = min((run.sort_key(len(run.ranks) - 1) for run in unread), default=None)
+            parts, remaining = [], []
             for run in runs:
                 n = len(run.ranks)
-                cut = n if until is None else bisect_right(range(n), until, key=run.place)
-                taken.append((run.ranks[:cut], _part(run.records, slice(0, cut))))
+                cut = n if limit is None else bisect_right(range(n), limit, key=run.sort_key)
+                parts.append((run.ranks[:cut], _slice(run.records, slice(0, cut))))
                 if cut < n:
-                    left.append(_Run(run.places, run.ranks[cut:], _part(run.records, slice(cut, n))))
-                elif run.places:
-                    left.append(self._opened(run.places))
-            runs = left
-            self._check([(ranks, records.keys) for ranks, records in taken])
-            yield _joined([records for _, records in taken]), bool(runs)
+                    remaining.append(_Run(run.offsets, run.ranks[cut:], _slice(run.records, slice(cut, n))))
+                elif run.offsets:
+                    remaining.append(self._read_chunk(run.offsets))
+            runs = remaining
+            self._check_hashes([(ranks, records.keys) for ranks, records in parts])
+            yield _concatenate([records for _, records in parts]), bool(runs)
 
     def close(self) -> None:
-        """Gives the file back."""
+        """Deletes the file."""
         self._file.close()
 
-    def _check(self, taken: list[tuple[Column, list[Any] | None]]) -> None:
-        """Keys are told apart by their hashes alone."""
-        for ranks, keys in taken:
+    def _check_hashes(self, parts: list[tuple[Column, list[Any] | None]]) -> None:
+        """Raises if two keys have the same hash, because the runs are sorted by hash."""
+        for ranks, keys in parts:
             for rank, key in zip(ranks.tolist(), keys or (), strict=True):
                 if self._keys.setdefault(rank, key) != key:
                     raise JobError(
                         "KEYS_OF_ONE_HASH",
-                        f"Keys {self._keys[rank]!r} and {key!r} have the same hash, and there are too many elements of them to be "
-                        "sorted in memory. Change one of the keys, or run the job in STREAMING mode.",
+                        f"Keys {self._keys[rank]!r} and {key!r} have the same hash, and they have too many elements to sort them "
+                        "in memory. Change one of the keys, or run the job in STREAMING mode.",
                     )
         last = max(self._keys)
-        self._keys = {last: self._keys[last]}  # only the last one may go on
+        self._keys = {last: self._keys[last]}  # only the last key may continue
 
-    def _opened(self, places: list[int]) -> _Run:
-        self._file.seek(places[0])
+    def _read_chunk(self, offsets: list[int]) -> _Run:
+        self._file.seek(offsets[0])
         ranks, timestamps, tags, inputs, body = pickle.load(self._file)
         keys, values = unpack_body(body)
         records = Records(values, keys, inputs, np.frombuffer(timestamps, np.int64), unpack_tags(tags))
-        return _Run(places[1:], np.frombuffer(ranks, np.int64), records)
+        return _Run(offsets[1:], np.frombuffer(ranks, np.int64), records)
 
 
-def _part(records: Records, at: slice) -> Records:
+def _slice(records: Records, at: slice) -> Records:
     keys, inputs = records.keys, records.inputs
     return Records(
         records.values[at],
@@ -115,8 +115,8 @@ def _part(records: Records, at: slice) -> Records:
     )
 
 
-def _joined(parts: list[Records]) -> Records:
-    """Parts of several runs as one; some may be of one input alone."""
+def _concatenate(parts: list[Records]) -> Records:
+    """Concatenates parts of several runs. A part without input numbers belongs to the first input."""
     values = [value for records in parts for value in records.values]
     keys = [key for records in parts for key in records.keys or ()]
     several = any(records.inputs is not None for records in parts)

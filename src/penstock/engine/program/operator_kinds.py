@@ -1,51 +1,58 @@
-"""Makes running operators from their specifications: a table from kind to factory."""
+"""The kinds of operators: a table from the kind of a specification to its factory, traits and loop.
+
+A new kind of operator needs an entry here, and no change in the hosts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from penstock.engine.program import OperatorProgram
+from penstock.engine.program.program import OperatorProgram, OperatorTraits
 from penstock.errors import PlanError
-from penstock.runtime.cached_lookup import CachedLookupOperator
 from penstock.runtime.cep.dynamic import DynamicPatternOperator
+from penstock.runtime.cep.loop import PatternLoop
 from penstock.runtime.cep.operator import PatternOperator
-from penstock.runtime.co_group import CoGroupOperator
-from penstock.runtime.interval_join import IntervalJoinOperator
-from penstock.runtime.operator import Emitted, Operator, OperatorContext
-from penstock.runtime.process import BroadcastOperator, ProcessOperator
-from penstock.runtime.timers import Timer
-from penstock.runtime.vector.build import vector_windows
-from penstock.runtime.vector.windows import VectorWindows
-from penstock.runtime.window_build import window_operator
+from penstock.runtime.columnar.factory import columnar_window_operator
+from penstock.runtime.columnar.operator import ColumnarWindowOperator
+from penstock.runtime.loop.operator import Emitted, Operator, OperatorContext
+from penstock.runtime.loop.slot import SlotLoop
+from penstock.runtime.operators.cached_lookup import CachedLookupOperator
+from penstock.runtime.operators.co_group import CoGroupOperator
+from penstock.runtime.operators.interval_join import IntervalJoinOperator
+from penstock.runtime.operators.process import BroadcastOperator, ProcessOperator
+from penstock.runtime.state.timers import Timer
+from penstock.runtime.windows.factory import window_operator
+
+GENERATOR_STATE = "generator"  # name of the state that holds the watermark generator of a split
 
 
 class ExchangeOperator:
-    """Passes its input on."""
+    """Forwards its input."""
 
     keyed = False
 
     def open(self, context: OperatorContext) -> None:
-        """Nothing to open."""
+        """Has nothing to open."""
 
     def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
-        return (_one,)
+        return (_forward,)
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
         return None
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Has nothing to close."""
 
 
 class GeneratorOperator(ExchangeOperator):
-    """Holds a watermark generator's state by split; the host runs the generator itself."""
+    """Keeps the state of a watermark generator by split. The host runs the generator."""
 
     keyed = True
 
 
-def _one(value: Any, context: Any) -> Emitted:
+def _forward(value: Any, context: Any) -> Emitted:
     return (value,)
 
 
@@ -54,7 +61,7 @@ def _process(program: OperatorProgram, slot: int) -> Operator:
 
 
 def _broadcast(program: OperatorProgram, slot: int) -> Operator:
-    # Key group 0 lives in slot 0: that slot keeps what the broadcast side emits.
+    # All slots process broadcast elements. Only slot 0, which has key group 0, keeps what they emit.
     return BroadcastOperator(program.spec.function, program.spec.keyed, program.spec.states, keeps_output=slot == 0)
 
 
@@ -65,7 +72,7 @@ def _cached_lookup(program: OperatorProgram, slot: int) -> Operator:
         spec.settings,
         spec.ttl,
         spec.output,
-        keeps_none=spec.keeps_none,
+        caches_none=spec.caches_none,
         answer_type=spec.answer_type,
         fail_fast=not program.guarded,
     )
@@ -114,14 +121,14 @@ def _co_group_in_batch_mode(program: OperatorProgram, slot: int) -> Operator:
 
 
 def _cep(program: OperatorProgram, slot: int) -> Operator:
-    return PatternOperator(program.spec.pattern, program.spec.function, **_of_patterns(program))
+    return PatternOperator(program.spec.pattern, program.spec.function, **_pattern_settings(program))
 
 
 def _dynamic_cep(program: OperatorProgram, slot: int) -> Operator:
-    return DynamicPatternOperator(program.spec.pattern_of, program.spec.function, **_of_patterns(program))
+    return DynamicPatternOperator(program.spec.pattern_of, program.spec.function, **_pattern_settings(program))
 
 
-def _of_patterns(program: OperatorProgram) -> dict[str, Any]:
+def _pattern_settings(program: OperatorProgram) -> dict[str, Any]:
     spec = program.spec
     return {
         "event_time": spec.event_time,
@@ -132,23 +139,26 @@ def _of_patterns(program: OperatorProgram) -> dict[str, Any]:
 
 
 def _factory(program: OperatorProgram, slot: int) -> Operator:
-    made: Operator = program.spec.factory()
-    return made
+    operator: Operator = program.spec.factory()
+    return operator
 
 
-def _window(program: OperatorProgram, slot: int) -> Operator | VectorWindows:
-    how = program.aggregation
-    if how is not None:
-        return vector_windows(how.kind, how.window)
-    return window_operator(**_settings(program))
+def _window(program: OperatorProgram, slot: int) -> Operator | ColumnarWindowOperator:
+    aggregation = program.aggregation
+    if aggregation is not None:
+        return columnar_window_operator(aggregation.kind, aggregation.window)
+    return window_operator(**_window_settings(program))
 
 
 def _window_in_batch_mode(program: OperatorProgram, slot: int) -> Operator:
-    return window_operator(**_settings(program), batch_mode=True)
+    return window_operator(**_window_settings(program), batch_mode=True)
 
 
-def _settings(program: OperatorProgram) -> dict[str, Any]:
-    """What was set, and the type of what is kept: elements (an evictor wants all of them), one element, or an accumulator."""
+def _window_settings(program: OperatorProgram) -> dict[str, Any]:
+    """The settings of a window, with the type of its stored values.
+
+    Windows store elements, unless they have an aggregate function and no evictor. Then they store accumulators.
+    """
     window = program.spec.window
     settings = {field.name: getattr(window, field.name) for field in fields(window)}
     if window.aggregate is None or window.evictor is not None:
@@ -156,28 +166,60 @@ def _settings(program: OperatorProgram) -> dict[str, Any]:
     return settings
 
 
-FACTORIES: dict[str, Callable[[OperatorProgram, int], Operator | VectorWindows]] = {
-    "process": _process,
-    "broadcast": _broadcast,
-    "cached_lookup": _cached_lookup,
-    "cep": _cep,
-    "dynamic_cep": _dynamic_cep,
-    "exchange": _exchange,
-    "materialize": _exchange,
-    "interval_join": _interval_join,
-    "co_group": _co_group,
-    "factory": _factory,
-    "generator": _generator,
-    "window": _window,
+Factory = Callable[[OperatorProgram, int], Operator | ColumnarWindowOperator]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorKind:
+    """How the operators of one kind are created and run."""
+
+    factory: Factory
+    batch_factory: Factory | None = None  # in batch mode, where that is another one
+    traits: OperatorTraits = field(default_factory=OperatorTraits)
+    loop: Callable[[Any], type[SlotLoop]] | None = (
+        None  # the streaming loop of a specification, where it is not SlotLoop
+    )
+
+
+def _pattern_loop(spec: Any) -> type[SlotLoop]:
+    return PatternLoop if spec.event_time else SlotLoop
+
+
+KINDS: dict[str, OperatorKind] = {
+    "process": OperatorKind(_process),
+    "broadcast": OperatorKind(_broadcast, traits=OperatorTraits(has_broadcast_state=True)),
+    "cached_lookup": OperatorKind(_cached_lookup),
+    "cep": OperatorKind(_cep, loop=_pattern_loop),
+    "dynamic_cep": OperatorKind(_dynamic_cep, traits=OperatorTraits(has_broadcast_state=True), loop=_pattern_loop),
+    "exchange": OperatorKind(_exchange),
+    "materialize": OperatorKind(_exchange, traits=OperatorTraits(materializes=True)),
+    "interval_join": OperatorKind(_interval_join),
+    "co_group": OperatorKind(_co_group, _co_group_in_batch_mode),
+    "factory": OperatorKind(_factory),
+    "generator": OperatorKind(_generator, traits=OperatorTraits(generates_watermarks=True)),
+    "window": OperatorKind(_window, _window_in_batch_mode),
 }
-IN_BATCH_MODE = FACTORIES | {"window": _window_in_batch_mode, "co_group": _co_group_in_batch_mode}
 
 
-def make_operator(program: OperatorProgram, slot: int, batch_mode: bool = False) -> Operator | VectorWindows:
-    """The running operator of a slot."""
-    factory = (IN_BATCH_MODE if batch_mode else FACTORIES).get(program.spec.kind)
-    if factory is None:
+def operator_traits(kind: str) -> OperatorTraits:
+    """The traits of a kind of operator. Unknown kinds fail when the operator is created."""
+    return KINDS[kind].traits if kind in KINDS else OperatorTraits()
+
+
+def streaming_loop(spec: Any) -> type[SlotLoop]:
+    """The loop that runs an operator in streaming mode without dead letters."""
+    choose = KINDS[spec.kind].loop
+    return SlotLoop if choose is None else choose(spec)
+
+
+def make_operator(program: OperatorProgram, slot: int, batch_mode: bool = False) -> Operator | ColumnarWindowOperator:
+    """Creates the operator of a program for one slot."""
+    kind = KINDS.get(program.spec.kind)
+    if kind is None:
         raise PlanError(
-            "UNKNOWN_OPERATOR", f"Operator '{program.name}' is of kind '{program.spec.kind}', which nothing runs."
+            "UNKNOWN_OPERATOR",
+            f"Operator '{program.name}' has the unknown kind '{program.spec.kind}'. The known kinds are "
+            f"{', '.join(sorted(KINDS))}.",
         )
+    factory = kind.batch_factory if batch_mode and kind.batch_factory is not None else kind.factory
     return factory(program, slot)

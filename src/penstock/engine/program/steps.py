@@ -1,4 +1,4 @@
-"""Chains of stateless steps, as data: what hangs on a source or an operator until elements move or leave."""
+"""The steps of chains: stateless functions, watermarks, type checks, shuffles and sinks after a source or an operator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.types import TypeInformation
 
 @dataclass(slots=True)
 class TransformStep:
-    """A stateless function of the user's."""
+    """A stateless user function."""
 
     uid: str
     name: str
@@ -20,7 +20,7 @@ class TransformStep:
     function: Any
     input: int
     guarded: bool = False  # elements on which the function raises become dead letters
-    declared: Declared | None = None  # of a guarded step: what it emits, checked call by call
+    declared: DeclaredOutput | None = None  # of a guarded step: the type that each call is checked against
     settings: Any = None  # of asynchronous calls
     next: list[Step] = field(default_factory=list)
     side: dict[str, list[Step]] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class TransformStep:
 
 @dataclass(slots=True)
 class WatermarkStep:
-    """Timestamps and watermarks; from here on elements belong to another stream of marks."""
+    """Assigns timestamps and watermarks. After it, elements belong to another watermark stream."""
 
     uid: str
     name: str
@@ -40,8 +40,8 @@ class WatermarkStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """The type that an operator was declared to give, and where."""
+class DeclaredOutput:
+    """The declared output type of an operator, and the line of the program that declares it."""
 
     name: str
     line: str
@@ -50,59 +50,59 @@ class Declared:
 
 @dataclass(slots=True)
 class CheckStep:
-    """Elements as what their operator declared them to be."""
+    """Converts elements to the declared type and checks them."""
 
-    declared: Declared
+    declared: DeclaredOutput
     next: list[Step] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class ElementType:
-    """What is known of the elements that leave a chain; `certain` when they were just checked."""
+    """The known type of the elements that leave a chain; `certain` if they were checked."""
 
     type_info: TypeInformation
     certain: bool
 
 
 @dataclass(slots=True)
-class ColumnsWanted:
-    """What an operator by columns wants to be sent."""
+class ColumnRequest:
+    """What an operator that processes columns needs from the chains before it."""
 
     aggregate: Any
     assigner: Any
     combined: bool
     on_grid: bool
-    values: bool  # the elements themselves too
-    name: str  # of the operator, for errors of its fields
+    values: bool  # also send the elements themselves
+    name: str  # of the operator, for error messages
     uid: str
 
 
 @dataclass(slots=True)
 class SendStep:
-    """The move to an operator of a higher level."""
+    """Sends elements to an operator of a higher level."""
 
     uid: str
     name: str
     level: int
     operator: int
     input: int
-    stream: int  # -1 behind an operator
+    stream: int  # watermark stream of the elements, -1 after an operator
     partition: str
     selector: Any
     partitioner: Any
     key_type: TypeInformation | None
     parallelism: int
     guarded: bool = False
-    tells: bool = True  # of several ways from one partitioning one tells of its dead letters
-    branch: int = 0  # number among the ways to the operator: elements that stand at one place come branch by branch
+    reports_dead_letters: bool = True  # False for all but one step of a partitioning
+    branch: int = 0  # number of this path to the operator; orders elements of the same position
     side: dict[str, list[Step]] = field(default_factory=dict)
     element_type: ElementType | None = None
-    columns: ColumnsWanted | None = None  # by an operator that works by columns
+    columns: ColumnRequest | None = None  # of an operator that processes columns
 
 
 @dataclass(slots=True)
 class SinkStep:
-    """The way to a sink. A `function` is called here with each element, which goes no further."""
+    """Sends elements to a sink. If there is a `function`, the chain calls it and only sends the counts."""
 
     uid: str
     name: str
@@ -120,33 +120,33 @@ Step = TransformStep | WatermarkStep | CheckStep | SendStep | SinkStep
 
 
 def all_steps(steps: list[Step]) -> Iterator[Step]:
-    """Every step of a chain."""
+    """Iterates over every step of a chain, including side outputs."""
     for step in steps:
         yield step
         if isinstance(step, (TransformStep, WatermarkStep, CheckStep)):
             yield from all_steps(step.next)
         if not isinstance(step, CheckStep):
-            for behind in step.side.values():
-                yield from all_steps(behind)
+            for readers in step.side.values():
+                yield from all_steps(readers)
 
 
-def steps_behind(step: Step) -> list[Step]:
-    """The steps that read a step's main output."""
+def downstream_steps(step: Step) -> list[Step]:
+    """The steps that read the main output of a step."""
     return step.next if isinstance(step, (TransformStep, WatermarkStep, CheckStep)) else []
 
 
-def steps_beside(step: Step) -> dict[str, list[Step]]:
-    """The steps that read a step's side outputs, by tag."""
+def side_output_steps(step: Step) -> dict[str, list[Step]]:
+    """The steps that read the side outputs of a step, by tag."""
     return {} if isinstance(step, CheckStep) else step.side
 
 
-def awaits(*steps: Step) -> bool:
-    """Whether there is an asynchronous step among some steps and those behind them."""
+def has_async_step(*steps: Step) -> bool:
+    """Whether some steps, or those after them, contain an asynchronous step."""
     return any(isinstance(step, TransformStep) and step.kind == "async" for step in all_steps(list(steps)))
 
 
-def needs_origins(steps: list[Step]) -> bool:
-    """Whether anything in a chain asks where an element came from: its timestamp, or its place in the order."""
+def needs_tags(steps: list[Step]) -> bool:
+    """Whether a chain uses the tags or timestamps of its elements."""
     return any(
         isinstance(step, (SendStep, WatermarkStep))
         or (isinstance(step, SinkStep) and (step.wants_tags or step.wants_timestamps or step.function is not None))

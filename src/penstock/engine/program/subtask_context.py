@@ -1,15 +1,16 @@
-"""Where a chain runs, and on which part of a source."""
+"""The subtask that a chain runs in, and the position of a chunk in its source."""
 
 from __future__ import annotations
 
-from penstock.engine.program import Program
-from penstock.metrics.values import Told
-from penstock.runtime.operator import SubtaskContext
-from penstock.runtime.state.backend import StateBackend
+from penstock.engine.program.program import Program
+from penstock.engine.program.running_function import running_function
+from penstock.metrics.values import MetricsDelta
+from penstock.runtime.loop.operator import FunctionRuntimeContext
+from penstock.runtime.state.backend import KeyedStateStore
 
 
-class ChunkName:
-    """Which part of a source elements come from; behind operators: none."""
+class ChunkPosition:
+    """Split and start position of the chunk that elements come from. The split is None after an operator."""
 
     __slots__ = ("split", "start")
 
@@ -18,23 +19,25 @@ class ChunkName:
         self.start = start
 
 
-NO_CHUNK = ChunkName(None, 0)
+NO_CHUNK = ChunkPosition(None, 0)
 
 
-class Place:
-    """Where a chain runs: its slot, and what its functions may ask for."""
+class SubtaskContext:
+    """The slot that a chain runs in, and the runtime contexts of its functions."""
 
     def __init__(self, program: Program, slot: int, parallelism: int) -> None:
         self.slot = slot
         self.max_parallelism = program.max_parallelism
-        self.batch_mode = program.batch
-        self.shares = program.shares
+        self.batch_mode = program.batch_mode
+        self.batch_partitions = program.batch_partitions
         self._program = program
         self._parallelism = parallelism
-        self._contexts: list[SubtaskContext] = []
+        self._contexts: list[FunctionRuntimeContext] = []
+        self.running = running_function()  # hosts replace it when a batch begins
 
-    def runtime(self, uid: str, name: str, backend: StateBackend | None = None) -> SubtaskContext:
-        context = SubtaskContext(
+    def function_context(self, uid: str, name: str, backend: KeyedStateStore | None = None) -> FunctionRuntimeContext:
+        """Creates the runtime context of a function."""
+        context = FunctionRuntimeContext(
             uid=uid,
             name=name,
             index=self.slot,
@@ -43,19 +46,19 @@ class Place:
             parameters=self._program.parameters,
             backend=backend,
             attempt=self._program.attempt,
-            in_batch_mode=self._program.batch,
+            in_batch_mode=self._program.batch_mode,
         )
         self._contexts.append(context)
         return context
 
-    # -- metrics of the functions at this place
+    # -- metrics of the functions in this subtask
 
     def begin_metrics(self) -> None:
         for context in self._contexts:
             if context.metrics is not None:
                 context.metrics.begin()
 
-    def take_metrics(self, now: int) -> Told:
+    def take_metrics(self, now: int) -> MetricsDelta:
         return {c.uid: c.metrics.take(now) for c in self._contexts if c.metrics is not None}
 
     def roll_back_metrics(self) -> None:

@@ -1,22 +1,22 @@
-"""Watermark alignment: which splits have run too far ahead of their group (time.md 2.9).
+"""Watermark alignment: finds the splits that are too far ahead of their group (time-rules 2.9).
 
-It is a matter of admission: the driver asks before it plans a batch, and a paused split gets no new offsets.
+The driver pauses them before it plans a batch. A paused split gets no new offsets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.engine.program import Program
+from penstock.engine.program.program import Program
 
-# A stream's splits as the last batch left them: mark, and whether they count (not idle, not ended).
-SplitMarks = Mapping[str, tuple[int, bool]]
+# Splits of a stream after the last batch: watermark, and whether the split is active (not idle, not ended).
+SplitWatermarks = Mapping[str, tuple[int, bool]]
 
 
-def paused_splits(program: Program, source: int, marks: Mapping[str, SplitMarks]) -> frozenset[str]:
-    """The splits of a source that must wait: ahead of the slowest of their group by more than the drift.
+def paused_splits(program: Program, source: int, watermarks: Mapping[str, SplitWatermarks]) -> frozenset[str]:
+    """The splits of a source that are ahead of the slowest split of their group by more than the maximum drift.
 
-    >>> from penstock.engine.program import StreamProgram
+    >>> from penstock.engine.program.program import StreamProgram
     >>> group = ("g", 10)
     >>> streams = [StreamProgram("a", 0, -1, alignment=group), StreamProgram("b", 1, -1, alignment=group)]
     >>> program = Program("", 1, 1, {}, [], streams, [], [], [], 1)
@@ -29,12 +29,12 @@ def paused_splits(program: Program, source: int, marks: Mapping[str, SplitMarks]
             continue
         group, drift = stream.alignment
         members = [s.uid for s in program.streams if s.alignment is not None and s.alignment[0] == group]
-        counted = [mark for uid in members for mark, counts in marks.get(uid, {}).values() if counts]
-        if counted:
-            slowest = min(counted)
+        active = [mark for uid in members for mark, is_active in watermarks.get(uid, {}).values() if is_active]
+        if active:
+            slowest = min(active)
             paused |= {
                 split
-                for split, (mark, counts) in marks.get(stream.uid, {}).items()
-                if counts and mark > slowest + drift
+                for split, (mark, is_active) in watermarks.get(stream.uid, {}).items()
+                if is_active and mark > slowest + drift
             }
     return frozenset(paused)

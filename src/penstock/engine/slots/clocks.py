@@ -1,31 +1,29 @@
-"""A slot's clocks: what control, relays and marks of a batch say of time, the same in all slots of a level."""
+"""The clocks of a slot: processing time, split watermarks and upstream watermarks. They are equal in all slots of a level."""
 
 from __future__ import annotations
 
 import msgspec
 
-from penstock.engine.frames import Columns, Control, Frame, Marks, Relay, Rows
-from penstock.engine.program import OperatorProgram, Program
-from penstock.engine.slot_meta import Edge, SlotMeta
+from penstock.engine.program.program import OperatorProgram, Program
+from penstock.engine.slots.slot_metadata import SlotMetadata, UpstreamClock
+from penstock.engine.wire.frames import ChunkProgress, Columns, Control, Frame, Relay, Rows
 from penstock.errors import CheckpointError
-from penstock.runtime.channels import Channel, SplitTable
+from penstock.runtime.loop.channels import ALL_SPLITS, Channel, SplitTable
 from penstock.time import MIN_WATERMARK
-
-WHOLE = "*"  # the split that stands for all transient splits of a stream
 
 
 class SlotClocks:
-    """Takes in what a batch's frames say of time, and keeps it in the slot's memory."""
+    """Updates the clocks of a slot from the control, relay and progress frames of each batch."""
 
-    def __init__(self, program: Program, level: int, slot: int, meta: SlotMeta) -> None:
+    def __init__(self, program: Program, level: int, slot: int, meta: SlotMetadata) -> None:
         self.program = program
         self.level = level
         self.slot = slot
         self.meta = meta
-        self.before: dict[int, SplitTable] = {}  # the splits of each stream, as they were before the batch
+        self.before: dict[int, SplitTable] = {}  # splits of each stream before the current batch
 
-    def take_in(self, frames: list[Frame], timestamp: int) -> BatchClock:
-        """Takes in what control, relays and marks say; the same in all slots."""
+    def begin_batch(self, frames: list[Frame], timestamp: int) -> BatchClock:
+        """Applies the frames of a batch and returns its clock."""
         meta = self.meta
         control = next((f for f in frames if isinstance(f, Control)), None)
         relays = {f.operator: f for f in frames if isinstance(f, Relay)}
@@ -40,148 +38,155 @@ class SlotClocks:
         now = max(meta.now, timestamp)
         passed = 0 if first else now - meta.now
         meta.now = now
-        self.before = {s: _copied(self.table_of(s)) for s in self.listened()}
-        chunks = [f for f in frames if isinstance(f, Marks)]
+        self.before = {s: _copy(self.split_table(s)) for s in self.stream_numbers()}
+        chunks = [f for f in frames if isinstance(f, ChunkProgress)]
         if control is not None:
-            self._control(control)
-        self._marks(chunks, passed, fresh_run or first, now)
-        if control is not None and control.end:  # also of splits that spoke in this batch only
-            for stream in self.listened():
-                self.table_of(stream).end_all()
+            self._apply_control(control)
+        self._apply_progress(chunks, passed, fresh_run or first, now)
+        if control is not None and control.end:  # also ends splits that are new in this batch
+            for stream in self.stream_numbers():
+                self.split_table(stream).end_all()
         for relay in relays.values():
-            self._relay(relay)
+            self._apply_relay(relay)
         return BatchClock(now, chunks, list(relays.values()))
 
     def _check_relays(self, relays: list[Relay]) -> None:
-        """Two relays on an edge, or one that skips a batch, mean that a row was lost or doubled (time.md 2.5)."""
+        """Raises if an operator sent two relays or skipped a batch, because then a row was lost or duplicated (time-rules 2.5)."""
         seen: set[int] = set()
         for relay in relays:
             known = self.meta.edges.get(self.program.operators[relay.operator].uid)
-            if relay.operator in seen or (known is not None and known.batch != relay.previous):
+            if relay.operator in seen or (known is not None and known.batch != relay.previous_batch):
                 raise CheckpointError(
                     "RELAY_LOST",
                     f"Slot {self.slot} of level {self.level} got batch {relay.batch} of operator "
                     f"'{self.program.operators[relay.operator].name}' after batch {known.batch if known else None}, "
-                    f"which says it follows {relay.previous}: a row was lost or doubled. Resume from the last checkpoint.",
+                    f"but it follows batch {relay.previous_batch}. A row was lost or duplicated. Resume from the last "
+                    "checkpoint.",
                 )
             seen.add(relay.operator)
 
-    def listened(self) -> list[int]:
+    def stream_numbers(self) -> list[int]:
+        """The watermark streams that this level reads."""
         return [i for i, s in enumerate(self.program.streams) if self.level in s.levels]
 
-    def table_of(self, stream: int) -> SplitTable:
+    def split_table(self, stream: int) -> SplitTable:
+        """The splits of a stream. Creates the table on first use."""
         program = self.program.streams[stream]
         table = self.meta.streams.get(program.uid)
         if table is None:
             table = self.meta.streams[program.uid] = SplitTable({}, program.idle_timeout)
             if program.operator >= 0:
-                table.known([WHOLE])
+                table.add_splits([ALL_SPLITS])
         table.idle_timeout = program.idle_timeout
         return table
 
-    def _control(self, control: Control) -> None:
-        for stream in self.listened():
-            table, source = self.table_of(stream), self.program.streams[stream].source
-            table.known(control.known.get(source, ()))
-            table.ended(control.ended.get(source, ()))
+    def _apply_control(self, control: Control) -> None:
+        for stream in self.stream_numbers():
+            table, source = self.split_table(stream), self.program.streams[stream].source
+            table.add_splits(control.known.get(source, ()))
+            table.end_splits(control.ended.get(source, ()))
 
-    def _marks(self, chunks: list[Marks], passed: int, fresh_run: bool, now: int) -> None:
-        for stream in self.listened():
-            table = self.table_of(stream)
+    def _apply_progress(self, chunks: list[ChunkProgress], passed: int, fresh_run: bool, now: int) -> None:
+        for stream in self.stream_numbers():
+            table = self.split_table(stream)
             mine = [c for c in chunks if c.stream == stream]
-            whole: dict[str, int] = {}
+            transient: dict[str, int] = {}
             for chunk in mine:
                 if chunk.transient:
-                    whole[chunk.split] = max(whole.get(chunk.split, MIN_WATERMARK), chunk.mark)
+                    transient[chunk.split] = max(transient.get(chunk.split, MIN_WATERMARK), chunk.watermark)
                 else:
-                    table.mark(chunk.split, chunk.mark)
-            if whole:
-                table.mark(WHOLE, min(whole.values()))
-            spoke = {WHOLE if c.transient else c.split for c in mine if c.count}
-            for split in spoke if self.program.streams[stream].ingestion else ():
+                    table.mark(chunk.split, chunk.watermark)
+            if transient:
+                table.mark(ALL_SPLITS, min(transient.values()))
+            active = {ALL_SPLITS if c.transient else c.split for c in mine if c.count}
+            for split in active if self.program.streams[stream].ingestion else ():
                 table.mark(split, now - 1)
-            waiting = {w for c in mine for w in c.waiting}
-            new = table.splits.keys() - self.before[stream].splits.keys()  # no time has passed for them
-            table.age(passed, spoke | new, waiting, fresh_run)
+            backlogged = {split for c in mine for split in c.backlogged_splits}
+            new = table.splits.keys() - self.before[stream].splits.keys()  # idle time starts with the next batch
+            table.update_idleness(passed, active | new, backlogged, fresh_run)
 
-    def _relay(self, relay: Relay) -> None:
+    def _apply_relay(self, relay: Relay) -> None:
         channel = Channel(mark=relay.watermark, idle=relay.idle, ended=relay.ended)
-        self.meta.edges[self.program.operators[relay.operator].uid] = Edge(channel, relay.batch)
+        self.meta.edges[self.program.operators[relay.operator].uid] = UpstreamClock(channel, relay.batch)
         if relay.ended:
-            for stream in self.listened():
+            for stream in self.stream_numbers():
                 if self.program.streams[stream].operator == relay.operator:
-                    self.table_of(stream).end_all()
+                    self.split_table(stream).end_all()
 
     def channels(self, program: OperatorProgram) -> list[Channel]:
-        found = [c for s in program.streams for c in self.table_of(s).splits.values()]
-        for number in program.edges:
+        """The splits and upstream operators whose watermarks an operator combines."""
+        channels = [c for s in program.streams for c in self.split_table(s).splits.values()]
+        for number in program.upstream_operators:
             edge = self.meta.edges.get(self.program.operators[number].uid)
-            found.append(Channel() if edge is None else edge.channel)
-        if not found:
-            found.append(Channel())
-        return found
+            channels.append(Channel() if edge is None else edge.channel)
+        if not channels:
+            channels.append(Channel())
+        return channels
 
-    def aligned_marks(self) -> dict[str, dict[str, tuple[int, bool]]]:
-        """What the driver needs to hold back splits that run ahead."""
-        aligned = [s for s in self.listened() if self.program.streams[s].alignment is not None]
+    def alignment_watermarks(self) -> dict[str, dict[str, tuple[int, bool]]]:
+        """Watermarks of the splits of aligned streams, and whether each split is active."""
+        aligned = [s for s in self.stream_numbers() if self.program.streams[s].alignment is not None]
         return {
             self.program.streams[s].uid: {
-                name: (c.mark, not c.idle and not c.ended) for name, c in self.table_of(s).splits.items()
+                name: (c.mark, not c.idle and not c.ended) for name, c in self.split_table(s).splits.items()
             }
             for s in aligned
         }
 
-    def furthest_behind(self) -> dict[str, tuple[str, int, int]]:
-        """By source: the split that holds its watermark back, its mark, and the highest mark of all its splits."""
-        found: dict[str, tuple[str, int, int]] = {}
-        for stream in self.listened():
-            program, splits = self.program.streams[stream], self.table_of(stream).splits
+    def slowest_splits(self) -> dict[str, tuple[str, int, int]]:
+        """By source: the active split with the lowest watermark, its watermark, and the highest watermark of all splits."""
+        slowest: dict[str, tuple[str, int, int]] = {}
+        for stream in self.stream_numbers():
+            program, splits = self.program.streams[stream], self.split_table(stream).splits
             active = [(c.mark, name) for name, c in splits.items() if not c.idle and not c.ended]
             if program.source >= 0 and active:
                 mark, name = min(active)
                 highest = max(c.mark for c in splits.values())
-                found[self.program.sources[program.source].uid] = name, mark, highest
-        return found
+                slowest[self.program.sources[program.source].uid] = name, mark, highest
+        return slowest
 
 
 class BatchClock:
-    """What a batch's frames say of time."""
+    """Processing time, chunk watermarks and explicit watermarks of one batch."""
 
-    def __init__(self, now: int, chunks: list[Marks], relays: list[Relay]) -> None:
+    def __init__(self, now: int, chunks: list[ChunkProgress], relays: list[Relay]) -> None:
         self.now = now
         self._relays = relays
         self._orders: dict[int, dict[str, int]] = {}
-        self._chunks: dict[tuple[int, str], list[Marks]] = {}
+        self._chunks: dict[tuple[int, str], list[ChunkProgress]] = {}
         for chunk in sorted(chunks, key=lambda c: c.start):
             self._chunks.setdefault((chunk.stream, chunk.split), []).append(chunk)
 
     def split_order(self, stream: int, table: SplitTable) -> dict[str, int]:
+        """The rank of each split of a stream, by name."""
         order = self._orders.get(stream)
         if order is None:
             names = {*table.splits, *(split for number, split in self._chunks if number == stream)}
             order = self._orders[stream] = {name: i for i, name in enumerate(sorted(names))}
         return order
 
-    def mark_before(self, frame: Rows | Columns, table: SplitTable) -> int:
-        """The mark of a split before a chunk: from earlier batches, and from earlier chunks of this one."""
+    def watermark_before(self, frame: Rows | Columns, table: SplitTable) -> int:
+        """The watermark of a split before a chunk, from earlier batches and from earlier chunks of this batch."""
         chunks = self._chunks.get((frame.stream, frame.split), [])
         transient = any(c.transient for c in chunks)
-        channel = table.splits.get(WHOLE if transient else frame.split)
+        channel = table.splits.get(ALL_SPLITS if transient else frame.split)
         mark = MIN_WATERMARK if channel is None else channel.mark
-        return max([mark, *(c.mark for c in chunks if c.start < frame.start)])
+        return max([mark, *(c.watermark for c in chunks if c.start < frame.start)])
 
-    def explicit(self, program: OperatorProgram, end: int) -> list[int]:
-        """The explicit watermarks that all slots of an operator step through."""
-        found = {
+    def explicit_watermarks(self, program: OperatorProgram, end: int) -> list[int]:
+        """The explicit watermarks of the batch for an operator, ascending and not above `end`."""
+        watermarks = {
             min(m, end)
             for (stream, _), cs in self._chunks.items()
             if stream in program.streams
             for c in cs
-            for m in c.explicit
+            for m in c.explicit_watermarks
         }
-        found |= {min(m, end) for r in self._relays if r.operator in program.edges for m in r.marks}
-        return sorted(found)
+        watermarks |= {
+            min(m, end) for r in self._relays if r.operator in program.upstream_operators for m in r.explicit_watermarks
+        }
+        return sorted(watermarks)
 
 
-def _copied(table: SplitTable) -> SplitTable:
+def _copy(table: SplitTable) -> SplitTable:
     return msgspec.convert(msgspec.to_builtins(table), SplitTable)

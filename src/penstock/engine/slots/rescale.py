@@ -1,4 +1,4 @@
-"""Spreads the state of a level's slots over another number of slots, or of key groups. Pure: no store, no engine."""
+"""Redistributes the state of the slots of a level to another number of slots or key groups."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from penstock.engine.entry_groups import group_of, regrouped
-from penstock.engine.routing import slot_of_group
-from penstock.engine.slot_meta import SlotMeta
+from penstock.engine.slots.entry_groups import entry_key_group, slot_of_group, with_key_group
+from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
-from penstock.runtime.state.backend import Table
+from penstock.runtime.state.tables import StateTable
 
-_TABLE = 2  # bytes of a table's number, before everything else
+_TABLE = 2  # bytes of the table number at the start of an entry key
 
 
 @dataclass(slots=True)
 class SlotState:
-    """All that a slot keeps: its clocks and tables, and its entries."""
+    """The state of a slot: clocks and tables, and entries."""
 
-    meta: SlotMeta
+    meta: SlotMetadata
     entries: dict[bytes, bytes] = field(default_factory=dict)
 
 
@@ -32,25 +31,25 @@ def rescale(
     max_parallelism: int,
     max_parallelism_before: int,
 ) -> list[SlotState]:
-    """The state of a level's slots, spread over `parallelism` slots.
+    """Distributes the state of the slots of a level to `parallelism` slots.
 
-    `widths` says over how many of them each operator (by uid) is spread. Clocks and split tables are equal in all
-    slots, so each new slot gets the same; broadcast state is copied to every slot of its operator; keyed state and
-    timers go where their key goes. What belongs to an operator without a width is left out.
+    `widths` is the parallelism of each operator by uid. Clocks and split tables are equal in all slots, so each new slot
+    gets a copy. Broadcast state is copied to every slot of its operator. Keyed state and timers go to the slot of their
+    key group. State of operators that are not in `widths` is dropped.
 
-    >>> saved = [SlotState(SlotMeta(batch=7))]
+    >>> saved = [SlotState(SlotMetadata(batch=7))]
     >>> [s.meta.batch for s in rescale(saved, {}, parallelism=2, max_parallelism=8, max_parallelism_before=8)]
     [7, 7]
     """
     if not slots:
-        return [SlotState(SlotMeta()) for _ in range(parallelism)]
+        return [SlotState(SlotMetadata()) for _ in range(parallelism)]
     _check_clocks(slots)
     tables = _merged_tables(slots, widths)
     hashes = _broadcast_hashes(slots)
-    placed = [SlotState(_meta(slots[0].meta, tables.values())) for _ in range(parallelism)]
-    for number, slot in enumerate(placed):
+    new_slots = [SlotState(_copy_metadata(slots[0].meta, tables.values())) for _ in range(parallelism)]
+    for number, slot in enumerate(new_slots):
         slot.meta.broadcast = {uid: h for uid, h in hashes.items() if number < widths.get(uid, 0)}
-    move = Placement(max_parallelism, max_parallelism != max_parallelism_before)
+    move = EntryPlacement(max_parallelism, max_parallelism != max_parallelism_before)
     for slot in slots:
         by_number = {t.number.to_bytes(_TABLE, "big"): t for t in slot.meta.tables}
         for stored, value in slot.entries.items():
@@ -58,74 +57,74 @@ def rescale(
             table = tables.get((old.operator, old.name))
             if table is None:
                 continue
-            group, rest = move.place(table, stored)
+            group, rest = move.assign(table, stored)
             width = widths[table.operator]
             targets = range(width) if group is None else (slot_of_group(group, width, max_parallelism),)
             for target in targets:
-                placed[target].entries[table.number.to_bytes(_TABLE, "big") + rest] = value
-    return placed
+                new_slots[target].entries[table.number.to_bytes(_TABLE, "big") + rest] = value
+    return new_slots
 
 
-class Placement:
-    """Where an entry belongs, and its bytes behind the table's number there."""
+class EntryPlacement:
+    """Assigns entries to key groups."""
 
     def __init__(self, max_parallelism: int, regroup: bool) -> None:
         self.max_parallelism = max_parallelism
-        self._regroup = regroup  # False: key groups stay
+        self._regroup = regroup  # the number of key groups changes
 
-    def place(self, table: Table, stored: bytes) -> tuple[int | None, bytes]:
-        """The key group (None: every slot has a copy), and the rest of the entry's key."""
+    def assign(self, table: StateTable, stored: bytes) -> tuple[int | None, bytes]:
+        """The key group, None if every slot has a copy, and the entry key after the table number."""
         rest = stored[_TABLE:]
         if self._regroup:
-            rest = regrouped(table.kind, rest, self.max_parallelism)
-        return group_of(table.kind, rest, self.max_parallelism), rest
+            rest = with_key_group(table.kind, rest, self.max_parallelism)
+        return entry_key_group(table.kind, rest, self.max_parallelism), rest
 
 
-def _merged_tables(slots: Sequence[SlotState], widths: Mapping[str, int]) -> dict[tuple[str, str], Table]:
-    """One numbering for all slots: a table may have had another number in each."""
-    merged: dict[tuple[str, str], Table] = {}
+def _merged_tables(slots: Sequence[SlotState], widths: Mapping[str, int]) -> dict[tuple[str, str], StateTable]:
+    """Numbers the tables of all slots anew, because a table may have different numbers in different slots."""
+    merged: dict[tuple[str, str], StateTable] = {}
     for slot in slots:
         for table in slot.meta.tables:
             if table.operator in widths:
                 known = merged.setdefault((table.operator, table.name), msgspec.structs.replace(table, cursor=b""))
                 if (known.kind, known.schema) != (table.kind, table.schema):
-                    raise _differing(f"the type of state '{table.name}' of operator '{table.operator}'")
+                    raise _slots_differ(f"the type of state '{table.name}' of operator '{table.operator}'")
     for number, key in enumerate(sorted(merged), 1):
         merged[key].number = number
     return merged
 
 
 def _check_clocks(slots: Sequence[SlotState]) -> None:
-    first = _clocks(slots[0].meta)
+    first = _without_tables(slots[0].meta)
     for slot in slots[1:]:
-        if _clocks(slot.meta) != first:
-            raise _differing("the batch, the clock or a watermark")
+        if _without_tables(slot.meta) != first:
+            raise _slots_differ("the batch, the clock or a watermark")
 
 
-def _clocks(meta: SlotMeta) -> SlotMeta:
+def _without_tables(meta: SlotMetadata) -> SlotMetadata:
     return msgspec.structs.replace(meta, tables=[], broadcast={})
 
 
 def _broadcast_hashes(slots: Sequence[SlotState]) -> dict[str, int]:
-    """What slots know of broadcast state; a slot beyond its operator's parallelism knows nothing."""
-    found: dict[str, int] = {}
+    """The hashes of broadcast state. A slot beyond the parallelism of an operator has none."""
+    hashes: dict[str, int] = {}
     for slot in slots:
         for uid, hashed in slot.meta.broadcast.items():
-            if found.setdefault(uid, hashed) != hashed:
-                raise _differing(f"the broadcast state of operator '{uid}'")
-    return found
+            if hashes.setdefault(uid, hashed) != hashed:
+                raise _slots_differ(f"the broadcast state of operator '{uid}'")
+    return hashes
 
 
-def _differing(about: str) -> CheckpointError:
+def _slots_differ(about: str) -> CheckpointError:
     return CheckpointError(
         "SLOTS_DIFFER",
-        f"The slots of a level disagree about {about}, which is equal in all slots of a committed batch: the checkpoint "
-        "is damaged. Resume from an earlier one.",
+        f"The slots of a level differ in {about}, which must be equal in all slots of a committed batch. The checkpoint is "
+        "damaged. Resume from an earlier one.",
     )
 
 
-def _meta(meta: SlotMeta, tables: Iterable[Table]) -> SlotMeta:
-    """A copy of a slot's clocks with other tables; nothing is shared with the original."""
-    copy = msgspec.msgpack.decode(msgspec.msgpack.encode(_clocks(meta)), type=SlotMeta)
+def _copy_metadata(meta: SlotMetadata, tables: Iterable[StateTable]) -> SlotMetadata:
+    """A deep copy of the clocks of a slot, with other tables."""
+    copy = msgspec.msgpack.decode(msgspec.msgpack.encode(_without_tables(meta)), type=SlotMetadata)
     copy.tables = [msgspec.structs.replace(t) for t in tables]
     return copy

@@ -1,30 +1,32 @@
-"""What a slot remembers beside its state, between two batches."""
+"""The metadata of a slot, which is stored together with its state."""
 
 from __future__ import annotations
 
 import msgspec
 
-from penstock.runtime.channels import Channel, SplitTable
-from penstock.runtime.state.backend import Table
+from penstock.runtime.loop.channels import Channel, SplitTable
+from penstock.runtime.state.tables import StateTable
 from penstock.time import MIN_WATERMARK
 
 
-class Edge(msgspec.Struct, array_like=True):
-    """What is known of an upstream operator."""
+class UpstreamClock(msgspec.Struct, array_like=True):
+    """The last relay of an upstream operator: its watermark and batch."""
 
     channel: Channel
     batch: int = -1
 
 
-class SlotMeta(msgspec.Struct):
-    """A slot's clocks and tables; stored with its state."""
+class SlotMetadata(msgspec.Struct):
+    """Clocks and tables of a slot."""
 
     batch: int = 0
     now: int = MIN_WATERMARK
     run: str = ""
     streams: dict[str, SplitTable] = {}
-    edges: dict[str, Edge] = {}
+    edges: dict[str, UpstreamClock] = {}
     watermarks: dict[str, int] = {}
-    tables: list[Table] = []
-    broadcast: dict[str, int] = {}  # a running hash of each operator's changes to broadcast state: equal in all slots
+    tables: list[StateTable] = []
+    broadcast: dict[
+        str, int
+    ] = {}  # by operator: a running hash of the changes to its broadcast state, equal in all slots
     ended: bool = False

@@ -1,6 +1,6 @@
-"""Elements of a known type as columns: an Arrow record batch, and pickled lists for what Arrow is slower with.
+"""Encodes elements of a known type as columns: an Arrow record batch, and pickled lists where Arrow is slower.
 
-A batch travels without its schema, which both sides make from the type. docs/decisions/0007-arrow-bodies.md has the figures.
+The schema is not sent, because both sides derive it from the type. For measurements see docs/decisions/0007-arrow-bodies.md.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from penstock.engine.arrow_columns import Column, NotColumns
-from penstock.engine.arrow_fields import FieldsColumn, RowColumn
-from penstock.engine.arrow_types import column_of
+from penstock.engine.wire.arrow_columns import Column, NotColumnarError
+from penstock.engine.wire.arrow_fields import FieldsColumn, RowColumn
+from penstock.engine.wire.arrow_types import wire_column
 from penstock.types import TupleTypeInfo, TypeInformation, Types
 from penstock.types.python import ClassTypeInfo
 
-# What Arrow raises for values that it cannot hold: a number that is too large, text that is not Unicode.
-_REFUSED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeEncodeError)
+# Raised by Arrow for values that it cannot represent, such as a number that is too large.
+_ARROW_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeEncodeError)
 
-# The type; which columns are in the batch; the batch; the other columns; the keys, or the number of the column that they are.
-Packed = tuple[bytes, tuple[int, ...], bytes, list[Sequence[Any]], list[Any] | int | None]
+# The pickled type, the numbers of the columns in the batch, the batch, the other columns, and the keys or their column number.
+ArrowBody = tuple[bytes, tuple[int, ...], bytes, list[Sequence[Any]], list[Any] | int | None]
 
 
-class Layout:
-    """A type as columns: those of its fields, or the values themselves as the only one."""
+class ColumnLayout:
+    """The columns of a type: one per field, or a single column for a type without fields."""
 
     def __init__(self, type_info: TypeInformation, column: Column) -> None:
         self._parts = column if isinstance(column, FieldsColumn) else None
@@ -40,15 +40,15 @@ class Layout:
                 self.types.append(Types.BYTE())
 
     @property
-    def pickles_well(self) -> bool:
-        """Whether a body of such elements is columns without Arrow too."""
+    def pickles_as_columns(self) -> bool:
+        """Whether such elements are also encoded as columns without Arrow."""
         kind = None if self._parts is None else self._parts.type_info
         return isinstance(kind, TupleTypeInfo) or (
             isinstance(kind, ClassTypeInfo) and issubclass(kind.python_class, msgspec.Struct)
         )
 
     def shapes(self, values: list[Any]) -> bool:
-        return self._parts is None or self._parts.type_info.shapes(values)
+        return self._parts is None or self._parts.type_info.matches_class(values)
 
     def split(self, values: list[Any]) -> list[Sequence[Any]]:
         return [values] if self._parts is None else self._parts.split(values)
@@ -57,98 +57,100 @@ class Layout:
         values: list[Any] = columns[0] if self._parts is None else self._parts.join(columns)
         return values
 
-    def schema(self, places: Sequence[int]) -> Any:
-        return pa.schema([(str(place), self.columns[place].arrow) for place in places])
+    def schema(self, numbers: Sequence[int]) -> Any:
+        return pa.schema([(str(number), self.columns[number].arrow) for number in numbers])
 
 
 class ArrowPacker:
-    """Packs the elements of one stream.
+    """Encodes the elements of one stream.
 
     >>> packer = arrow_packer(Types.TUPLE([Types.STRING(), Types.LONG()]), certain=True)
     >>> unpack_arrow(packer.pack(["a", "b"], [("a", 1), ("b", 2)]))
     (['a', 'b'], [('a', 1), ('b', 2)])
     """
 
-    def __init__(self, type_info: TypeInformation, layout: Layout, certain: bool) -> None:
+    def __init__(self, type_info: TypeInformation, layout: ColumnLayout, certain: bool) -> None:
         self._layout = layout
         self._certain = certain
         self._pickled_type = pickle.dumps(type_info, 5)
         self._schemas: dict[tuple[int, ...], Any] = {}
 
-    def pack(self, keys: list[Any] | None, values: list[Any]) -> Packed | None:
-        """Keys and values; None when they have another shape, or when there is nothing for Arrow to hold."""
+    def pack(self, keys: list[Any] | None, values: list[Any]) -> ArrowBody | None:
+        """Encodes keys and values. Returns None if they have another shape, or if no column suits Arrow."""
         layout = self._layout
         if not self._certain and not layout.shapes(values):
             return None
         try:
             columns = layout.split(values)
-        except (NotColumns, AttributeError, ValueError):
+        except (NotColumnarError, AttributeError, ValueError):
             return None
-        arrays, places, rest = [], [], []
-        for place, column in enumerate(columns):
-            array = self._array(place, column)
+        arrays, numbers, rest = [], [], []
+        for number, column in enumerate(columns):
+            array = self._array(number, column)
             if array is None:
                 rest.append(column)
             else:
                 arrays.append(array)
-                places.append(place)
+                numbers.append(number)
         if not arrays:
             return None
-        there = tuple(places)
-        schema = self._schemas.get(there)
+        present = tuple(numbers)
+        schema = self._schemas.get(present)
         if schema is None:
-            schema = self._schemas[there] = layout.schema(there)
+            schema = self._schemas[present] = layout.schema(present)
         batch = pa.record_batch(arrays, schema=schema).serialize().to_pybytes()
-        return self._pickled_type, there, batch, rest, _which(keys, columns, there)
+        return self._pickled_type, present, batch, rest, _keys_or_column(keys, columns, present)
 
-    def _array(self, place: int, values: Sequence[Any]) -> Any:
-        """A column in Arrow's form, or None when it is to be pickled: its values would not come back as they are."""
-        column = self._layout.columns[place]
-        if column.slow or (not self._certain and not self._layout.types[place].fits(values)):
+    def _array(self, number: int, values: Sequence[Any]) -> Any:
+        """A column as an Arrow array; None if it must be pickled to preserve its values."""
+        column = self._layout.columns[number]
+        if column.slow or (not self._certain and not self._layout.types[number].fits(values)):
             return None
         try:
             return column.encode(values)
-        except (NotColumns, AttributeError, *_REFUSED):
+        except (NotColumnarError, AttributeError, *_ARROW_ERRORS):
             return None
 
 
-def _which(keys: list[Any] | None, columns: list[Sequence[Any]], places: tuple[int, ...]) -> list[Any] | int | None:
-    """The number of the Arrow column that the keys were taken from: they travel once. (Pickle itself sees to other columns.)"""
+def _keys_or_column(
+    keys: list[Any] | None, columns: list[Sequence[Any]], numbers: tuple[int, ...]
+) -> list[Any] | int | None:
+    """The keys, or the number of the Arrow column with the same objects, so that they are sent once."""
     if keys:
-        for place in places:
-            column = columns[place]
+        for number in numbers:
+            column = columns[number]
             if column[0] is keys[0] and all(map(is_, keys, column)):
-                return place
+                return number
     return keys
 
 
-_layouts: dict[bytes, Layout] = {}
+_layouts: dict[bytes, ColumnLayout] = {}
 
 
-def unpack_arrow(packed: Packed) -> tuple[list[Any] | None, list[Any]]:
-    """Keys and values."""
-    pickled_type, places, data, rest, keys = packed
+def unpack_arrow(packed: ArrowBody) -> tuple[list[Any] | None, list[Any]]:
+    """Decodes keys and values."""
+    pickled_type, numbers, data, rest, keys = packed
     layout = _layouts.get(pickled_type)
     if layout is None:
         type_info = pickle.loads(pickled_type)
-        column = column_of(type_info)
+        column = wire_column(type_info)
         assert column is not None
-        layout = _layouts[pickled_type] = Layout(type_info, column)
-    batch = pa.ipc.read_record_batch(pa.py_buffer(data), layout.schema(places))
+        layout = _layouts[pickled_type] = ColumnLayout(type_info, column)
+    batch = pa.ipc.read_record_batch(pa.py_buffer(data), layout.schema(numbers))
     columns: list[Any] = [None] * len(layout.columns)
-    for place, array in zip(places, batch.columns, strict=True):
-        columns[place] = layout.columns[place].decode(array)
+    for number, array in zip(numbers, batch.columns, strict=True):
+        columns[number] = layout.columns[number].decode(array)
     others = iter(rest)
     columns = [next(others) if c is None else c for c in columns]
     return (columns[keys] if isinstance(keys, int) else keys), layout.join(columns)
 
 
 def arrow_packer(type_info: TypeInformation, certain: bool) -> ArrowPacker | None:
-    """A packer, or None for a type that is better pickled; `certain` when all elements were checked against it."""
-    column = column_of(type_info)
+    """The packer of a type; None if pickling is faster. `certain` means that all elements were checked against the type."""
+    column = wire_column(type_info)
     if column is None:
         return None
-    layout = Layout(type_info, column)
-    if all(c.slow for c in layout.columns) or (layout.pickles_well and not certain):
-        return None  # to look at each value first takes what Arrow gains over pickled columns
+    layout = ColumnLayout(type_info, column)
+    if all(c.slow for c in layout.columns) or (layout.pickles_as_columns and not certain):
+        return None  # checking each value would cost more than Arrow saves
     return ArrowPacker(type_info, layout, certain)

@@ -1,4 +1,4 @@
-"""Columns of typed values as Arrow arrays, and back: the same Python values."""
+"""Converts columns of typed values to Arrow arrays and back to the same Python values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.time import Instant
+from penstock.types.arrow import LEAF_TYPES
 from penstock.types.information import has_none
 
 
-class NotColumns(Exception):  # noqa: N818 - elements that have to be pickled; nobody else hears of it
-    """These values would not come back as they are."""
+class NotColumnarError(Exception):
+    """Arrow would not preserve these values, so they must be pickled."""
 
 
 class Column(Protocol):
@@ -22,22 +23,22 @@ class Column(Protocol):
 
     @property
     def arrow(self) -> Any:
-        """Its Arrow type."""
+        """The Arrow type."""
         ...
 
     @property
     def slow(self) -> bool:
-        """Whether a pickle of the values is faster."""
+        """Whether pickling the values is faster."""
         ...
 
     @property
     def parts(self) -> Sequence[Column]:
-        """The columns inside it."""
+        """Nested columns."""
         ...
 
     @property
     def of_objects(self) -> bool:
-        """Whether its values are rows or objects."""
+        """Whether the values are rows or objects."""
         ...
 
     def encode(self, values: Sequence[Any]) -> Any: ...
@@ -45,7 +46,7 @@ class Column(Protocol):
 
 
 class SingleColumn:
-    """Values that Arrow knows itself."""
+    """Values of a type that Arrow has too."""
 
     slow = False
     of_objects = False
@@ -63,10 +64,10 @@ class SingleColumn:
 
 
 class TextColumn(SingleColumn):
-    """Numbers of any size, as text."""
+    """Numbers of any size, encoded as text."""
 
     def __init__(self, parse: Callable[[str], Any]) -> None:
-        super().__init__(pa.string())
+        super().__init__(LEAF_TYPES["decimal"].wire)
         self._parse = parse
 
     def encode(self, values: Sequence[Any]) -> Any:
@@ -78,21 +79,21 @@ class TextColumn(SingleColumn):
 
 
 class ClockColumn(SingleColumn):
-    """Times without a time zone; with one, they would come back without it."""
+    """Times without a time zone. Arrow would drop a time zone."""
 
     def encode(self, values: Sequence[Any]) -> Any:
         if any(v is not None and v.tzinfo is not None for v in values):
-            raise NotColumns
+            raise NotColumnarError
         return super().encode(values)
 
 
 class InstantColumn:
-    """Seconds and nanoseconds."""
+    """Instants: seconds and nanoseconds."""
 
     slow = False
     of_objects = False
     parts: Sequence[Column] = ()
-    arrow = pa.struct([("seconds", pa.int64()), ("nanos", pa.int32())])
+    arrow = LEAF_TYPES["instant"].wire
 
     def encode(self, values: Sequence[Any]) -> Any:
         seconds = pa.array([None if v is None else v.seconds for v in values], pa.int64())
@@ -105,7 +106,7 @@ class InstantColumn:
 
 
 class ListColumn:
-    """Lists: where each begins, and all elements in one column."""
+    """Lists: the start of each list, and all elements in one column."""
 
     of_objects = False
 
@@ -150,17 +151,17 @@ class MapColumn:
 
 
 def holds_objects(column: Column) -> bool:
-    """Whether there are rows or objects in a column: pickling these takes a call for each of them."""
+    """Whether a column contains rows or objects, which are slow to pickle."""
     return column.of_objects or any(map(holds_objects, column.parts))
 
 
 def none_mask(values: Sequence[Any]) -> Any:
-    """Which values are None; nothing where none is."""
+    """A mask of the values that are None; None if there are none."""
     return pa.array([v is None for v in values]) if has_none(values) else None
 
 
 def with_none(values: list[Any], array: Any) -> list[Any]:
-    """Values with None where an array has none."""
+    """Replaces values by None where an array has no value."""
     if not array.null_count:
         return values
     return [v if here else None for v, here in zip(values, array.is_valid().to_pylist(), strict=True)]

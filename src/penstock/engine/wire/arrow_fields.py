@@ -1,4 +1,4 @@
-"""Columns of values that have fields: tuples, rows, objects."""
+"""Columns of values with fields: tuples, rows and objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.engine.arrow_columns import Column, NotColumns, SingleColumn, holds_objects, none_mask, with_none
+from penstock.engine.wire.arrow_columns import (
+    Column,
+    NotColumnarError,
+    SingleColumn,
+    holds_objects,
+    none_mask,
+    with_none,
+)
 from penstock.row import RowKind, make_row
 from penstock.types import RowTypeInfo
 from penstock.types.fields import FieldsTypeInfo
@@ -46,11 +53,11 @@ class FieldsColumn:
         return with_none(self.join(columns), array)
 
     def split(self, values: Sequence[Any]) -> list[Sequence[Any]]:
-        """The values, column by column."""
+        """Splits values into columns."""
         return self.type_info.columns(values)
 
     def join(self, columns: list[list[Any]]) -> list[Any]:
-        """The values of these columns."""
+        """Joins columns to values."""
         return list(zip(*columns, strict=True))
 
     def _arrays(self, columns: Sequence[Sequence[Any]]) -> list[Any]:
@@ -78,7 +85,7 @@ class RowColumn(FieldsColumn):
 
 
 class ObjectColumn(FieldsColumn):
-    """Dataclasses, Structs and NamedTuples that their constructor makes from their fields, in order, and nothing else."""
+    """Dataclasses, Structs and NamedTuples whose constructor takes exactly their fields, in order."""
 
     of_objects = True
 
@@ -88,30 +95,30 @@ class ObjectColumn(FieldsColumn):
         self._class = type_info.python_class
         self._names = type_info.field_names
         self._has_dict = dataclasses.is_dataclass(self._class) and hasattr(self._class, "__dict__")
-        self._makes_same: bool | None = None
+        self._constructor_works: bool | None = None
 
     def split(self, values: Sequence[Any]) -> list[Sequence[Any]]:
-        if values and not self._is_made_of_fields(values):
-            raise NotColumns
+        if values and not self._has_only_fields(values):
+            raise NotColumnarError
         return super().split(values)
 
     def join(self, columns: list[list[Any]]) -> list[Any]:
         return list(map(self._class, *columns))
 
-    def _is_made_of_fields(self, values: Sequence[Any]) -> bool:
-        if self._makes_same is None:
-            self._makes_same = self._try(values[0])
-        if not self._makes_same:
+    def _has_only_fields(self, values: Sequence[Any]) -> bool:
+        if self._constructor_works is None:
+            self._constructor_works = self._try_constructor(values[0])
+        if not self._constructor_works:
             return False
         with_dict = self._has_dict and hasattr(values[0], "__dict__")
         return not with_dict or set(map(len, map(attrgetter("__dict__"), values))) <= {len(self._names)}
 
-    def _try(self, example: Any) -> bool:
+    def _try_constructor(self, example: Any) -> bool:
         if hasattr(self._class, "__post_init__"):
             return False
-        found = [getattr(example, n) for n in self._names]
+        values = [getattr(example, n) for n in self._names]
         try:
-            same = self._class(*found)
+            same = self._class(*values)
         except TypeError:
             return False
-        return all(getattr(same, n) is v for n, v in zip(self._names, found, strict=True))
+        return all(getattr(same, n) is v for n, v in zip(self._names, values, strict=True))

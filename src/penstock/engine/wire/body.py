@@ -1,7 +1,6 @@
-"""Elements as bytes, between our own processes: Arrow where their type is known, whole columns where elements have one
-shape, a plain pickle else.
+"""Encodes elements for other Penstock processes: as Arrow if their type is known, as pickled columns, or as a plain pickle.
 
-A pickle of lists of strings and numbers runs in C without a call per element; a pickle of a hundred thousand objects does not.
+Pickling columns of strings and numbers runs in C without a call per element. Pickling many objects does not.
 """
 
 from __future__ import annotations
@@ -12,30 +11,30 @@ from typing import Any
 
 import msgspec
 
-from penstock.engine.arrow import ArrowPacker, unpack_arrow
+from penstock.engine.wire.arrow import ArrowPacker, unpack_arrow
 from penstock.errors import ElementError
-from penstock.runtime.failure import shortened
+from penstock.runtime.failure import short_repr
 
 _PLAIN, _TUPLES, _STRUCTS, _ARROW = 0, 1, 2, 3
-_LEAST = 16
-_LEAST_ARROW = 256  # below it, making a record batch takes longer than pickling
+_MIN_COLUMNS = 16  # with fewer elements, columns are not faster
+_MIN_ARROW = 256  # with fewer elements, pickling is faster than a record batch
 
-_known: dict[type, tuple[str, ...] | None] = {}
+_struct_fields: dict[type, tuple[str, ...] | None] = {}
 
 
 def pack_body(keys: list[Any] | None, values: list[Any], packer: ArrowPacker | None = None) -> bytes:
-    """Keys and values in one pickle: a key that is part of its value is written once.
+    """Encodes keys and values together, so that a key that is part of its value is written once.
 
-    With a packer of their type they are an Arrow record batch in it, where they fit the type.
+    With a packer, elements that have its type are encoded as an Arrow record batch.
 
     >>> unpack_body(pack_body(["a"], [("a", 1)]))
     (['a'], [('a', 1)])
     """
-    if packer is not None and len(values) >= _LEAST_ARROW:
+    if packer is not None and len(values) >= _MIN_ARROW:
         packed = packer.pack(keys, values)
         if packed is not None:
             return pickle.dumps((_ARROW, None, packed), 5)
-    if len(values) >= _LEAST:
+    if len(values) >= _MIN_COLUMNS:
         kinds = set(map(type, values))
         if len(kinds) == 1:
             kind = kinds.pop()
@@ -49,23 +48,23 @@ def pack_body(keys: list[Any] | None, values: list[Any], packer: ArrowPacker | N
 
 
 def unpicklable_element(to: str, values: list[Any], error: Exception) -> ElementError:
-    """The error of elements that cannot be packed: names the first of them."""
-    found: Any = values
+    """The error for elements that cannot be pickled. It names the first of them."""
+    element: Any = values
     for value in values:
         try:
             pickle.dumps(value, 5)
-        except Exception as its_own:
-            found, error = value, its_own
+        except Exception as element_error:
+            element, error = value, element_error
             break
     return ElementError(
         "ELEMENT_NOT_PICKLABLE",
-        f"Element {shortened(found)} on its way to '{to}' is a {type(found).__name__} and cannot be pickled: {error}. Elements "
-        "travel between processes: emit plain values or objects of classes that stand at the top of a module.",
+        f"Element {short_repr(element)} sent to '{to}' is a {type(element).__name__} and cannot be pickled: {error}. Elements are "
+        "sent between processes. Emit plain values, or objects of classes that are defined at module level.",
     )
 
 
 def unpack_body(body: bytes) -> tuple[list[Any] | None, list[Any]]:
-    """Keys and values."""
+    """Decodes keys and values."""
     shape, keys, packed = pickle.loads(body)
     if shape == _ARROW:
         return unpack_arrow(packed)
@@ -78,9 +77,9 @@ def unpack_body(body: bytes) -> tuple[list[Any] | None, list[Any]]:
 
 
 def _fields(kind: type, example: Any) -> tuple[str, ...] | None:
-    """The fields of a Struct whose constructor takes them in this order; None when it is not such a type."""
-    if kind not in _known:
-        _known[kind] = None
+    """The fields of a Struct whose constructor takes them in this order; None for other types."""
+    if kind not in _struct_fields:
+        _struct_fields[kind] = None
         if issubclass(kind, msgspec.Struct) and not hasattr(kind, "__post_init__") and kind.__struct_fields__:
             fields = kind.__struct_fields__
             values = [getattr(example, f) for f in fields]
@@ -89,5 +88,5 @@ def _fields(kind: type, example: Any) -> tuple[str, ...] | None:
             except TypeError:
                 return None
             if all(getattr(same, f) is v for f, v in zip(fields, values, strict=True)):
-                _known[kind] = fields
-    return _known[kind]
+                _struct_fields[kind] = fields
+    return _struct_fields[kind]

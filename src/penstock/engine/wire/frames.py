@@ -1,6 +1,6 @@
-"""What travels between stages: bundles of frames. A bundle goes to one slot of one level.
+"""Frames: the messages between stages. Frames for one slot of one level are encoded together as a bundle.
 
-Elements are columns beside one pickled body, so a few hundred blobs are shuffled instead of millions of rows.
+A frame contains many elements, so Spark shuffles a few hundred bundles instead of millions of rows.
 """
 
 from __future__ import annotations
@@ -10,45 +10,46 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from penstock.engine.body import unpack_body
-from penstock.engine.logs import LogLine
-from penstock.metrics.values import Told
-from penstock.runtime.records import TAG_NAMES, Column, Records, Tags
+from penstock.engine.wire.body import unpack_body
+from penstock.engine.wire.log_capture import LogLine
+from penstock.metrics.values import MetricsDelta
+from penstock.runtime.loop.records import TAG_NAMES, Column, Records, Tags
 
-SINKS = 0  # the level of bundles for the sink router; -n: for what stands around the host of level n (savepoints)
-_BUNDLE = 4 << 20
-_OPEN = 64 << 20  # bytes that wait for their bundle to become full, all destinations together
+SINK_LEVEL = 0  # the level of bundles for the sink router
+_BUNDLE_BYTES = 4 << 20
+_MAX_OPEN_BYTES = 64 << 20  # of all incomplete bundles together
 
 
 class Rows(msgspec.Struct, tag=0, array_like=True):
-    """Elements for one input of an operator. From a source: tags are (watermark, position) of one split."""
+    """Elements for one input of an operator."""
 
     operator: int
     input: int
-    stream: int  # of a source's elements, else -1
-    split: str  # "*" behind an operator: elements of the stream of marks whose number is in `start`
-    start: int  # of the chunk in its split
-    branch: int  # by which way the elements came to the operator
+    stream: int  # watermark stream of the elements; -1 if the upstream operator's watermark applies
+    from_source: bool  # elements of one chunk of a source; tags hold only (watermark, position)
+    split: str  # of a chunk, else empty
+    start: int  # of a chunk, the position in its split
+    branch: int  # number of the path that leads to the operator
     timestamps: bytes
     tags: bytes
     body: bytes
 
 
-class Marks(msgspec.Struct, tag=1, array_like=True):
-    """What a task says of one chunk of a split: its end mark, even when none of its elements came to this slot."""
+class ChunkProgress(msgspec.Struct, tag=1, array_like=True):
+    """The watermark at the end of a chunk of a split. All reading slots get it, even without elements of the chunk."""
 
     stream: int
     split: str
     start: int
-    mark: int
+    watermark: int
     count: int
-    explicit: list[int]
-    waiting: list[str]
+    explicit_watermarks: list[int]
+    backlogged_splits: list[str]
     transient: bool
 
 
 class Control(msgspec.Struct, tag=2, array_like=True):
-    """The control source's word: the run, a manual clock, and which splits are known and which have ended."""
+    """Sent by the control source: the run, a manual clock, and the known and ended splits."""
 
     run: str
     clock: int | None
@@ -58,20 +59,20 @@ class Control(msgspec.Struct, tag=2, array_like=True):
 
 
 class Relay(msgspec.Struct, tag=3, array_like=True):
-    """An upstream operator's word: its clocks after the batch."""
+    """Sent by an upstream operator: its clocks after the batch."""
 
     operator: int
     batch: int
-    previous: int
+    previous_batch: int
     now: int
     watermark: int
     idle: bool
     ended: bool
     run: str
-    marks: list[int]
+    explicit_watermarks: list[int]
 
 
-class Output(msgspec.Struct, tag=4, array_like=True):
+class SinkRows(msgspec.Struct, tag=4, array_like=True):
     """Elements for a sink."""
 
     sink: int
@@ -82,86 +83,88 @@ class Output(msgspec.Struct, tag=4, array_like=True):
     body: bytes
 
 
-class SavedPart(msgspec.Struct, array_like=True):
-    """A slot's part of a savepoint, which a process beside the worker writes."""
+class SavepointPartHandle(msgspec.Struct, array_like=True):
+    """The part of a savepoint of one slot. A separate process next to the worker writes it."""
 
     savepoint: str
     name: str  # of the file
     host: str = ""
     pid: int = 0
-    started: str = ""  # of the process, as the system words it
-    error: str = ""  # why there is none
+    started: str = ""  # start time of the process, in the format of the system
+    error: str = ""  # why it could not be written
 
 
-class Report(msgspec.Struct, tag=5, array_like=True):
-    """A slot's word to the driver, at the end of its batch."""
+class SlotReport(msgspec.Struct, tag=5, array_like=True):
+    """What a slot reports to the driver at the end of a batch."""
 
     level: int
     slot: int
     batch: int
-    now: int
-    wake: int | None  # when the next batch is needed even without data
+    processing_time: int
+    next_wakeup: int | None  # when a batch is needed even without new data
     watermarks: dict[str, int]
-    records: dict[str, int]  # elements in, by operator
-    late: dict[str, int]
-    broadcast: dict[str, int]  # hashes of broadcast state, equal in all slots
+    records: dict[str, int]  # elements received, by operator
+    late: dict[str, int]  # late elements that were dropped, by operator
+    broadcast_hashes: dict[str, int]  # by operator, equal in all slots
     ended: bool
-    marks: dict[str, dict[str, tuple[int, bool]]] = {}  # of aligned streams: each split's mark, and whether it counts
+    # Of aligned streams: the watermark of each split, and whether it is active.
+    split_marks: dict[str, dict[str, tuple[int, bool]]] = {}
     state_bytes: int = 0
     delta_bytes: int = 0
-    seconds: dict[str, float] = {}  # where the slot's time went
-    metrics: Told = {}  # of user functions: what the batch changed
+    seconds: dict[str, float] = {}  # by part of the work
+    metrics: MetricsDelta = {}  # of user functions
     logs: list[LogLine] = []
-    dead: dict[str, tuple[int, int]] = {}  # dead letters by operator: how many were made, and how many nobody reads
-    flows: dict[str, tuple[int, int]] = {}  # elements in and out of each operator and each step behind it
-    began: float = 0.0  # when the slot's work began, in seconds since 1970
-    worker: str = ""  # the process that did it
-    work: dict[str, float] = {}  # seconds by operator, and by step behind it
-    changed: dict[
-        str, tuple[int, int]
-    ] = {}  # by operator: entries of state, and their bytes where several share a level
-    hot: dict[str, list[tuple[str, float]]] = {}  # by operator: keys that many of its elements have, and their share
-    behind: dict[str, tuple[str, int, int]] = {}  # by stream: the split furthest behind, its mark, the highest mark
-    part: SavedPart | None = None  # of the savepoint that this batch was asked for
+    dead_letters: dict[str, tuple[int, int]] = {}  # by operator: produced, and how many of them no step reads
+    flows: dict[str, tuple[int, int]] = {}  # elements in and out, by operator and chained step
+    started_at: float = 0.0  # seconds since 1970
+    worker: str = ""  # name of the process
+    operator_seconds: dict[str, float] = {}  # by operator and chained step
+    # By operator: changed state entries, and their bytes if the level has several operators.
+    state_changes: dict[str, tuple[int, int]] = {}
+    hot_keys: dict[str, list[tuple[str, float]]] = {}  # by operator: keys of many elements, with their fraction
+    # By source: the split with the lowest watermark, its watermark, and the highest watermark of all splits.
+    slowest_splits: dict[str, tuple[str, int, int]] = {}
+    savepoint_part: SavepointPartHandle | None = None  # if a savepoint was requested for this batch
 
 
-class Counted(msgspec.Struct, tag=6, array_like=True):
-    """A source task's word to the driver: how many elements it read, and what the functions behind it had to say."""
+class SourceTaskReport(msgspec.Struct, tag=6, array_like=True):
+    """What a source task reports to the driver: records, metrics, logs and times of the source and its chain."""
 
-    source: int
-    count: int
+    source_number: int
+    records: int
     seconds: float = 0.0
     subtask: int = 0
-    metrics: Told = {}
+    metrics: MetricsDelta = {}
     logs: list[LogLine] = []
-    dead: dict[str, tuple[int, int]] = {}  # dead letters, as in a slot's report
-    flows: dict[str, tuple[int, int]] = {}  # of the steps behind the source, as in a slot's report
+    dead_letters: dict[str, tuple[int, int]] = {}  # as in SlotReport
+    flows: dict[str, tuple[int, int]] = {}  # of chained steps, as in SlotReport
     skipped: int = 0  # records that do not decode and were dropped
-    began: float = 0.0  # when the task's work began, in seconds since 1970
-    reading: float = 0.0  # seconds that the source itself took
-    work: dict[str, float] = {}  # seconds by step behind the source
-    worker: str = ""  # the process that did it
+    started_at: float = 0.0  # seconds since 1970
+    read_seconds: float = 0.0  # seconds in the source itself
+    operator_seconds: dict[str, float] = {}  # by chained step
+    worker: str = ""  # name of the process
 
 
 class Columns(msgspec.Struct, tag=7, array_like=True):
-    """Elements for an operator that works by columns, or what they were combined to; fields as in `Rows`."""
+    """Elements, or combined elements, for an operator that processes columns. Fields as in `Rows`."""
 
     operator: int
     stream: int
+    from_source: bool
     split: str
     start: int
     branch: int
     body: bytes
 
 
-class Save(msgspec.Struct, tag=8, array_like=True):
-    """The control source's word that the state after this batch is to be kept as a savepoint."""
+class SavepointRequest(msgspec.Struct, tag=8, array_like=True):
+    """Sent by the control source: the state after this batch becomes a savepoint."""
 
     id: str
     folder: str
 
 
-Frame = Rows | Marks | Control | Relay | Output | Report | Counted | Columns | Save
+Frame = Rows | ChunkProgress | Control | Relay | SinkRows | SlotReport | SourceTaskReport | Columns | SavepointRequest
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[Frame])
@@ -175,7 +178,7 @@ Bundle = tuple[int, int, bytes]  # slot (batch mode: address), level, blob
 
 
 class Bundles:
-    """Collects frames by destination and hands them out as blobs of some megabytes."""
+    """Collects frames by destination and encodes them as bundles of some megabytes."""
 
     def __init__(self) -> None:
         self._frames: dict[tuple[int, int], list[Frame]] = {}
@@ -184,14 +187,19 @@ class Bundles:
         self._open = 0
 
     def add(self, level: int, slot: int, frame: Frame, size: int = 0) -> None:
+        """Adds a frame for a slot of a level. `size` is its approximate size in bytes."""
         to = (level, slot)
         self._frames.setdefault(to, []).append(frame)
         self._sizes[to] = self._sizes.get(to, 0) + size
         self._open += size
-        if self._sizes[to] >= _BUNDLE:
+        if self._sizes[to] >= _BUNDLE_BYTES:
             self._close(to)
-        elif self._open >= _OPEN:
+        elif self._open >= _MAX_OPEN_BYTES:
             self._close_all()
+
+    def clear(self) -> None:
+        """Discards all frames."""
+        self._frames, self._sizes, self._full, self._open = {}, {}, [], 0
 
     def _close(self, to: tuple[int, int]) -> None:
         frames = self._frames.pop(to)
@@ -200,6 +208,7 @@ class Bundles:
         self._full.append((slot, level, _encoder.encode(frames)))
 
     def take_full(self) -> Iterator[Bundle]:
+        """Yields the complete bundles."""
         full, self._full = self._full, []
         yield from full
 
@@ -208,6 +217,7 @@ class Bundles:
             self._close(to)
 
     def take_all(self) -> Iterator[Bundle]:
+        """Yields all bundles, including incomplete ones."""
         self._close_all()
         yield from self.take_full()
 
@@ -226,12 +236,12 @@ def unpack_column(data: bytes) -> Column:
 
 
 def unpack_rows(frame: Rows, origin: int, at_least: int) -> Records:
-    """The elements of a frame; those of a source get the watermark of their split where it is higher than the chunk's own."""
+    """Decodes the elements of a frame. Watermarks of source elements are at least `at_least`, that of their split."""
     keys, values = unpack_body(frame.body)
     timestamps = unpack_column(frame.timestamps)
-    if frame.stream < 0:
-        tags = unpack_tags(frame.tags)
-    else:
+    if frame.from_source:
         watermark, position = np.frombuffer(frame.tags, np.int64).reshape(2, -1)
         tags = Tags.of_source(np.maximum(watermark, at_least), origin, position)
+    else:
+        tags = unpack_tags(frame.tags)
     return Records(values, keys, None, timestamps, tags.on_branch(frame.branch))

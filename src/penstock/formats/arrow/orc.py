@@ -1,4 +1,4 @@
-"""ORC files, under Flink's names."""
+"""Bulk format of ORC files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import IO, Any
 import pyarrow as pa
 
 from penstock.errors import UnsupportedOperation
-from penstock.formats.arrow_rows import ArrowRows
+from penstock.formats.arrow.rows import ArrowRows
 from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
 from penstock.formats.column_type import column_type
 from penstock.types import TypeInformation
 
 
 class OrcColumnarRowInputFormat(BulkFormat):
-    """Reads ORC as rows, or as objects of a class: only the columns that the type has. Those that a file lacks are None."""
+    """Reads ORC files as rows, or as objects of a class. Reads only the columns of the type; missing columns are None."""
 
     def __init__(self, row_type: Any) -> None:
         self.output_type: Any = column_type(row_type)
@@ -27,10 +27,10 @@ class OrcColumnarRowInputFormat(BulkFormat):
 
     @cached_property
     def _rows(self) -> ArrowRows:
-        return _checked(self.output_type)
+        return _check_types(self.output_type)
 
     def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
-        from pyarrow import orc  # takes long to import, and most jobs have no such files
+        from pyarrow import orc  # slow to import, and most jobs do not need it
 
         rows, file = self._rows, orc.ORCFile(file_object)
         known = [name for name in rows.names if name in file.schema.names]
@@ -40,13 +40,13 @@ class OrcColumnarRowInputFormat(BulkFormat):
                 yield rows.elements(batch.slice(start, 8192))
 
 
-def _checked(kind: TypeInformation) -> ArrowRows:
+def _check_types(kind: TypeInformation) -> ArrowRows:
     rows = ArrowRows(kind)
     for field in rows.schema:
         if "time64" in str(field.type):
             raise UnsupportedOperation(
                 "ORC_TYPE",
-                f"Field '{field.name}' is a time of day, and ORC has no type for it. Write it as text or as a number.",
+                f"Field '{field.name}' is a time, which ORC does not support. Convert it to a string or a number.",
             )
     return rows
 
@@ -57,15 +57,15 @@ class _OrcWriter(BulkWriter):
 
         self._rows = rows
         self._writer = orc.ORCWriter(file_object)
-        self._any = False
+        self._has_rows = False
 
     def write(self, values: list[Any]) -> None:
         if values:
             self._writer.write(pa.Table.from_batches([self._rows.batch(values)]))
-            self._any = True
+            self._has_rows = True
 
     def finish(self) -> None:
-        if not self._any:  # the schema is written with the first table
+        if not self._has_rows:  # the schema is written with the first table
             self._writer.write(self._rows.schema.empty_table())
         self._writer.close()
 
@@ -75,14 +75,14 @@ class _OrcWriters(BulkWriterFactory):
 
     def __init__(self, kind: TypeInformation) -> None:
         self._type = kind
-        _checked(kind)
+        _check_types(kind)
 
     def create(self, file_object: IO[bytes]) -> BulkWriter:
         return _OrcWriter(ArrowRows(self._type), file_object)
 
 
 class OrcBulkWriters:
-    """Makes writers of ORC files.
+    """Creates writers of ORC files.
 
     >>> from penstock.types import Types
     >>> OrcBulkWriters.for_row_type(Types.ROW_NAMED(["a"], [Types.INT()])).extension
@@ -91,5 +91,5 @@ class OrcBulkWriters:
 
     @staticmethod
     def for_row_type(row_type: Any, writer_properties: Any = None, hadoop_config: Any = None) -> BulkWriterFactory:
-        """Of rows, or of objects of a class."""
+        """Returns a writer factory for rows, or for objects of a class."""
         return _OrcWriters(column_type(row_type))

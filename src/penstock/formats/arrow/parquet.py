@@ -1,4 +1,4 @@
-"""Parquet files, under Flink's names."""
+"""Bulk format of Parquet files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import IO, Any
 
-from penstock.formats.arrow_rows import ArrowRows
-from penstock.formats.avro_schema import AvroSchema
+from penstock.formats.arrow.rows import ArrowRows
+from penstock.formats.avro.schema import AvroSchema
 from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
 from penstock.formats.column_type import column_type
 from penstock.types import TypeInformation
@@ -17,9 +17,9 @@ _ROWS_PER_BATCH = 8192
 
 
 class ParquetColumnarRowInputFormat(BulkFormat):
-    """Reads Parquet as rows, or as objects of a class: only the columns that the type has. Those that a file lacks are None.
+    """Reads Parquet files as rows, or as objects of a class. Reads only the columns of the type; missing columns are None.
 
-    `row_type` is a type of rows, `Types.of(Order)`, or a row type of PyFlink's Table API.
+    `row_type` is a row type, a class type such as `Types.of(Order)`, or a row type of the PyFlink Table API.
     """
 
     splittable = True  # between row groups
@@ -53,25 +53,25 @@ class ParquetColumnarRowInputFormat(BulkFormat):
             yield elements
 
     def read_between(self, file_object: IO[bytes], low: int, high: int) -> Iterator[tuple[int, list[Any]]]:
-        import pyarrow.parquet as pq  # takes long to import, and most jobs have no such files
+        import pyarrow.parquet as pq  # slow to import, and most jobs do not need it
 
         rows, file = self._rows, pq.ParquetFile(file_object)
-        there = file.schema_arrow.names
+        in_file = file.schema_arrow.names
         if self._is_case_sensitive:
-            known = {name: name for name in rows.names if name in there}
+            known = {name: name for name in rows.names if name in in_file}
         else:
-            folded = {name.lower(): name for name in there}
+            folded = {name.lower(): name for name in in_file}
             known = {name: folded[name.lower()] for name in rows.names if name.lower() in folded}
-        named = {theirs: ours for ours, theirs in known.items()}
+        names = {column: name for name, column in known.items()}
         columns = list(known.values())
         for group, first in _row_groups(file.metadata, low, high):
             for batch in file.iter_batches(batch_size=self._batch_size, row_groups=[group], columns=columns):
-                yield first, rows.elements(batch.rename_columns([named[name] for name in batch.schema.names]))
+                yield first, rows.elements(batch.rename_columns([names[name] for name in batch.schema.names]))
                 first += batch.num_rows
 
 
 def _row_groups(metadata: Any, low: int, high: int) -> Iterator[tuple[int, int]]:
-    """The row groups that begin in a part of the file, each with the number of its first row."""
+    """Yields the row groups that start in a byte range, each with the number of its first row."""
     first = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
@@ -109,7 +109,7 @@ class _ParquetWriters(BulkWriterFactory):
 
 
 class ParquetBulkWriters:
-    """Makes writers of Parquet files.
+    """Creates writers of Parquet files.
 
     >>> from penstock.types import Types
     >>> ParquetBulkWriters.for_row_type(Types.ROW_NAMED(["a"], [Types.INT()])).extension
@@ -118,23 +118,23 @@ class ParquetBulkWriters:
 
     @staticmethod
     def for_row_type(row_type: Any, hadoop_config: Any = None, utc_timestamp: bool = False) -> BulkWriterFactory:
-        """Of rows, or of objects of a class. Timestamps are written as they are; nothing depends on a time zone."""
+        """Returns a writer factory for rows, or for objects of a class. Timestamps are written without a time zone."""
         return _ParquetWriters(column_type(row_type))
 
 
 class AvroParquetReaders:
-    """Makes readers of Parquet files whose columns an Avro schema describes."""
+    """Creates readers of Parquet files with an Avro schema."""
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkFormat:
-        """Records as dicts."""
+        """Returns a format that reads records as dicts."""
         return ParquetColumnarRowInputFormat(schema.row_type(), batch_size=_ROWS_PER_BATCH, as_dicts=True)
 
 
 class AvroParquetWriters:
-    """Makes writers of Parquet files whose columns an Avro schema describes."""
+    """Creates writers of Parquet files with an Avro schema."""
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
-        """Of records that are dicts."""
+        """Returns a writer factory for records as dicts."""
         return _ParquetWriters(schema.row_type())

@@ -1,4 +1,4 @@
-"""Files of Avro, under Flink's names."""
+"""Bulk format of Avro files."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Iterator
 from typing import IO, Any
 
-from penstock.formats.avro_schema import AvroSchema, GenericRecordAvroTypeInfo, avro
+from penstock.formats.avro.schema import AvroSchema, GenericRecordAvroTypeInfo, fastavro
 from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
 
-_RECORDS = 4096
+_BLOCK_SIZE = 4096  # records
 
 
 class AvroInputFormat(BulkFormat):
-    """Reads files of Avro as dicts. A file carries the schema that it was written with; it is read as this one says.
+    """Reads Avro files as dicts. Converts records from the schema in the file to this schema.
 
     `env.create_input(AvroInputFormat(path, schema))` reads a file or a folder.
     """
@@ -23,18 +23,18 @@ class AvroInputFormat(BulkFormat):
         self.schema = schema
 
     def get_produced_type(self) -> GenericRecordAvroTypeInfo:
-        """The type of the records."""
+        """Returns the type of the records."""
         return GenericRecordAvroTypeInfo(self.schema)
 
     def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
-        records = iter(avro().reader(file_object, self.schema.parsed))
-        while some := list(itertools.islice(records, _RECORDS)):
-            yield some
+        records = iter(fastavro().reader(file_object, self.schema.parsed))
+        while block := list(itertools.islice(records, _BLOCK_SIZE)):
+            yield block
 
 
 class _AvroWriter(BulkWriter):
     def __init__(self, schema: AvroSchema, file_object: IO[bytes]) -> None:
-        self._writer = avro().write.Writer(file_object, schema.parsed, codec="deflate")
+        self._writer = fastavro().write.Writer(file_object, schema.parsed, codec="deflate")
 
     def write(self, values: list[Any]) -> None:
         for value in values:
@@ -55,9 +55,9 @@ class _AvroWriters(BulkWriterFactory):
 
 
 class AvroBulkWriters:
-    """Makes writers of files of Avro."""
+    """Creates writers of Avro files."""
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
-        """Of records that are dicts."""
+        """Returns a writer factory for records as dicts."""
         return _AvroWriters(schema)

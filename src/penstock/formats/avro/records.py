@@ -1,4 +1,4 @@
-"""Messages of Avro: as dicts or as rows, alone or with the number of their schema before them."""
+"""Avro schemas of dicts and rows, with or without a schema registry."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from functools import cached_property
 from typing import Any
 
 from penstock.errors import ConfigError, UnsupportedOperation
-from penstock.formats.avro_schema import AvroSchema, avro
-from penstock.formats.avro_values import Convert, from_avro, to_avro
-from penstock.formats.fitting import as_type
+from penstock.formats.avro.schema import AvroSchema, fastavro
+from penstock.formats.avro.schema_registry import MAGIC, SchemaRegistry, to_registry
+from penstock.formats.avro.values import Convert, from_avro, to_avro
 from penstock.formats.schema import DeserializationSchema, SerializationSchema
-from penstock.formats.schema_registry import MAGIC, SchemaRegistry, registry_of
+from penstock.formats.type_check import convert_elements_to
 
 
 class AvroDeserializationSchema(DeserializationSchema[Any]):
-    """Records of Avro as dicts.
+    """Deserializes Avro records to dicts.
 
-    With a registry, a message begins with a zero byte and the four bytes of the number of the schema that it was written with;
-    it is read as the reader's schema says: fields that it lacks have their defaults, others are left out.
+    With a registry, a message starts with a zero byte and the four-byte id of the writer schema. The record is converted to the
+    reader schema: missing fields get their defaults, and unknown fields are skipped.
 
     >>> schema = AvroSchema('{"type": "record", "name": "P", "fields": [{"name": "x", "type": "long"}]}')
     >>> AvroDeserializationSchema.for_generic(schema).decode(AvroSerializationSchema.for_generic(schema).encode([{"x": 7}]))
@@ -31,41 +31,40 @@ class AvroDeserializationSchema(DeserializationSchema[Any]):
 
     def __init__(self, schema: AvroSchema | str, registry: Any = None) -> None:
         self.schema = schema if isinstance(schema, AvroSchema) else AvroSchema(schema)
-        self._registry = None if registry is None else registry_of(registry)
+        self._registry = None if registry is None else to_registry(registry)
         self._writers: dict[int, AvroSchema] = {}
 
     @staticmethod
     def for_generic(schema: AvroSchema) -> AvroDeserializationSchema:
-        """Of messages that hold nothing but the record."""
+        """Returns a schema for messages that contain only the record."""
         return AvroDeserializationSchema(schema)
 
     def deserialize(self, message: bytes) -> Any:
         return self.decode([message])[0]
 
     def decode(self, messages: Sequence[bytes]) -> list[Any]:
-        read, schema = avro().schemaless_reader, self.schema.parsed
+        read, schema = fastavro().schemaless_reader, self.schema.parsed
         values = []
         for message in messages:
-            stream = io.BytesIO(
-                message + b"\0"
-            )  # one byte more: what is skipped in a record that is cut off ends behind it
+            # With one more byte, skipping a field of a truncated record ends after the message.
+            stream = io.BytesIO(message + b"\0")
             if self._registry is None:
                 values.append(read(stream, schema, None))
             else:
                 values.append(read(stream, self._writer(self._registry, stream).parsed, schema))
             if stream.tell() > len(message):
-                raise ValueError("the message is cut off")
+                raise ValueError("the message is truncated")
             if stream.tell() < len(message):
                 raise ValueError(
-                    f"{len(message) - stream.tell()} bytes are left behind the record: is it of another schema?"
+                    f"{len(message) - stream.tell()} bytes follow the record; it may have been written with another schema"
                 )
         return values
 
     def _writer(self, registry: SchemaRegistry, stream: io.BytesIO) -> AvroSchema:
-        head = stream.read(5)
-        if len(head) < 5 or head[:1] != MAGIC:
-            raise ValueError("the message does not begin with a zero byte and the number of a schema")
-        number = int.from_bytes(head[1:], "big")
+        header = stream.read(5)
+        if len(header) < 5 or header[:1] != MAGIC:
+            raise ValueError("the message does not start with a zero byte and a schema id")
+        number = int.from_bytes(header[1:], "big")
         if number not in self._writers:
             try:
                 self._writers[number] = AvroSchema(registry.schema(number))
@@ -75,25 +74,27 @@ class AvroDeserializationSchema(DeserializationSchema[Any]):
 
 
 class AvroSerializationSchema(SerializationSchema[Any]):
-    """Dicts as records of Avro; with a registry, the number of the schema stands before them."""
+    """Serializes dicts to Avro records. With a registry, the schema id precedes each record."""
 
     def __init__(self, schema: AvroSchema | str, registry: Any = None, subject: str = "") -> None:
         self.schema = schema if isinstance(schema, AvroSchema) else AvroSchema(schema)
-        self._registry = None if registry is None else registry_of(registry)
+        self._registry = None if registry is None else to_registry(registry)
         self._subject = subject
         if self._registry is not None and not subject:
-            raise ConfigError("SCHEMA_SUBJECT", "A schema registry was given without a subject, such as 'TOPIC-value'.")
+            raise ConfigError(
+                "SCHEMA_SUBJECT", "The schema registry has no subject. Pass subject, such as 'TOPIC-value'."
+            )
 
     @staticmethod
     def for_generic(schema: AvroSchema) -> AvroSerializationSchema:
-        """Of messages that hold nothing but the record."""
+        """Returns a schema for messages that contain only the record."""
         return AvroSerializationSchema(schema)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_head"}
+        return {name: value for name, value in self.__dict__.items() if name != "_header"}
 
     @cached_property
-    def _head(self) -> bytes:
+    def _header(self) -> bytes:
         if self._registry is None:
             return b""
         return MAGIC + self._registry.register(self._subject, self.schema.text).to_bytes(4, "big")
@@ -102,33 +103,33 @@ class AvroSerializationSchema(SerializationSchema[Any]):
         return self.encode([element])[0]
 
     def encode(self, values: list[Any]) -> list[bytes]:
-        write, schema, head = avro().schemaless_writer, self.schema.parsed, self._head
+        write, schema, header = fastavro().schemaless_writer, self.schema.parsed, self._header
         messages = []
         for value in values:
             stream = io.BytesIO()
-            stream.write(head)
+            stream.write(header)
             write(stream, schema, value)
             messages.append(stream.getvalue())
         return messages
 
 
 class ConfluentRegistryAvroDeserializationSchema(AvroDeserializationSchema):
-    """Records with the number of their schema in a registry, under Flink's name."""
+    """Deserializes Avro records that start with a schema id of a Confluent schema registry."""
 
     @staticmethod
     def for_generic(schema: AvroSchema, url: Any = None) -> AvroDeserializationSchema:
-        """Read as a schema says; `url` is a registry's address, or a registry."""
+        """Returns a schema with this reader schema. `url` is the address of a registry, or a SchemaRegistry."""
         return ConfluentRegistryAvroDeserializationSchema(schema, url)
 
 
 class ConfluentRegistryAvroSerializationSchema(AvroSerializationSchema):
-    """The same for writing."""
+    """Serializes Avro records with a schema id of a Confluent schema registry."""
 
     @staticmethod
     def for_generic(  # type: ignore[override]  # Flink's order of parameters
         subject: str, schema: AvroSchema, url: Any
     ) -> AvroSerializationSchema:
-        """Written with a schema, which is registered under a subject."""
+        """Returns a schema that registers the Avro schema under a subject."""
         return ConfluentRegistryAvroSerializationSchema(schema, url, subject)
 
 
@@ -136,15 +137,15 @@ def _schema_of(method: str, record_class: str | None, text: str | None) -> AvroS
     if record_class is not None:
         raise UnsupportedOperation(
             "JAVA_FUNCTION",
-            f"{method} got the record class {record_class}, a Java class, and no Flink runs here. Give avro_schema_string.",
+            f"{method} got the Java class {record_class}, which is not available without Flink. Pass avro_schema_string instead.",
         )
     if text is None:
-        raise ConfigError("AVRO_SCHEMA", f"{method} got no schema. Give avro_schema_string.")
+        raise ConfigError("AVRO_SCHEMA", f"{method} got no schema. Pass avro_schema_string.")
     return AvroSchema(text)
 
 
 class AvroRowDeserializationSchema(AvroDeserializationSchema):
-    """Records of Avro as rows.
+    """Deserializes Avro records to rows.
 
     >>> from penstock.row import Row
     >>> text = '{"type": "record", "name": "P", "fields": [{"name": "x", "type": ["null", "long"]}]}'
@@ -175,7 +176,7 @@ class AvroRowDeserializationSchema(AvroDeserializationSchema):
 
 
 class AvroRowSerializationSchema(AvroSerializationSchema):
-    """Rows as records of Avro."""
+    """Serializes rows to Avro records."""
 
     def __init__(
         self,
@@ -198,5 +199,5 @@ class AvroRowSerializationSchema(AvroSerializationSchema):
 
     def encode(self, values: list[Any]) -> list[bytes]:
         convert = self._convert
-        rows = as_type("AvroRowSerializationSchema", self.type_info, values)
+        rows = convert_elements_to("AvroRowSerializationSchema", self.type_info, values)
         return super().encode([convert(row) for row in rows])

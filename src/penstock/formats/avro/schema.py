@@ -1,4 +1,4 @@
-"""Schemas of Avro, and the types of rows that they describe."""
+"""Avro schemas and their row types."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from penstock.errors import ConfigError
 from penstock.types import PickledBytesTypeInfo, RowTypeInfo, TypeInformation, Types
 
 
-def avro() -> Any:
-    """The package that reads and writes Avro, where it is installed."""
+def fastavro() -> Any:
+    """Imports and returns the package fastavro."""
     try:
         return importlib.import_module("fastavro")
     except ImportError:
         raise ConfigError(
             "MISSING_PACKAGE",
-            "Avro needs the package fastavro, which is not installed. Run: pip install 'penstock[avro]'",
+            "Avro needs the package fastavro, which is not installed. Install it with `pip install 'penstock[avro]'`.",
         ) from None
 
 
 class AvroSchema:
-    """A schema of Avro.
+    """An Avro schema.
 
     >>> schema = AvroSchema.parse_string('{"type": "record", "name": "P", "fields": [{"name": "x", "type": "long"}]}')
     >>> schema.row_type()
@@ -33,21 +33,21 @@ class AvroSchema:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        _ = self.parsed  # what is wrong with it is told at once
+        _ = self.parsed  # raises an error now if the schema is invalid
 
     @staticmethod
     def parse_string(json_schema: str) -> AvroSchema:
-        """The schema that a text describes."""
+        """Parses a schema in JSON."""
         return AvroSchema(json_schema)
 
     @staticmethod
     def parse_file(file_path: str) -> AvroSchema:
-        """The schema that a file describes."""
+        """Parses a schema file."""
         try:
             return AvroSchema(Path(file_path).read_text(encoding="utf-8"))
         except OSError as error:
             raise ConfigError(
-                "AVRO_SCHEMA", f"The file of an Avro schema cannot be read: {error}. Correct the path."
+                "AVRO_SCHEMA", f"The Avro schema file cannot be read: {error}. Correct the path."
             ) from None
 
     def __str__(self) -> str:
@@ -67,26 +67,29 @@ class AvroSchema:
 
     @cached_property
     def parsed(self) -> Any:
-        """The schema as fastavro wants it; made once per process."""
+        """The parsed schema of fastavro, cached per process."""
         try:
-            return avro().parse_schema(json.loads(self.text))
+            return fastavro().parse_schema(json.loads(self.text))
         except ConfigError:
             raise
-        except Exception as error:  # fastavro's own errors, and JSON's
+        except Exception as error:  # errors of fastavro and json
             raise ConfigError(
-                "AVRO_SCHEMA", f"The Avro schema cannot be used: {error}. It begins with {self.text!r:.80}. Correct it."
+                "AVRO_SCHEMA", f"The Avro schema is invalid: {error}. It starts with {self.text!r:.80}. Correct it."
             ) from None
 
     def row_type(self) -> RowTypeInfo:
-        """The type of its records as rows."""
-        kind = type_of(json.loads(self.text), {})
+        """Returns the row type of the records."""
+        kind = avro_type(json.loads(self.text), {})
         if not isinstance(kind, RowTypeInfo):
-            raise ConfigError("AVRO_SCHEMA", f"The Avro schema {self.text!r:.80} is not one of records; rows need one.")
+            raise ConfigError(
+                "AVRO_SCHEMA",
+                f"The Avro schema {self.text!r:.80} does not describe records; rows need a record schema.",
+            )
         return kind
 
 
 class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
-    """Records of Avro as dicts."""
+    """Type of Avro records as dicts."""
 
     def __init__(self, schema: AvroSchema) -> None:
         self.schema = schema
@@ -96,7 +99,7 @@ class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
         return f"GenericRecordAvroTypeInfo({str(self.schema)!r:.80})"
 
 
-_SINGLE = {
+_PRIMITIVE = {
     "string": Types.STRING,
     "boolean": Types.BOOLEAN,
     "int": Types.INT,
@@ -118,15 +121,15 @@ _LOGICAL = {
 }
 
 
-def unwrapped(schema: Any, named: dict[str, Any]) -> Any:
-    """The schema behind a name, and behind a union of one schema and null; other unions stay lists."""
+def unwrap_schema(schema: Any, named: dict[str, Any]) -> Any:
+    """Resolves names, and unions of one schema and null. Other unions remain lists."""
     if isinstance(schema, list):
         others = [s for s in schema if s not in ("null", {"type": "null"})]
-        return unwrapped(others[0], named) if len(others) == 1 else schema
+        return unwrap_schema(others[0], named) if len(others) == 1 else schema
     if isinstance(schema, str):
         return named.get(schema, {"type": schema})
     if isinstance(schema.get("type"), (dict, list)):
-        return unwrapped(schema["type"], named)
+        return unwrap_schema(schema["type"], named)
     if "name" in schema:
         named[schema["name"]] = schema
         if "namespace" in schema:
@@ -134,21 +137,21 @@ def unwrapped(schema: Any, named: dict[str, Any]) -> Any:
     return named.get(schema["type"], schema)
 
 
-def type_of(schema: Any, named: dict[str, Any]) -> TypeInformation:
-    """The type of values of a schema, as Flink maps it; unions of several types are not looked into."""
-    schema = unwrapped(schema, named)
+def avro_type(schema: Any, named: dict[str, Any]) -> TypeInformation:
+    """Returns the type of a schema, mapped as in Flink. Unions of several types become PICKLED_BYTE_ARRAY."""
+    schema = unwrap_schema(schema, named)
     if isinstance(schema, list):
         return Types.PICKLED_BYTE_ARRAY()
     kind = schema["type"]
     if schema.get("logicalType") in _LOGICAL:
         return _LOGICAL[schema["logicalType"]]()
     if kind in ("record", "error"):
-        types = [type_of(f["type"], named) for f in schema["fields"]]
+        types = [avro_type(f["type"], named) for f in schema["fields"]]
         return Types.ROW_NAMED([f["name"] for f in schema["fields"]], types)
     if kind == "array":
-        return Types.OBJECT_ARRAY(type_of(schema["items"], named))
+        return Types.OBJECT_ARRAY(avro_type(schema["items"], named))
     if kind == "map":
-        return Types.MAP(Types.STRING(), type_of(schema["values"], named))
+        return Types.MAP(Types.STRING(), avro_type(schema["values"], named))
     if kind in ("bytes", "fixed"):
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
-    return _SINGLE[kind]()
+    return _PRIMITIVE[kind]()

@@ -1,4 +1,4 @@
-"""Registries of schemas: messages carry the number of the schema that they were written with."""
+"""Schema registries, which map schema ids in messages to Avro schemas."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import ConfigError
-from penstock.redaction import hide
+from penstock.redaction import register_secret
 
 MAGIC = b"\0"
 
 
 class SchemaRegistry:
-    """Knows schemas by number. Subclasses say from where; what they are asked for is kept by those who ask."""
+    """Base class of schema registries. Callers cache the schemas."""
 
     def schema(self, number: int) -> str:
-        """The text of a schema. Raises KeyError for a number that is not known."""
+        """Returns the schema with this id. Raises KeyError if it is unknown."""
         raise NotImplementedError
 
     def register(self, subject: str, schema: str) -> int:
-        """The number of a schema, a new one if it is not known yet."""
+        """Returns the id of a schema. Registers the schema if it is unknown."""
         raise NotImplementedError
 
 
 class InMemoryRegistry(SchemaRegistry):
-    """Schemas in a dict by number: for tests, and for those who know all their schemas.
+    """A registry in memory, for tests and for a fixed set of schemas.
 
     >>> registry = InMemoryRegistry({7: '"string"'})
     >>> registry.schema(7), registry.register("words", '"string"'), registry.register("numbers", '"long"')
@@ -50,7 +50,7 @@ class InMemoryRegistry(SchemaRegistry):
 
 
 class FileRegistry(SchemaRegistry):
-    """Schemas in a folder, one file for each: 7.avsc is number 7. Nothing is written there."""
+    """A read-only registry in a folder with one file per schema. For example, 7.avsc has the id 7."""
 
     def __init__(self, folder: str | Path) -> None:
         self._folder = Path(folder).absolute()
@@ -67,12 +67,12 @@ class FileRegistry(SchemaRegistry):
                 return int(path.stem)
         raise ConfigError(
             "SCHEMA_NOT_REGISTERED",
-            f"The schema of '{subject}' is in no file of {self._folder}. Put it there as NUMBER.avsc, with a number of its own.",
+            f"The schema of '{subject}' is not in the folder {self._folder}. Add it as a file ID.avsc with a new id.",
         )
 
 
 class HttpRegistry(SchemaRegistry):
-    """A server with the interface of Confluent's schema registry. `password` is a Secret, or a text."""
+    """A server with the REST API of the Confluent schema registry. `password` is a Secret or a str."""
 
     def __init__(self, url: str, user: str | None = None, password: Any = None, timeout: float = 10.0) -> None:
         self._url = url.rstrip("/")
@@ -80,24 +80,24 @@ class HttpRegistry(SchemaRegistry):
         self._password = password
         self._timeout = timeout
         if isinstance(password, str):
-            hide(password)
+            register_secret(password)
 
     def schema(self, number: int) -> str:
         try:
-            found: str = self._asked(f"/schemas/ids/{number}")["schema"]
+            schema: str = self._request(f"/schemas/ids/{number}")["schema"]
         except Exception as error:
             if getattr(error, "code", None) == 404:
                 raise KeyError(number) from None
-            raise self._failed(error) from None
-        return found
+            raise self._error(error) from None
+        return schema
 
     def register(self, subject: str, schema: str) -> int:
         try:
-            return int(self._asked(f"/subjects/{subject}/versions", {"schema": schema})["id"])
+            return int(self._request(f"/subjects/{subject}/versions", {"schema": schema})["id"])
         except Exception as error:
-            raise self._failed(error) from None
+            raise self._error(error) from None
 
-    def _asked(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _request(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         headers = {"Accept": "application/vnd.schemaregistry.v1+json, application/json"}
         data = None
         if body is not None:
@@ -105,34 +105,34 @@ class HttpRegistry(SchemaRegistry):
         if self._user is not None:
             password = self._password.reveal() if hasattr(self._password, "reveal") else self._password or ""
             headers["Authorization"] = "Basic " + base64.b64encode(f"{self._user}:{password}".encode()).decode()
-        http = importlib.import_module("urllib.request")  # takes long to import, and most jobs have no registry
+        http = importlib.import_module("urllib.request")  # slow to import, and most jobs have no registry
         request = http.Request(self._url + path, data, headers)
-        with http.urlopen(request, timeout=self._timeout) as answer:
-            found: dict[str, Any] = json.load(answer)
-        return found
+        with http.urlopen(request, timeout=self._timeout) as response:
+            result: dict[str, Any] = json.load(response)
+        return result
 
-    def _failed(self, error: Exception) -> ConfigError:
+    def _error(self, error: Exception) -> ConfigError:
         return ConfigError(
             "SCHEMA_REGISTRY",
-            f"The schema registry at {self._url} did not answer as it should: {error}. Check its address, user and password.",
+            f"The request to the schema registry at {self._url} failed: {error}. Check its address, user and password.",
         )
 
 
-def registry_of(given: Any) -> SchemaRegistry:
-    """A registry as it was given: one, a dict of schemas by number, a folder, or the address of a server.
+def to_registry(registry: Any) -> SchemaRegistry:
+    """Returns the registry of an argument: a SchemaRegistry, a dict of schemas by id, a folder, or the URL of a server.
 
-    >>> type(registry_of("http://127.0.0.1:8081")).__name__
+    >>> type(to_registry("http://127.0.0.1:8081")).__name__
     'HttpRegistry'
     """
-    if isinstance(given, SchemaRegistry):
-        return given
-    if isinstance(given, dict):
-        return InMemoryRegistry(given)
-    if isinstance(given, str) and given.startswith(("http://", "https://")):
-        return HttpRegistry(given)
-    if isinstance(given, (str, Path)):
-        return FileRegistry(given)
+    if isinstance(registry, SchemaRegistry):
+        return registry
+    if isinstance(registry, dict):
+        return InMemoryRegistry(registry)
+    if isinstance(registry, str) and registry.startswith(("http://", "https://")):
+        return HttpRegistry(registry)
+    if isinstance(registry, (str, Path)):
+        return FileRegistry(registry)
     raise ConfigError(
         "SCHEMA_REGISTRY",
-        f"{given!r:.80} is no schema registry; give a SchemaRegistry, a dict, a folder or an address.",
+        f"{registry!r:.80} is not a schema registry; expected a SchemaRegistry, a dict, a folder or a URL.",
     )

@@ -1,4 +1,4 @@
-"""Between what fastavro reads and writes and the values of rows."""
+"""Converts between values of fastavro and values of rows."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from penstock.formats.avro_schema import unwrapped
+from penstock.formats.avro.schema import unwrap_schema
 from penstock.row import Row, make_row
 
 Convert = Callable[[Any], Any]
-_MOMENTS = ("timestamp-millis", "timestamp-micros")
+_TIMESTAMPS = ("timestamp-millis", "timestamp-micros")
 
 
 def from_avro(schema: Any, named: dict[str, Any]) -> Convert | None:
-    """What makes a row's value of one that fastavro read (not None); None where it is the same."""
-    schema = unwrapped(schema, named)
+    """Returns a converter from values of fastavro, or None if no conversion is needed. It does not accept None."""
+    schema = unwrap_schema(schema, named)
     if isinstance(schema, list):
         return None
     kind, logical = schema["type"], schema.get("logicalType")
-    if logical in _MOMENTS:
-        return lambda moment: moment.replace(tzinfo=None)
+    if logical in _TIMESTAMPS:
+        return lambda timestamp: timestamp.replace(tzinfo=None)
     if logical == "uuid":
         return str
     if kind in ("record", "error"):
         names = [f["name"] for f in schema["fields"]]
         parts = [(n, _or_none(from_avro(f["type"], named))) for n, f in zip(names, schema["fields"], strict=True)]
         return lambda record: make_row(names, [part(record[n]) for n, part in parts])
-    return _container(schema, lambda inner: from_avro(inner, named))
+    return _container_converter(schema, lambda inner: from_avro(inner, named))
 
 
 def to_avro(schema: Any, named: dict[str, Any]) -> Convert | None:
-    """The other way round."""
-    schema = unwrapped(schema, named)
+    """Returns a converter to values of fastavro, or None if no conversion is needed. It does not accept None."""
+    schema = unwrap_schema(schema, named)
     if isinstance(schema, list):
         return None
     kind, logical = schema["type"], schema.get("logicalType")
-    if logical in _MOMENTS:
-        return lambda moment: moment.replace(tzinfo=datetime.UTC)
+    if logical in _TIMESTAMPS:
+        return lambda timestamp: timestamp.replace(tzinfo=datetime.UTC)
     if logical == "uuid":
         return uuid.UUID
     if kind in ("record", "error"):
@@ -49,15 +49,15 @@ def to_avro(schema: Any, named: dict[str, Any]) -> Convert | None:
             return {n: part(v) for n, part, v in zip(names, parts, row, strict=True)}
 
         return record
-    return _container(schema, lambda inner: to_avro(inner, named))
+    return _container_converter(schema, lambda inner: to_avro(inner, named))
 
 
-def _container(schema: Any, of: Callable[[Any], Convert | None]) -> Convert | None:
+def _container_converter(schema: Any, converter: Callable[[Any], Convert | None]) -> Convert | None:
     if schema["type"] == "array":
-        inner = of(schema["items"])
+        inner = converter(schema["items"])
         return None if inner is None else _each(_or_none(inner))
     if schema["type"] == "map":
-        inner = of(schema["values"])
+        inner = converter(schema["values"])
         return None if inner is None else _each_value(_or_none(inner))
     return None
 

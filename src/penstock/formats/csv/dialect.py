@@ -1,4 +1,4 @@
-"""How CSV is written: its separators and signs, and how a line becomes fields and fields a line."""
+"""The dialect of a CSV format (delimiters, quotes, escapes), with parsing and formatting of lines."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 from penstock.errors import ConfigError
 
-csv.field_size_limit(sys.maxsize)  # the module's own limit would make records of more than 128 KB bad ones
+csv.field_size_limit(sys.maxsize)  # with the default limit, fields of more than 128 KB would fail
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
-_LONG = 24  # texts that are longer are quoted without a look at them, as Flink does
+_MAX_CHECKED = 24  # characters; longer strings are quoted without a check, as in Flink
 
 
 @dataclass(frozen=True)
-class CsvForm:
-    """The signs of one kind of CSV.
+class CsvDialect:
+    """Delimiters and special characters of a CSV format.
 
-    >>> CsvForm(delimiter=";").line(["a", None, "b;c"])
+    >>> CsvDialect(delimiter=";").line(["a", None, "b;c"])
     'a;;"b;c"\\n'
     """
 
@@ -32,10 +32,11 @@ class CsvForm:
     comments: bool = False
 
     def check(self) -> None:
-        """Raises on signs that cannot be."""
-        for name, sign in (("field delimiter", self.delimiter), ("quote", self.quote), ("escape", self.escape)):
-            if sign is not None and len(sign) != 1:
-                raise ConfigError("CSV_SIGN", f"The {name} of CSV is {sign!r}; it must be one character.")
+        """Raises ConfigError if the settings are invalid."""
+        settings = (("field delimiter", self.delimiter), ("quote", self.quote), ("escape", self.escape))
+        for name, character in settings:
+            if character is not None and len(character) != 1:
+                raise ConfigError("CSV_SIGN", f"The {name} of CSV is {character!r}; it must be one character.")
         if self.line_delimiter not in ("\n", "\r", "\r\n", ""):
             raise ConfigError(
                 "CSV_SIGN",
@@ -43,16 +44,16 @@ class CsvForm:
             )
 
     def fields(self, lines: Sequence[str]) -> list[list[str]]:
-        """The fields of each line. A field between quotes may hold ends of lines."""
+        """Returns the fields of each line. Quoted fields may contain line breaks."""
         if self.escape is not None:
-            lines = [self._with_controls(line) if self.escape in line else line for line in lines]
+            lines = [self._replace_escapes(line) if self.escape in line else line for line in lines]
         rows = list(self.reader(lines))
         if len(rows) != len(lines):
             raise ValueError("a quote is not closed")
         return rows
 
     def reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """The fields of each row of a text, whose fields may go over several lines."""
+        """Yields the fields of each row. Fields may span several lines."""
         return csv.reader(
             lines,
             delimiter=self.delimiter,
@@ -62,29 +63,29 @@ class CsvForm:
             strict=True,
         )
 
-    def _with_controls(self, line: str) -> str:
-        """Letters behind the escape sign that stand for ends of lines and tabs, as those."""
+    def _replace_escapes(self, line: str) -> str:
+        """Replaces escape sequences for line breaks and tabs."""
         escape = self.escape or ""
         pairs = re.compile(re.escape(escape) + "(.)", re.DOTALL)
         return pairs.sub(lambda pair: escape + _CONTROLS.get(pair[1], pair[1]), line)
 
     def line(self, fields: Sequence[str | None], quotable: Sequence[bool] | None = None) -> str:
-        """A line of fields; numbers and truth values are not quotable."""
+        """Formats a line of fields. `quotable` contains False for fields that never need quotes, such as numbers."""
         null = self.null or ""
         return (
             self.delimiter.join(
-                null if f is None else self._quoted(f) if quotable is None or quotable[i] else f
+                null if f is None else self._quote_if_needed(f) if quotable is None or quotable[i] else f
                 for i, f in enumerate(fields)
             )
             + self.line_delimiter
         )
 
-    def _quoted(self, text: str) -> str:
+    def _quote_if_needed(self, text: str) -> str:
         if self.quote is None:
-            return text  # as Flink writes it, though it may then be read as something else
-        # Flink quotes by the smallest character that is always safe, not only where it must.
+            return text  # as in Flink, although the line may then be ambiguous
+        # Like Flink, quotes every string with a character below the first one that is always safe.
         safe = max(map(ord, (self.delimiter, self.quote, "\r", "\n"))) + 1
-        if len(text) <= _LONG and not any(ord(c) < safe or c == self.escape for c in text):
+        if len(text) <= _MAX_CHECKED and not any(ord(c) < safe or c == self.escape for c in text):
             return text
         if self.escape is not None:
             text = text.replace(self.escape, self.escape * 2)

@@ -1,4 +1,4 @@
-"""Files of CSV, with headers, under Flink's names."""
+"""Bulk format of CSV files, with optional headers."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from typing import IO, Any, Self
 from penstock.errors import ConfigError
 from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
 from penstock.formats.column_type import column_type
-from penstock.formats.csv_form import CsvForm
-from penstock.formats.csv_rows import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from penstock.formats.csv.dialect import CsvDialect
+from penstock.formats.csv.rows import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from penstock.types import RowTypeInfo, TypeInformation, Types
 
-_ROWS = 4096
+_BLOCK_SIZE = 4096  # rows
 
 
 @dataclass(frozen=True)
 class CsvSchema:
-    """The columns of files of CSV, and their signs.
+    """Columns and dialect of CSV files.
 
     >>> CsvSchema.builder().add_number_column("id").add_string_column("name").build().row_type()
     RowTypeInfo(id: Long, name: String)
     """
 
     columns: tuple[tuple[str, TypeInformation], ...] = ()
-    form: CsvForm = field(default_factory=CsvForm)
+    form: CsvDialect = field(default_factory=CsvDialect)
     header: bool = False
     strict_header: bool = False
     skip_first_row: bool = False
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
-        """Collects columns and signs."""
+        """Returns a builder."""
         return CsvSchemaBuilder()
 
     def row_type(self) -> RowTypeInfo:
-        """The type of the rows."""
+        """Returns the type of the rows."""
         return Types.ROW_NAMED([name for name, _ in self.columns], [kind for _, kind in self.columns])
 
     def size(self) -> int:
-        """How many columns there are."""
+        """Returns the number of columns."""
         return len(self.columns)
 
     def __len__(self) -> int:
@@ -51,15 +51,15 @@ class CsvSchema:
 
 
 class CsvSchemaBuilder:
-    """Collects the columns and signs of files of CSV."""
+    """Builds a CsvSchema."""
 
     def __init__(self) -> None:
         self._columns: list[tuple[str, TypeInformation]] = []
-        self._form = CsvForm()
+        self._form = CsvDialect()
         self._settings: dict[str, bool] = {}
 
     def build(self) -> CsvSchema:
-        """The schema."""
+        """Builds the schema."""
         self._form.check()
         return CsvSchema(tuple(self._columns), self._form, **self._settings)
 
@@ -67,90 +67,90 @@ class CsvSchemaBuilder:
         self._columns.append((name, kind))
         return self
 
-    def _signs(self, **signs: Any) -> Self:
-        self._form = replace(self._form, **signs)
+    def _set(self, **settings: Any) -> Self:
+        self._form = replace(self._form, **settings)
         return self
 
     def add_array_column(self, name: str, separator: str = ";", element_type: Any = None) -> Self:
-        """A column of arrays. All of them have one separator, as the last call says."""
+        """Adds an array column. All array columns use the separator of the last call."""
         kind = Types.STRING() if element_type is None else column_type(element_type)
-        return self._signs(array_delimiter=separator)._add(name, Types.LIST(kind))
+        return self._set(array_delimiter=separator)._add(name, Types.LIST(kind))
 
     def add_boolean_column(self, name: str) -> Self:
-        """A column of truth values."""
+        """Adds a boolean column."""
         return self._add(name, Types.BOOLEAN())
 
     def add_number_column(self, name: str, number_type: Any = None) -> Self:
-        """A column of numbers; of LONG unless another type is given."""
+        """Adds a number column. The default type is LONG."""
         return self._add(name, Types.LONG() if number_type is None else column_type(number_type))
 
     def add_string_column(self, name: str) -> Self:
-        """A column of text."""
+        """Adds a string column."""
         return self._add(name, Types.STRING())
 
     def add_columns_from(self, schema: CsvSchema) -> Self:
-        """The columns of another schema."""
+        """Adds the columns of another schema."""
         self._columns += schema.columns
         return self
 
     def clear_columns(self) -> Self:
-        """No columns."""
+        """Removes all columns."""
         self._columns.clear()
         return self
 
     def set_allow_comments(self, allow: bool = True) -> Self:
-        """Lines that begin with # are left out."""
-        return self._signs(comments=allow)
+        """Sets whether lines that start with # are skipped."""
+        return self._set(comments=allow)
 
     def set_array_element_separator(self, separator: str) -> Self:
-        """The sign between the elements of arrays."""
-        return self._signs(array_delimiter=separator)
+        """Sets the separator of array elements."""
+        return self._set(array_delimiter=separator)
 
     def set_column_separator(self, char: str) -> Self:
-        """The sign between columns; a comma unless it is set."""
-        return self._signs(delimiter=char)
+        """Sets the separator of columns. The default is a comma."""
+        return self._set(delimiter=char)
 
     def disable_escape_char(self) -> Self:
-        """No sign is before signs that are meant as they are."""
-        return self._signs(escape=None)
+        """Disables the escape character."""
+        return self._set(escape=None)
 
     def set_escape_char(self, char: str) -> Self:
-        """The sign before signs that are meant as they are."""
-        return self._signs(escape=char)
+        """Sets the escape character."""
+        return self._set(escape=char)
 
     def set_line_separator(self, separator: str) -> Self:
-        """What ends lines that are written."""
-        return self._signs(line_delimiter=separator)
+        """Sets the line separator for writing."""
+        return self._set(line_delimiter=separator)
 
     def set_null_value(self, null_value: str) -> Self:
-        """The text that stands for None."""
-        return self._signs(null=null_value)
+        """Sets the string that represents None."""
+        return self._set(null=null_value)
 
     def disable_quote_char(self) -> Self:
-        """Nothing is quoted."""
-        return self._signs(quote=None)
+        """Disables quotes."""
+        return self._set(quote=None)
 
     def set_quote_char(self, char: str) -> Self:
-        """The sign around fields that hold other signs."""
-        return self._signs(quote=char)
+        """Sets the quote character."""
+        return self._set(quote=char)
 
     def set_skip_first_data_row(self, skip: bool = True) -> Self:
-        """The first row of a file is left out."""
+        """Sets whether the first row of a file is skipped."""
         self._settings["skip_first_row"] = skip
         return self
 
     def set_strict_headers(self, strict: bool = True) -> Self:
-        """The header must have just these columns, in this order."""
+        """Sets whether the header must contain exactly the declared columns in the same order."""
         self._settings["strict_header"] = strict
         return self
 
     def set_use_header(self, use: bool = True) -> Self:
-        """The first line has the names of the columns: they may stand in any order."""
+        """Sets whether the first line contains the column names, which may be in any order."""
         self._settings["header"] = use
         return self
 
     def size(self) -> int:
-        """How many columns there are so far."""
+        """Returns the number of columns."""
         return len(self._columns)
 
     def __len__(self) -> int:
@@ -158,7 +158,7 @@ class CsvSchemaBuilder:
 
 
 class CsvReaderFormat(BulkFormat):
-    """Reads files of CSV as rows. Fields between quotes may hold ends of lines, so a file is read by one task."""
+    """Reads CSV files as rows. One task reads a file, because quoted fields may contain line breaks."""
 
     def __init__(self, schema: CsvSchema) -> None:
         self._schema = schema
@@ -168,34 +168,34 @@ class CsvReaderFormat(BulkFormat):
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvReaderFormat:
-        """A format for files of a schema."""
+        """Returns the format of a schema."""
         return CsvReaderFormat(schema)
 
     def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
         lines = io.TextIOWrapper(file_object, "utf-8", newline="")
         try:
             form = self._schema.form
-            wanted = (line for line in lines if not line.lstrip().startswith("#")) if form.comments else lines
-            fields = filter(None, form.reader(wanted))
+            content = (line for line in lines if not line.lstrip().startswith("#")) if form.comments else lines
+            fields = filter(None, form.reader(content))
             order = self._order(next(fields, None)) if self._schema.header else None
             if self._schema.skip_first_row:
                 next(fields, None)
-            while some := list(itertools.islice(fields, _ROWS)):
-                yield self._rows.rows(some if order is None else [[row[i] for i in order] for row in some])
+            while block := list(itertools.islice(fields, _BLOCK_SIZE)):
+                yield self._rows.rows(block if order is None else [[row[i] for i in order] for row in block])
         except (csv.Error, IndexError) as error:
             raise ValueError(f"the CSV cannot be read: {error}") from error
         finally:
             lines.detach()
 
     def _order(self, header: list[str] | None) -> list[int] | None:
-        """Where each column stands, if not in its own place."""
+        """Returns the index of each column in the file, or None if the order is the same."""
         names = [name for name, _ in self._schema.columns]
         if header is None or header == names:
             return None
         if self._schema.strict_header or set(header) < set(names):
-            raise ValueError(f"the header of the CSV is {header}, and the columns {names} are declared")
+            raise ValueError(f"the header of the CSV file is {header}; expected the columns {names}")
         if missing := [name for name in names if name not in header]:
-            raise ValueError(f"the header of the CSV is {header}, and has no columns {missing}")
+            raise ValueError(f"the header of the CSV file is {header}; the columns {missing} are missing")
         return [header.index(name) for name in names]
 
 
@@ -210,7 +210,7 @@ class _CsvWriter(BulkWriter):
         self._file.write("".join(self._rows.lines(values)).encode())
 
     def finish(self) -> None:
-        """Nothing is left: lines are written as they come."""
+        """Does nothing, because lines are written immediately."""
 
 
 class _CsvWriters(BulkWriterFactory):
@@ -220,7 +220,7 @@ class _CsvWriters(BulkWriterFactory):
         self._schema = schema
         if not schema.form.line_delimiter:
             raise ConfigError(
-                "CSV_SIGN", "The line delimiter of a file of CSV is empty: its rows could not be told apart."
+                "CSV_SIGN", "The line delimiter of a CSV file is empty, so rows could not be separated. Set one."
             )
 
     def create(self, file_object: IO[bytes]) -> BulkWriter:
@@ -228,9 +228,9 @@ class _CsvWriters(BulkWriterFactory):
 
 
 class CsvBulkWriters:
-    """Makes writers of files of CSV."""
+    """Creates writers of CSV files."""
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> BulkWriterFactory:
-        """Of rows of a schema."""
+        """Returns a writer factory for rows of a schema."""
         return _CsvWriters(schema)

@@ -1,4 +1,4 @@
-"""Rows from CSV and to CSV, a message a line, under Flink's names."""
+"""CSV schemas of rows, with one line per message."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from functools import cached_property
 from typing import Any, Self
 
 from penstock.errors import ConfigError
-from penstock.formats.csv_form import CsvForm
-from penstock.formats.csv_values import Read, quotable, reader_of, writer_of
-from penstock.formats.fitting import as_type, no_row_type
+from penstock.formats.csv.dialect import CsvDialect
+from penstock.formats.csv.values import Read, field_reader, field_writer, may_need_quotes
 from penstock.formats.schema import DeserializationSchema, SerializationSchema
+from penstock.formats.type_check import convert_elements_to, row_type_error
 from penstock.row import Row, make_row
 from penstock.types import BasicType, BasicTypeInfo, RowTypeInfo, TypeInformation
 
 
-class _Signs:
-    """What the builders of both schemas collect."""
+class _DialectSettings:
+    """Settings of both builders."""
 
     def __init__(self, schema: str, type_info: TypeInformation) -> None:
         if not isinstance(type_info, RowTypeInfo):
-            raise no_row_type(schema, type_info)
+            raise row_type_error(schema, type_info)
         self._type_info = type_info
-        self._form = CsvForm()
+        self._form = CsvDialect()
 
     def set_array_element_delimiter(self, delimiter: str) -> Self:
-        """The sign between the elements of an array or of a row in a field; a semicolon unless it is set."""
+        """Sets the delimiter of array elements and of the fields of nested rows. The default is a semicolon."""
         self._form = replace(self._form, array_delimiter=delimiter)
         return self
 
     def set_quote_character(self, c: str) -> Self:
-        """The sign around fields that hold other signs; a double quote unless it is set."""
+        """Sets the quote character. The default is a double quote."""
         self._form = replace(self._form, quote=c)
         return self
 
     def set_escape_character(self, c: str) -> Self:
-        """The sign before signs that are meant as they are; there is none unless it is set."""
+        """Sets the escape character. By default there is none."""
         self._form = replace(self._form, escape=c)
         return self
 
 
 class CsvRowDeserializationSchema(DeserializationSchema[Row]):
-    """Lines of CSV as rows, field by field.
+    """Deserializes CSV lines to rows.
 
     >>> from penstock.types import Types
     >>> event = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
@@ -51,23 +51,25 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
     [Row(name='Ada; Countess', age=36), Row(name='Grace', age=None)]
     """
 
-    def __init__(self, type_info: RowTypeInfo, form: CsvForm | None = None, ignore_parse_errors: bool = False) -> None:
+    def __init__(
+        self, type_info: RowTypeInfo, form: CsvDialect | None = None, ignore_parse_errors: bool = False
+    ) -> None:
         self.output_type = type_info
         self.output_is_exact = type_info.exact
         self.ignores_errors = ignore_parse_errors
-        self.form = form or CsvForm()
+        self.form = form or CsvDialect()
         self.form.check()
-        _ = self._readers  # a type that CSV has no form for is told at once
+        _ = self._readers  # raises an error now if CSV does not support a type
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_readers"}
 
     @cached_property
     def _readers(self) -> list[Read | None]:
-        """What reads each field; None where its text is its value."""
+        """The parser of each field, or None if the text itself is the value."""
         plain = self.form.null is None and not self.ignores_errors
         return [
-            None if plain and _is_text(t) else reader_of(t, self.form, self.ignores_errors)
+            None if plain and _is_text(t) else field_reader(t, self.form, self.ignores_errors)
             for t in self.output_type.field_types
         ]
 
@@ -77,17 +79,17 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
     def decode(self, messages: Sequence[bytes]) -> list[Row | None]:
         lines = [str(message, "utf-8") for message in messages]
         if self.form.comments and any(line.lstrip().startswith("#") for line in lines):
-            raise ValueError("the line is a comment, and there is no row in it")
+            raise ValueError("the line is a comment and contains no row")
         if "" in lines:
             raise ValueError("the message is empty")
         return self.rows(self.form.fields(lines))
 
     def rows(self, lines: Sequence[list[str]]) -> list[Row | None]:
-        """Rows of the fields of lines."""
+        """Converts the fields of lines to rows."""
         names, count = self.output_type.get_field_names(), len(self._readers)
         lines = [fields or [""] for fields in lines]
         if not all(len(fields) == count for fields in lines):
-            lines = [self._of_length(fields, count) for fields in lines]
+            lines = [self._pad_fields(fields, count) for fields in lines]
         columns: list[Any] = []
         for name, read, column in zip(names, self._readers, zip(*lines, strict=True), strict=False):
             try:
@@ -96,48 +98,48 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
                 raise ValueError(f"field '{name}': {error}") from error
         return [make_row(names, list(values)) for values in zip(*columns, strict=True)]
 
-    def _of_length(self, fields: list[str], count: int) -> list[Any]:
-        """A line with too few fields is filled up where errors are ignored."""
+    def _pad_fields(self, fields: list[str], count: int) -> list[Any]:
+        """Adds missing fields if errors are ignored. Raises ValueError for another number of fields."""
         if len(fields) < count and self.ignores_errors:
             return [*fields, *[None] * (count - len(fields))]
         if len(fields) != count:
-            raise ValueError(f"the line has {len(fields)} fields, and {count} are declared")
+            raise ValueError(f"the line has {len(fields)} fields; expected {count}")
         return fields
 
-    class Builder(_Signs):
-        """Collects the settings of a schema."""
+    class Builder(_DialectSettings):
+        """Builds the schema."""
 
         def __init__(self, type_info: TypeInformation) -> None:
             super().__init__("CsvRowDeserializationSchema", type_info)
             self._ignores = False
 
         def set_field_delimiter(self, delimiter: str) -> Self:
-            """The sign between fields; a comma unless it is set."""
+            """Sets the field delimiter. The default is a comma."""
             self._form = replace(self._form, delimiter=delimiter)
             return self
 
         def set_allow_comments(self, allow_comments: bool) -> Self:
-            """Lines that begin with # are no rows: they do not decode. Ignore errors too to have them dropped."""
+            """Makes lines that start with # invalid. With set_ignore_parse_errors(True), they are dropped."""
             self._form = replace(self._form, comments=allow_comments)
             return self
 
         def set_null_literal(self, null_literal: str) -> Self:
-            """The text that stands for None."""
+            """Sets the string that represents None."""
             self._form = replace(self._form, null=null_literal)
             return self
 
         def set_ignore_parse_errors(self, ignore_parse_errors: bool) -> Self:
-            """Fields that do not convert become None, and lines that cannot be read are dropped and counted."""
+            """Sets fields that cannot be parsed to None, and drops and counts lines that cannot be read."""
             self._ignores = ignore_parse_errors
             return self
 
         def build(self) -> CsvRowDeserializationSchema:
-            """The schema."""
+            """Builds the schema."""
             return CsvRowDeserializationSchema(self._type_info, self._form, self._ignores)
 
 
 class CsvRowSerializationSchema(SerializationSchema[Any]):
-    """Rows as lines of CSV.
+    """Serializes rows to CSV lines.
 
     >>> from penstock.types import Types
     >>> event = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
@@ -145,9 +147,9 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
     [b'"Ada L.",-\\n']
     """
 
-    def __init__(self, type_info: RowTypeInfo, form: CsvForm | None = None) -> None:
+    def __init__(self, type_info: RowTypeInfo, form: CsvDialect | None = None) -> None:
         self.type_info = type_info
-        self.form = form or CsvForm()
+        self.form = form or CsvDialect()
         self.form.check()
         _ = self._writers
 
@@ -156,7 +158,7 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
 
     @cached_property
     def _writers(self) -> list[Any]:
-        return [writer_of(t, self.form) for t in self.type_info.field_types]
+        return [field_writer(t, self.form) for t in self.type_info.field_types]
 
     def serialize(self, element: Any) -> bytes:
         return self.encode([element])[0]
@@ -165,45 +167,46 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         return [line.encode() for line in self.lines(values)]
 
     def lines(self, values: list[Any]) -> list[str]:
-        """The text of each row."""
+        """Returns the line of each row."""
         writers, line = self._writers, self.form.line
-        may_quote = [quotable(t) for t in self.type_info.field_types]
-        rows = as_type("CsvRowSerializationSchema", self.type_info, values)
+        may_quote = [may_need_quotes(t) for t in self.type_info.field_types]
+        rows = convert_elements_to("CsvRowSerializationSchema", self.type_info, values)
         return [
             line([None if v is None else w(v) for w, v in zip(writers, row, strict=True)], may_quote) for row in rows
         ]
 
-    class Builder(_Signs):
-        """Collects the settings of a schema."""
+    class Builder(_DialectSettings):
+        """Builds the schema."""
 
         def __init__(self, type_info: TypeInformation) -> None:
             super().__init__("CsvRowSerializationSchema", type_info)
 
         def set_field_delimiter(self, c: str) -> Self:
-            """The sign between fields; a comma unless it is set."""
+            """Sets the field delimiter. The default is a comma."""
             self._form = replace(self._form, delimiter=c)
             return self
 
         def set_line_delimiter(self, delimiter: str) -> Self:
-            """What ends each line; \\n unless it is set."""
+            """Sets the line delimiter. The default is \\n."""
             self._form = replace(self._form, line_delimiter=delimiter)
             return self
 
         def disable_quote_character(self) -> Self:
-            """No field is quoted."""
+            """Disables quotes."""
             self._form = replace(self._form, quote=None)
             return self
 
         def set_null_literal(self, s: str) -> Self:
-            """The text that stands for None; an empty one unless it is set."""
+            """Sets the string that represents None. The default is an empty string."""
             self._form = replace(self._form, null=s)
             return self
 
         def build(self) -> CsvRowSerializationSchema:
-            """The schema."""
+            """Builds the schema."""
             if self._form.delimiter == self._form.quote:
                 raise ConfigError(
-                    "CSV_SIGN", f"The field delimiter and the quote of CSV are both {self._form.quote!r}."
+                    "CSV_SIGN",
+                    f"The field delimiter and the quote character of CSV are both {self._form.quote!r}. Change one of them.",
                 )
             return CsvRowSerializationSchema(self._type_info, self._form)
 

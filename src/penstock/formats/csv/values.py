@@ -1,4 +1,4 @@
-"""From the fields of CSV to values of declared types, and back."""
+"""Converts between CSV fields and values of declared types."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import PlanError
-from penstock.formats.csv_form import CsvForm
+from penstock.formats.csv.dialect import CsvDialect
 from penstock.formats.java_text import (
-    clock_of,
-    clock_text,
-    date_of,
-    instant_of,
-    is_binary,
-    moment_of,
-    moment_of_instant,
-    moment_text,
-    parse_of,
+    format_time,
+    format_timestamp,
+    from_instant,
+    parse_base64,
+    parse_date,
+    parse_time,
+    parse_timestamp,
+    parser_for,
+    to_instant,
 )
 from penstock.row import make_row
 from penstock.types import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
-    InstantTypeInfo,
+    PrimitiveArrayTypeInfo,
     RowTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
     TypeInformation,
 )
-from penstock.types.collection import SequenceTypeInfo
-from penstock.types.flink_text import flink_text
+from penstock.types.collection import BytesTypeInfo, SequenceTypeInfo
+from penstock.types.flink_text import flink_formatter
+from penstock.types.visitor import DefaultTypeVisitor
 
 Read = Callable[[str], Any]
 Write = Callable[[Any], str]
@@ -40,9 +41,9 @@ Write = Callable[[Any], str]
 _TEXTS = (BasicType.STRING, BasicType.CHAR)
 
 
-def reader_of(kind: TypeInformation, form: CsvForm, ignore_errors: bool, nested: bool = False) -> Read:
-    """What reads a field of a type; the null literal is None."""
-    read = _reader(kind, form, ignore_errors, nested)
+def field_reader(kind: TypeInformation, form: CsvDialect, ignore_errors: bool, nested: bool = False) -> Read:
+    """Returns the parser of a field. It converts the null literal to None."""
+    read = _Readers(form, ignore_errors, nested).visit(kind)
     null = form.null
     if ignore_errors:
         return _or_none(read, null)
@@ -52,88 +53,130 @@ def reader_of(kind: TypeInformation, form: CsvForm, ignore_errors: bool, nested:
 
 
 def _or_none(read: Read, null: str | None) -> Read:
-    def tried(text: str) -> Any:
+    def read_or_none(text: str) -> Any:
         try:
             return None if text == null else read(text)
         except (ValueError, ArithmeticError):
             return None
 
-    return tried
+    return read_or_none
 
 
-def _reader(kind: TypeInformation, form: CsvForm, ignore_errors: bool, nested: bool) -> Read:
-    if isinstance(kind, TimestampTypeInfo):
-        return lambda text: moment_of(text.strip(), " ", "")
-    if isinstance(kind, DateTypeInfo):
+class _Readers(DefaultTypeVisitor[Read]):
+    def __init__(self, form: CsvDialect, ignore_errors: bool, nested: bool) -> None:
+        self._form = form
+        self._ignore_errors = ignore_errors
+        self._nested = nested
+
+    def visit_default(self, type_info: TypeInformation) -> Read:
+        raise _unsupported_type(type_info)
+
+    def visit_basic(self, type_info: BasicTypeInfo) -> Read:
+        return parser_for(type_info.basic_type)
+
+    def visit_instant(self, type_info: BasicTypeInfo) -> Read:
+        return lambda text: to_instant(parse_timestamp(text.strip(), " ", "Z"))
+
+    def visit_date(self, type_info: DateTypeInfo) -> Read:
         return _date
-    if isinstance(kind, TimeTypeInfo):
-        return lambda text: clock_of(text.strip())
-    if isinstance(kind, InstantTypeInfo):
-        return lambda text: instant_of(moment_of(text.strip(), " ", "Z"))
-    if (parse := parse_of(kind)) is not None:
-        return parse
-    if nested or not isinstance(kind, (RowTypeInfo, SequenceTypeInfo)):
-        raise _not_in_csv(kind)
-    if isinstance(kind, SequenceTypeInfo):
-        element = reader_of(kind.element_type, form, ignore_errors, nested=True)
-        return lambda text: [element(part) for part in text.split(form.array_delimiter)] if text else []
-    return _row_reader(kind, form, ignore_errors)
+
+    def visit_time(self, type_info: TimeTypeInfo) -> Read:
+        return lambda text: parse_time(text.strip())
+
+    def visit_timestamp(self, type_info: TimestampTypeInfo) -> Read:
+        return lambda text: parse_timestamp(text.strip(), " ", "")
+
+    def visit_bytes(self, type_info: BytesTypeInfo | PrimitiveArrayTypeInfo) -> Read:
+        return parse_base64
+
+    def visit_list(self, type_info: SequenceTypeInfo) -> Read:
+        if self._nested:
+            raise _unsupported_type(type_info)
+        delimiter = self._form.array_delimiter
+        element = field_reader(type_info.element_type, self._form, self._ignore_errors, nested=True)
+        return lambda text: [element(part) for part in text.split(delimiter)] if text else []
+
+    def visit_row(self, type_info: RowTypeInfo) -> Read:
+        if self._nested:
+            raise _unsupported_type(type_info)
+        return _row_reader(type_info, self._form, self._ignore_errors)
 
 
 def _date(text: str) -> datetime.date:
-    """A date; months and days may have one digit."""
+    """Parses a date. Months and days may have one digit."""
     parts = text.strip().split("-")
-    return date_of("-".join(part.rjust(2, "0") for part in parts)) if len(parts) == 3 else date_of(text)
+    return parse_date("-".join(part.rjust(2, "0") for part in parts)) if len(parts) == 3 else parse_date(text)
 
 
-def _row_reader(kind: RowTypeInfo, form: CsvForm, ignore_errors: bool) -> Read:
+def _row_reader(kind: RowTypeInfo, form: CsvDialect, ignore_errors: bool) -> Read:
     names = kind.get_field_names()
-    parts = [reader_of(t, form, ignore_errors, nested=True) for t in kind.field_types]
+    parts = [field_reader(t, form, ignore_errors, nested=True) for t in kind.field_types]
 
     def read(text: str) -> Any:
         if not text:
             return None
         fields = text.split(form.array_delimiter)
         if len(fields) != len(parts) and not ignore_errors:
-            raise ValueError(f"{len(fields)} parts in {text!r:.80}, and {len(parts)} are declared")
+            raise ValueError(f"{len(fields)} parts in {text!r:.80}; expected {len(parts)}")
         values = [part(field) for part, field in zip(parts, fields, strict=False)]
         return make_row(names, values + [None] * (len(parts) - len(values)))
 
     return read
 
 
-def _not_in_csv(kind: TypeInformation) -> PlanError:
+def _unsupported_type(kind: TypeInformation) -> PlanError:
     return PlanError(
         "CSV_TYPE",
-        f"CSV has no form for {kind!r}. A field may be a single value, an array of single values, or a row of single values.",
+        f"CSV does not support {kind!r}. A field can be a single value, an array of single values, or a row of single values.",
     )
 
 
-def writer_of(kind: TypeInformation, form: CsvForm, nested: bool = False) -> Write:
-    """What writes a value (not None) of a type."""
-    if isinstance(kind, TimestampTypeInfo):
-        return flink_text(kind)
-    if isinstance(kind, TimeTypeInfo):
-        return clock_text
-    if isinstance(kind, InstantTypeInfo):
-        return lambda value: moment_text(moment_of_instant(value), " ", "Z")
-    if is_binary(kind):
-        return lambda value: base64.b64encode(value).decode()
-    if isinstance(kind, BasicTypeInfo):
-        return str if kind.basic_type in _TEXTS else flink_text(kind)
-    if isinstance(kind, RowTypeInfo) and not nested:
-        parts = [writer_of(t, form, nested=True) for t in kind.field_types]
-        return lambda row: form.array_delimiter.join(
-            (form.null or "") if v is None else part(v) for part, v in zip(parts, row, strict=True)
-        )
-    if isinstance(kind, SequenceTypeInfo) and not nested:
-        element = writer_of(kind.element_type, form, nested=True)
-        return lambda values: form.array_delimiter.join((form.null or "") if v is None else element(v) for v in values)
-    if isinstance(kind, DateTypeInfo):
+def field_writer(kind: TypeInformation, form: CsvDialect, nested: bool = False) -> Write:
+    """Returns the formatter of a type. It does not accept None."""
+    return _Writers(form, nested).visit(kind)
+
+
+class _Writers(DefaultTypeVisitor[Write]):
+    def __init__(self, form: CsvDialect, nested: bool) -> None:
+        self._form = form
+        self._nested = nested
+
+    def visit_default(self, type_info: TypeInformation) -> Write:
+        raise _unsupported_type(type_info)
+
+    def visit_basic(self, type_info: BasicTypeInfo) -> Write:
+        return str if type_info.basic_type in _TEXTS else flink_formatter(type_info)
+
+    def visit_instant(self, type_info: BasicTypeInfo) -> Write:
+        return lambda value: format_timestamp(from_instant(value), " ", "Z")
+
+    def visit_date(self, type_info: DateTypeInfo) -> Write:
         return str
-    raise _not_in_csv(kind)
+
+    def visit_time(self, type_info: TimeTypeInfo) -> Write:
+        return format_time
+
+    def visit_timestamp(self, type_info: TimestampTypeInfo) -> Write:
+        return flink_formatter(type_info)
+
+    def visit_bytes(self, type_info: BytesTypeInfo | PrimitiveArrayTypeInfo) -> Write:
+        return lambda value: base64.b64encode(value).decode()
+
+    def visit_list(self, type_info: SequenceTypeInfo) -> Write:
+        if self._nested:
+            raise _unsupported_type(type_info)
+        element = field_writer(type_info.element_type, self._form, nested=True)
+        null, delimiter = self._form.null or "", self._form.array_delimiter
+        return lambda values: delimiter.join(null if v is None else element(v) for v in values)
+
+    def visit_row(self, type_info: RowTypeInfo) -> Write:
+        if self._nested:
+            raise _unsupported_type(type_info)
+        parts = [field_writer(t, self._form, nested=True) for t in type_info.field_types]
+        null, delimiter = self._form.null or "", self._form.array_delimiter
+        return lambda row: delimiter.join(null if v is None else part(v) for part, v in zip(parts, row, strict=True))
 
 
-def quotable(kind: TypeInformation) -> bool:
-    """Whether a field may need quotes: numbers and truth values never do."""
+def may_need_quotes(kind: TypeInformation) -> bool:
+    """Whether a field may need quotes. Numbers and booleans never do."""
     return not (isinstance(kind, BasicTypeInfo) and kind.basic_type not in (*_TEXTS, BasicType.INSTANT))

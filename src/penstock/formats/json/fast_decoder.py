@@ -1,4 +1,4 @@
-"""JSON decoded to rows at once, where it holds just what the row's type says: the fast way of the common case."""
+"""Fast decoder of JSON rows for the common case that all values already have the declared types."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from penstock.formats.java_text import date_of, instant_of, is_binary
-from penstock.formats.json_times import TimestampForm
+from penstock.formats.java_text import parse_date, to_instant
+from penstock.formats.json.timestamps import TimestampFormat
 from penstock.row import Row, make_row
 from penstock.types import (
     BasicType,
@@ -22,10 +22,11 @@ from penstock.types import (
     TimeTypeInfo,
     TypeInformation,
 )
-from penstock.types.collection import SequenceTypeInfo
+from penstock.types.collection import BytesTypeInfo, SequenceTypeInfo
+from penstock.types.visitor import DefaultTypeVisitor
 
-Finish = Callable[[Any], Any]
-Strict = tuple[Any, Finish | None]  # an annotation for msgspec, and what makes the value of what it decodes
+Convert = Callable[[Any], Any]
+StrictType = tuple[Any, Convert | None]  # an annotation for msgspec, and the conversion of the decoded value
 
 _BASIC: dict[BasicType, Any] = {
     BasicType.STRING: str,
@@ -37,71 +38,75 @@ _BASIC: dict[BasicType, Any] = {
 }
 
 
-class StrictRows:
-    """Decodes messages to rows. Raises on one that does not hold just what the type says, though it may be convertible."""
+class StrictRowDecoder:
+    """Decodes messages to rows. Raises an exception for values of another type, even if they could be converted."""
 
-    def __init__(self, struct: Any, finish: Finish) -> None:
+    def __init__(self, struct: Any, convert: Convert) -> None:
         self._decode = msgspec.json.Decoder(struct).decode
-        self._finish = finish
+        self._convert = convert
 
     def __call__(self, message: bytes) -> Row:
-        row: Row = self._finish(self._decode(message))
+        row: Row = self._convert(self._decode(message))
         return row
 
 
-def strict_rows(kind: RowTypeInfo, form: TimestampForm, fail_on_missing_field: bool) -> StrictRows | None:
-    """The fast way for a type of rows; None where a part of it has none."""
-    found = _Strict(form, fail_on_missing_field).of(kind)
-    return None if found is None or found[1] is None else StrictRows(found[0], found[1])
+def strict_row_decoder(
+    kind: RowTypeInfo, timestamp_format: TimestampFormat, fail_on_missing_field: bool
+) -> StrictRowDecoder | None:
+    """Returns the fast decoder of a row type, or None if one of its types is not supported."""
+    strict = _StrictTypes(timestamp_format, fail_on_missing_field).visit(kind)
+    return None if strict is None or strict[1] is None else StrictRowDecoder(strict[0], strict[1])
 
 
-class _Strict:
-    def __init__(self, form: TimestampForm, required: bool) -> None:
-        self._form = form
+class _StrictTypes(DefaultTypeVisitor[StrictType | None]):
+    def __init__(self, timestamp_format: TimestampFormat, required: bool) -> None:
+        self._timestamp_format = timestamp_format
         self._required = required
 
-    def of(self, kind: TypeInformation) -> Strict | None:
-        if isinstance(kind, BasicTypeInfo):
-            return self._basic(kind)
-        if isinstance(kind, DateTypeInfo):
-            return str, date_of
-        if isinstance(kind, TimeTypeInfo):
-            return str, self._form.read_clock
-        if isinstance(kind, TimestampTypeInfo):
-            return (str | int), self._form.read
-        if is_binary(kind):
-            return bytes, None
-        if isinstance(kind, RowTypeInfo):
-            return self._row(kind)
-        if isinstance(kind, SequenceTypeInfo):
-            element = self.of(kind.element_type)
-            if element is None:
-                return None
-            annotation, finish = element
-            part = annotation if isinstance(kind, PrimitiveArrayTypeInfo) else annotation | None
-            return list[part], None if finish is None else _each(finish)  # type: ignore[valid-type]
-        if isinstance(kind, MapTypeInfo) and _is_text(kind.key_type):
-            held = self.of(kind.value_type)
-            if held is None:
-                return None
-            annotation, finish = held
-            return dict[str, annotation | None], None if finish is None else _each_value(finish)  # type: ignore[valid-type]
+    def visit_default(self, type_info: TypeInformation) -> StrictType | None:
         return None
 
-    def _basic(self, kind: BasicTypeInfo) -> Strict | None:
-        basic = kind.basic_type
-        if kind.range is not None:
-            return Annotated[int, msgspec.Meta(ge=kind.range[0], le=kind.range[1])], None
-        if basic is BasicType.FLOAT:
-            return float, kind.convert
-        if basic is BasicType.INSTANT:
-            read = self._form.read_instant or self._form.read
-            return (str | int), lambda value: instant_of(read(value))
-        return _BASIC[basic], None
+    def visit_basic(self, type_info: BasicTypeInfo) -> StrictType | None:
+        if type_info.range is not None:
+            return Annotated[int, msgspec.Meta(ge=type_info.range[0], le=type_info.range[1])], None
+        if type_info.basic_type is BasicType.FLOAT:
+            return float, type_info.convert
+        return _BASIC[type_info.basic_type], None
 
-    def _row(self, kind: RowTypeInfo) -> Strict | None:
-        names = kind.get_field_names()
-        parts = [self.of(t) for t in kind.field_types]
+    def visit_instant(self, type_info: BasicTypeInfo) -> StrictType | None:
+        read = self._timestamp_format.read_instant or self._timestamp_format.read
+        return (str | int), lambda value: to_instant(read(value))
+
+    def visit_date(self, type_info: DateTypeInfo) -> StrictType | None:
+        return str, parse_date
+
+    def visit_time(self, type_info: TimeTypeInfo) -> StrictType | None:
+        return str, self._timestamp_format.read_time
+
+    def visit_timestamp(self, type_info: TimestampTypeInfo) -> StrictType | None:
+        return (str | int), self._timestamp_format.read
+
+    def visit_bytes(self, type_info: BytesTypeInfo | PrimitiveArrayTypeInfo) -> StrictType | None:
+        return bytes, None
+
+    def visit_list(self, type_info: SequenceTypeInfo) -> StrictType | None:
+        element = self.visit(type_info.element_type)
+        if element is None:
+            return None
+        annotation, convert = element
+        part = annotation if isinstance(type_info, PrimitiveArrayTypeInfo) else annotation | None
+        return list[part], None if convert is None else _each(convert)  # type: ignore[valid-type]
+
+    def visit_map(self, type_info: MapTypeInfo) -> StrictType | None:
+        value = self.visit(type_info.value_type) if _is_text(type_info.key_type) else None
+        if value is None:
+            return None
+        annotation, convert = value
+        return dict[str, annotation | None], None if convert is None else _each_value(convert)  # type: ignore[valid-type]
+
+    def visit_row(self, type_info: RowTypeInfo) -> StrictType | None:
+        names = type_info.get_field_names()
+        parts = [self.visit(t) for t in type_info.field_types]
         known = [part for part in parts if part is not None]
         if len(known) < len(parts) or len(set(names)) < len(names):
             return None
@@ -110,31 +115,31 @@ class _Strict:
             for i, (annotation, _) in enumerate(known)
         ]
         struct = msgspec.defstruct("Row", fields, rename={f"f{i}": name for i, name in enumerate(names)}, gc=False)
-        finishes = [(i, finish) for i, (_, finish) in enumerate(known) if finish is not None]
-        return struct, _row_of(names, finishes)
+        converts = [(i, convert) for i, (_, convert) in enumerate(known) if convert is not None]
+        return struct, _row_converter(names, converts)
 
 
-def _row_of(names: list[str], finishes: list[tuple[int, Finish]]) -> Finish:
+def _row_converter(names: list[str], converts: list[tuple[int, Convert]]) -> Convert:
     fields_of = msgspec.structs.astuple
-    if not finishes:
+    if not converts:
         return lambda struct: make_row(names, list(fields_of(struct)))
 
     def row(struct: Any) -> Row:
         values = list(fields_of(struct))
-        for at, finish in finishes:
+        for at, convert in converts:
             if values[at] is not None:
-                values[at] = finish(values[at])
+                values[at] = convert(values[at])
         return make_row(names, values)
 
     return row
 
 
-def _each(finish: Finish) -> Finish:
-    return lambda values: [None if v is None else finish(v) for v in values]
+def _each(convert: Convert) -> Convert:
+    return lambda values: [None if v is None else convert(v) for v in values]
 
 
-def _each_value(finish: Finish) -> Finish:
-    return lambda values: {k: None if v is None else finish(v) for k, v in values.items()}
+def _each_value(convert: Convert) -> Convert:
+    return lambda values: {k: None if v is None else convert(v) for k, v in values.items()}
 
 
 def _is_text(kind: TypeInformation) -> bool:

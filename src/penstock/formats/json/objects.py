@@ -1,4 +1,4 @@
-"""JSON of any type: Structs, dataclasses, dicts."""
+"""JSON schemas for Structs, dataclasses, dicts and other types that msgspec supports."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 class JsonDeserializationSchema(DeserializationSchema[T], Generic[T]):
-    """JSON as objects of a type that msgspec knows: a Struct, a dataclass, a TypedDict; without a type, plain values.
+    """Deserializes JSON to a type that msgspec supports, such as a Struct, dataclass or TypedDict, or to plain values.
 
-    Fields that the type does not have are skipped, which makes a Struct of a few fields the fastest way to read a large
-    record. A field without a default must be there, and what is there must be of its type.
+    Unknown fields are skipped, so a Struct with a few fields is the fastest way to read large records. Fields without a default
+    are required, and all values must have the declared type.
 
     >>> class View(msgspec.Struct):
     ...     ad: str
@@ -41,20 +41,20 @@ class JsonDeserializationSchema(DeserializationSchema[T], Generic[T]):
 
     def __init__(self, type: Any = Any) -> None:
         self.output_type = type
-        self.output_is_exact = defaults_fit(type)
+        self.output_is_exact = defaults_match_annotations(type)
         _decoder(type)
 
     def deserialize(self, message: bytes) -> T:
         return self.decode([message])[0]  # type: ignore[return-value]
 
     def decode(self, messages: Sequence[bytes]) -> list[T | None]:
-        # One call per message is as fast as joining them to lines (docs/decisions/0020-formats.md), and cannot mix them up.
+        # One call per message is as fast as joining messages to lines (docs/decisions/0020-formats.md), and safer.
         decode = _decoder(self.output_type).decode
         return [decode(message) for message in messages]
 
 
 class JsonSerializationSchema(SerializationSchema[T], Generic[T]):
-    """Structs, dataclasses, rows, dicts and all else that msgspec writes as JSON.
+    """Serializes Structs, dataclasses, rows, dicts and other values that msgspec supports as JSON.
 
     >>> JsonSerializationSchema().encode([{"a": 1}, Row(b=Row(c=2))])
     [b'{"a":1}', b'{"b":{"c":2}}']
@@ -68,9 +68,10 @@ class JsonSerializationSchema(SerializationSchema[T], Generic[T]):
         return [encode(value) for value in values]
 
 
-def defaults_fit(annotation: Any) -> bool:
-    """Whether the defaults of a Struct are what its annotations say: `x: float = 0` is not. All else msgspec makes as it
-    is annotated.
+def defaults_match_annotations(annotation: Any) -> bool:
+    """Whether the defaults of a Struct have the annotated types, unlike `x: float = 0`.
+
+    msgspec creates all other values as annotated.
     """
     if not (isinstance(annotation, type) and issubclass(annotation, msgspec.Struct)):
         return False
@@ -85,23 +86,23 @@ _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """One decoder per type and process: it cannot be pickled, and making one takes longer than a message."""
+    """Returns the decoder of a type. Decoders cannot be pickled, and creating one takes longer than decoding a message."""
     if kind not in _decoders:
         try:
             _decoders[kind] = msgspec.json.Decoder(kind)
         except TypeError as error:
             raise ConfigError(
                 "JSON_TYPE",
-                f"JSON cannot be decoded to {kind!r}: {error}. Give a msgspec Struct, a dataclass, a TypedDict or an annotation "
+                f"JSON cannot be decoded to {kind!r}: {error}. Use a msgspec Struct, a dataclass, a TypedDict or an annotation "
                 "such as dict[str, int].",
             ) from None
     return _decoders[kind]
 
 
-def _plain(value: Any) -> Any:
+def _encode_row(value: Any) -> Any:
     if isinstance(value, Row):
         return value.as_dict() if value._fields is not None else list(value)
-    raise TypeError(f"{value!r:.80} is a {type(value).__name__}, which has no form in JSON")
+    raise TypeError(f"{value!r:.80} is a {type(value).__name__}, which cannot be written as JSON")
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number")
+_encoder = msgspec.json.Encoder(enc_hook=_encode_row, decimal_format="number")

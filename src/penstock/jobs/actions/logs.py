@@ -1,73 +1,50 @@
-"""`penstock logs`: the log of a job's process."""
+"""Reads the log of a job."""
 
 from __future__ import annotations
 
-import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from penstock.cli.failure import told
-from penstock.cli.info import Job
 from penstock.errors import JobError
-from penstock.jobs.entry import JobEntry
-from penstock.jobs.registry import Registry, registry_of
+from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.registry import Registry
 
 _POLL = 0.2
 
 
-def logs(
-    job: Job,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job is over.")] = False,
-    lines: Annotated[int, typer.Option("--lines", "-n", metavar="N", help="Only the last N lines; 0: all.")] = 0,
-) -> None:
-    """Show the log of a job: what it logged, Spark's own output, and all output of a detached program."""
-    registry = registry_of()
-    with told():
-        entry = registry.find(job)
-        log = _log_of(entry)
-    position = _show(log, lines)
+def read_log(registry: Registry, entry: JobEntry, *, lines: int = 0, follow: bool = False) -> Iterator[str]:
+    """Yields the text of a log. Raises JobError if the log is not on this machine.
+
+    With `lines`, only the last lines of the log. With `follow`, also the lines that are written until the job ends.
+    """
+    log = _find_log(entry)
+    data = log.read_bytes()
+    yield b"".join(data.splitlines(keepends=True)[-lines:] if lines > 0 else [data]).decode(errors="replace")
     if follow:
-        try:
-            _follow(registry, entry, log, position)
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
+        yield from _follow(registry, entry, log, len(data))
 
 
-def _log_of(entry: JobEntry) -> Path:
+def _find_log(entry: JobEntry) -> Path:
     log = Path(entry.log)
     if not entry.log or not log.is_file():
-        where = f"{log} on {entry.process.host}" if entry.log else "no file"
+        expected = f"{log} on {entry.process.host} was expected" if entry.log else "the job has no log file"
         raise JobError(
-            "NO_LOG", f"Job {entry.id} has no log here: {where}. It was removed, or lies on another machine."
+            "NO_LOG",
+            f"The log of job {entry.id} was not found ({expected}). The file was removed, or it is on another machine.",
         )
     return log
 
 
-def _show(log: Path, lines: int) -> int:
-    """Prints the end of a log; gives how far it went."""
-    data = log.read_bytes()
-    shown = data.splitlines(keepends=True)[-lines:] if lines > 0 else [data]
-    _put(b"".join(shown))
-    return len(data)
-
-
-def _follow(registry: Registry, entry: JobEntry, log: Path, position: int) -> None:
+def _follow(registry: Registry, entry: JobEntry, log: Path, position: int) -> Iterator[str]:
     while True:
-        now = registry.entry(entry.id)
-        over = now is None or now.is_over  # asked first: what was written before the end is shown
+        current = registry.entry(entry.id)
+        ended = current is None or current.is_over  # checked before reading, so that the last lines are not missed
         with open(log, "rb") as file:
             file.seek(position)
             data = file.read()
-        _put(data)
         position += len(data)
-        if over:
+        yield data.decode(errors="replace")
+        if ended:
             return
         time.sleep(_POLL)
-
-
-def _put(data: bytes) -> None:
-    sys.stdout.write(data.decode(errors="replace"))
-    sys.stdout.flush()

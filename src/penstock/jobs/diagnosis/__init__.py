@@ -1,7 +1,7 @@
-"""Reads the numbers of a job's checkpoints as an experienced operator would: what is wrong, by which evidence, what to do.
+"""Finds out why a job is slow or does not make progress, by the statistics of its checkpoints.
 
-Every rule is a function from the evidence to findings; thresholds are named beside them. What stops a job comes before what
-slows it, and a cause before its consequence.
+Each rule is a function from evidence to findings, with its thresholds as constants beside it. Problems that stop a job come before
+problems that slow it down, and a cause comes before its consequences.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import msgspec
 
-from penstock.jobs.checkpoints import Checkpoint
 from penstock.jobs.diagnosis.event_time import held_watermark
 from penstock.jobs.diagnosis.evidence import Evidence
 from penstock.jobs.diagnosis.files import small_files
@@ -19,6 +18,7 @@ from penstock.jobs.diagnosis.functions import slow_function, slow_sink, slow_sou
 from penstock.jobs.diagnosis.load import backpressure, skewed_keys
 from penstock.jobs.diagnosis.storage import lost_storage, short_interval, slow_storage, too_much_state
 from penstock.jobs.diagnosis.workers import failing, stalled_worker
+from penstock.jobs.registry.checkpoint_stats import CheckpointStats
 
 Rule = Callable[[Evidence], list[Finding]]
 STOPPING: tuple[Rule, ...] = (lost_storage, stalled_worker, failing)
@@ -31,34 +31,38 @@ SLOWING: tuple[Rule, ...] = (
     skewed_keys,
     short_interval,
 )
-IF_NOTHING_ELSE: tuple[Rule, ...] = (backpressure,)
-BESIDE: tuple[Rule, ...] = (held_watermark, small_files)
+FALLBACK: tuple[Rule, ...] = (backpressure,)  # only if no other rule explains the slowness
+INDEPENDENT: tuple[Rule, ...] = (held_watermark, small_files)
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """What the numbers say: the likeliest cause first. No findings: nothing is wrong, as far as the numbers go."""
+    """The findings, the most likely cause first. An empty list means that no problem was found."""
 
     findings: list[Finding]
-    checkpoints: int  # that were looked at
-    enough: bool  # False: too few to say how long things take
+    checkpoints: int  # number of examined checkpoints
+    enough: bool  # False: too few checkpoints to judge durations
 
     @property
     def cause(self) -> str:
-        """The first finding's name; `healthy` without one."""
+        """The cause of the first finding, or `healthy`."""
         return self.findings[0].cause if self.findings else "healthy"
 
 
-def diagnose(history: list[Checkpoint], now: float, waits: str = "") -> Diagnosis:
-    """What is wrong with a job, by the history of its checkpoints and what it says that it waits for.
+def diagnose(history: list[CheckpointStats], now: float, waits: str = "") -> Diagnosis:
+    """Diagnoses a job by its checkpoint history. `waits` is what the job itself reports that it waits for.
 
     >>> diagnose([], 0.0).cause
     'healthy'
     """
     evidence = Evidence(history, now, waits)
-    stopping = [found for rule in STOPPING for found in rule(evidence)]
-    slowing = [found for rule in SLOWING for found in rule(evidence)] if evidence.enough else []
-    slowing.sort(key=lambda f: -f.share)
+    stopping = _apply(STOPPING, evidence)
+    slowing = _apply(SLOWING, evidence) if evidence.enough else []
+    slowing.sort(key=lambda finding: -finding.share)
     if not slowing and evidence.enough:
-        slowing = [found for rule in IF_NOTHING_ELSE for found in rule(evidence)]
-    beside = [found for rule in BESIDE for found in rule(evidence)] if evidence.enough else []
-    return Diagnosis([*stopping, *slowing, *beside], len(evidence.completed), evidence.enough)
+        slowing = _apply(FALLBACK, evidence)
+    independent = _apply(INDEPENDENT, evidence) if evidence.enough else []
+    return Diagnosis([*stopping, *slowing, *independent], len(evidence.completed), evidence.enough)
+
+
+def _apply(rules: tuple[Rule, ...], evidence: Evidence) -> list[Finding]:
+    return [finding for rule in rules for finding in rule(evidence)]

@@ -1,4 +1,4 @@
-"""One thing that is wrong with a job, and how its numbers are written."""
+"""A problem of a job that a diagnosis found."""
 
 from __future__ import annotations
 
@@ -6,44 +6,30 @@ import msgspec
 
 from penstock.jobs.diagnosis.evidence import Evidence
 
-LARGE_SHARE = 0.4  # of a checkpoint's time: what takes so much of it is worth a word
+LARGE_SHARE = 0.4  # the share of the duration of a checkpoint from which on a part is reported
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that is wrong."""
+    """One problem, with its evidence and what to do."""
 
-    cause: str  # a short name that stays the same
+    cause: str  # a short name that does not change between versions
     title: str
     since: float  # seconds since 1970
     evidence: list[str]
     advice: list[str]
-    share: float = 0.0  # of the time that it explains
+    share: float = 0.0  # the share of the time that the problem explains
 
 
-def falls_behind(e: Evidence) -> list[str]:
-    source = e.behind()
+def lag_evidence(e: Evidence) -> list[str]:
+    """A line on the source that lags behind, if there is one."""
+    source = e.lagging_source()
     if source is None:
         return []
     lags = [s.lag for c in e.completed for s in c.sources if s.uid == source.uid and s.lag is not None]
     if not lags:
-        return [f"source '{source.name}' always has more than a batch takes"]
-    return [f"source '{source.name}' is behind: {lags[0]:,} records waited, now {lags[-1]:,}"]
+        return [f"source '{source.name}' always has more records than a batch reads"]
+    return [f"source '{source.name}' lags behind: {lags[0]:,} unread records before, {lags[-1]:,} now"]
 
 
 def task_name(level: int, slot: int) -> str:
-    return f"slot {slot} of level {level}" if level else f"task {slot} of the sources"
-
-
-def span_of(seconds: float) -> str:
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if seconds * factor >= 1 or unit == "µs":
-            return f"{seconds * factor:.3g} {unit}" if seconds * factor < 100 else f"{seconds * factor:,.0f} {unit}"
-    return ""
-
-
-def size_of(size: float) -> str:
-    for unit in ("B", "KB", "MB"):
-        if abs(size) < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} GB"
+    return f"slot {slot} of level {level}" if level else f"source task {slot}"

@@ -1,4 +1,4 @@
-"""What is known of a checkpoint: a batch that is committed, its tasks, operators, sources and sinks. Times in seconds."""
+"""Statistics of a checkpoint, which is a committed batch: its tasks, operators, sources and sinks. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -10,122 +10,122 @@ import msgspec
 Outcome = Literal["completed", "in progress", "failed"]
 
 
-class TaskFigures(msgspec.Struct, omit_defaults=True):
-    """One task: a slot of a level; those that read sources are level 0."""
+class TaskStats(msgspec.Struct, omit_defaults=True):
+    """One task: a slot of a level. Tasks that read sources are on level 0."""
 
     level: int
     slot: int
-    began: float  # since 1970
+    began: float  # seconds since 1970
     records: int = 0
-    catch_up: float = 0.0  # bringing the working copy of the state up to date
-    run: float = 0.0  # in the operators' functions; of a source: reading, and the steps behind it
-    sync: float = 0.0  # writing the changes of state; the batch waits for it
+    catch_up: float = 0.0  # applying missing deltas to the working copy of the state
+    run: float = 0.0  # in the functions of operators; for a source task, reading and the chained steps
+    sync: float = 0.0  # writing the changed state; the batch waits for it
     state_bytes: int = 0
     written_bytes: int = 0
     worker: str = ""
 
     @property
     def acknowledged(self) -> float:
-        """When its work was done."""
+        """When the task was done, in seconds since 1970."""
         return self.began + self.catch_up + self.run + self.sync
 
 
-class OperatorPart(msgspec.Struct, omit_defaults=True):
-    """One operator, or a step behind a source or an operator, over all tasks."""
+class OperatorStats(msgspec.Struct, omit_defaults=True):
+    """One operator, or a step that is chained to a source or an operator, over all tasks."""
 
     uid: str
     name: str
     level: int = 0
     records: int = 0
     out: int = 0
-    seconds: float = 0.0  # of all tasks together
-    slowest: float = 0.0  # of one task
-    skew: float = 1.0  # the most elements of a task, by the mean
-    entries: int = 0  # of state that changed
+    seconds: float = 0.0  # sum over all tasks
+    slowest: float = 0.0  # seconds of the slowest task
+    skew: float = 1.0  # elements of the task with most elements, divided by the mean
+    entries: int = 0  # changed state entries
     written_bytes: int = 0
     watermark: int | None = None
-    hot: list[tuple[str, float]] = []  # keys that many elements have, with their share of all
+    hot: list[tuple[str, float]] = []  # frequent keys, with their share of all elements
 
 
-class SourcePart(msgspec.Struct, omit_defaults=True):
+class SourceStats(msgspec.Struct, omit_defaults=True):
     """One source."""
 
     uid: str
     name: str
     records: int = 0
-    reading: float = 0.0  # of the slowest task, in the source itself
-    lag: int | None = None  # records that are there and not read yet; None: the source does not know
-    full: bool = False  # the batch took as many as it may
+    reading: float = 0.0  # seconds in the source itself, of the slowest task
+    lag: int | None = None  # records that are available but not read yet; None: unknown
+    full: bool = False  # the batch reached the limit on records
     bounded: bool = False
-    split: str = ""  # the one that holds the watermark back,
-    mark: int | None = None  # its watermark,
-    highest: int | None = None  # and the highest one of all splits
+    split: str = ""  # the split with the lowest watermark
+    mark: int | None = None  # the watermark of that split
+    highest: int | None = None  # the highest watermark of all splits
 
 
-class SinkPart(msgspec.Struct, omit_defaults=True):
+class SinkStats(msgspec.Struct, omit_defaults=True):
     """One sink."""
 
     uid: str
     name: str
     records: int = 0
-    writing: float = 0.0  # of the slowest task
-    committing: float = 0.0  # on the driver, while all wait
+    writing: float = 0.0  # seconds of the slowest task
+    committing: float = 0.0  # seconds of the commit on the driver, while all tasks wait
     files: int = 0
-    bytes: int = 0  # in these files
+    bytes: int = 0  # size of these files
 
 
-class Unfinished(msgspec.Struct, omit_defaults=True):
-    """A task that a running checkpoint waits for."""
+class UnfinishedTask(msgspec.Struct, omit_defaults=True):
+    """A task that a checkpoint in progress waits for."""
 
     level: int
     slot: int
     host: str
-    seconds: float  # since it was started
+    seconds: float  # since the start of the task
 
 
-class Measured(msgspec.Struct, omit_defaults=True):
-    """What Spark tells of a batch, a little later than the tasks do."""
+class SparkTimings(msgspec.Struct, omit_defaults=True):
+    """Timings of a batch that Spark reports, a little later than the tasks report theirs."""
 
-    triggered: float = 0.0  # since 1970
-    seconds: float = 0.0  # from the trigger until the batch was committed
-    planning: float = 0.0  # asking sources for their ends, making the plan
-    logging: float = 0.0  # writing the offsets before, and the commit after it
-    tasks: float = 0.0  # all tasks, and the sinks' commit
-    storing: list[float] = []  # by level: Spark's state store commits, mean of the tasks
-    loading: list[float] = []  # by level: Spark's state store opens its last version, mean of the tasks
-    files: int = 0  # written to the checkpoint
+    triggered: float = 0.0  # seconds since 1970
+    seconds: float = 0.0  # from the trigger to the commit
+    planning: float = 0.0  # getting the end offsets of sources and planning the query
+    logging: float = 0.0  # writing Spark's offset log and commit log
+    tasks: float = 0.0  # all tasks and the commit of sinks
+    storing: list[float] = []  # by level: commit of Spark's state store, mean over the tasks
+    loading: list[float] = []  # by level: opening the last version of Spark's state store, mean over the tasks
+    files: int = 0  # files written to the checkpoint
 
 
-class Checkpoint(msgspec.Struct, omit_defaults=True):
-    """One checkpoint. Its id is the number of its batch."""
+class CheckpointStats(msgspec.Struct, omit_defaults=True):
+    """One checkpoint. Its id is the number of the batch."""
 
     id: int
     status: Outcome = "completed"
     reason: str = ""  # why it failed
-    run: int = 1  # of the job
-    interval: float = 0.0  # the least time between batches that was asked for
+    run: int = 1  # number of the run of the job
+    interval: float = 0.0  # the configured minimum time between batches
     acknowledged_tasks: int = 0
     all_tasks: int = 0
-    measured: Measured = msgspec.field(default_factory=Measured)
-    tasks: list[TaskFigures] = []
-    operators: list[OperatorPart] = []
-    sources: list[SourcePart] = []
-    sinks: list[SinkPart] = []
-    waits_for: list[Unfinished] = []
+    measured: SparkTimings = msgspec.field(default_factory=SparkTimings)
+    tasks: list[TaskStats] = []
+    operators: list[OperatorStats] = []
+    sources: list[SourceStats] = []
+    sinks: list[SinkStats] = []
+    waits_for: list[UnfinishedTask] = []
 
     @property
     def triggered(self) -> float:
-        """When it began."""
+        """When the checkpoint began, in seconds since 1970."""
         return self.measured.triggered or min((t.began for t in self.tasks), default=0.0)
 
     @property
     def latest_acknowledged(self) -> float | None:
-        """When the last task was done."""
+        """When the last task was done, in seconds since 1970."""
         return max((t.acknowledged for t in self.tasks), default=None)
 
     @property
     def seconds(self) -> float:
-        """End to end."""
+        """The duration from the trigger to the commit."""
         return self.measured.seconds or max((self.latest_acknowledged or 0.0) - self.triggered, 0.0)
 
     @property
@@ -142,27 +142,27 @@ class Checkpoint(msgspec.Struct, omit_defaults=True):
 
     @property
     def records(self) -> int:
-        """Elements that sources read."""
+        """Records that sources read."""
         return sum(s.records for s in self.sources)
 
-    def levels(self) -> Iterable[list[TaskFigures]]:
-        """The tasks, level by level."""
+    def levels(self) -> Iterable[list[TaskStats]]:
+        """Yields the tasks of each level."""
         for level in sorted({t.level for t in self.tasks}):
             yield [t for t in self.tasks if t.level == level]
 
     @property
     def work(self) -> float:
-        """The part that elements need: the slowest task of each level, and the sinks. It grows with the elements."""
+        """Seconds spent on elements: the slowest task of each level, and the sinks. Grows with the number of elements."""
         tasks = sum(max(t.run for t in level) for level in self.levels())
         return tasks + sum(s.writing + s.committing for s in self.sinks)
 
     @property
     def storing(self) -> float:
-        """The part that state needs: bringing it up to date, writing it, and the store's own commit."""
+        """Seconds spent on state: updating the working copy, writing changes, and the commit of the state store."""
         tasks = sum(max(t.catch_up + t.sync for t in level) for level in self.levels())
         return tasks + sum(self.measured.storing) + sum(self.measured.loading)
 
     @property
     def overhead(self) -> float:
-        """All but the work: what one more checkpoint costs, and one less would save."""
+        """Seconds that are not spent on elements. Each additional checkpoint costs this much."""
         return max(0.0, self.seconds - self.work)

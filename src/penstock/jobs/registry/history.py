@@ -1,4 +1,4 @@
-"""The checkpoints of a job, as its registry folder keeps them: the last ones, and the one in progress."""
+"""The checkpoint history of a job in the registry: the last checkpoints and the one in progress."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from pathlib import Path
 
 import msgspec
 
-from penstock.jobs.checkpoints import Checkpoint
-from penstock.jobs.whole_file import write_whole
+from penstock.atomic_file import write_atomic
+from penstock.jobs.registry.checkpoint_stats import CheckpointStats
 
-_MOST = 1000  # checkpoints in a file; there are at most two files
-_MOST_BYTES = 16 << 20
+_MAX_CHECKPOINTS = 1000  # per file; there are at most two files
+_MAX_BYTES = 16 << 20  # per file
 _encode = msgspec.json.encode
-_decoder = msgspec.json.Decoder(Checkpoint)
+_decoder = msgspec.json.Decoder(CheckpointStats)
 
 
-class History:
-    """One process adds, others read."""
+class CheckpointHistory:
+    """The files of one job. One process writes them, others read."""
 
-    def __init__(self, folder: Path, most: int = _MOST, most_bytes: int = _MOST_BYTES) -> None:
+    def __init__(self, folder: Path, max_checkpoints: int = _MAX_CHECKPOINTS, max_bytes: int = _MAX_BYTES) -> None:
         self._new, self._old = folder / "checkpoints.jsonl", folder / "checkpoints.old.jsonl"
         self._current = folder / "checkpoint.json"
-        self._most, self._most_bytes = most, most_bytes
+        self._max_checkpoints, self._max_bytes = max_checkpoints, max_bytes
         self._count: int | None = None
 
-    def add(self, checkpoints: list[Checkpoint]) -> None:
-        """Takes in checkpoints that are over."""
+    def add(self, checkpoints: list[CheckpointStats]) -> None:
+        """Appends completed and failed checkpoints."""
         if not checkpoints:
             return
         if self._count is None:
@@ -36,25 +36,26 @@ class History:
                 file.write(_encode(checkpoint) + b"\n")
             size = file.tell()
         self._count += len(checkpoints)
-        if self._count >= self._most or size >= self._most_bytes:
+        if self._count >= self._max_checkpoints or size >= self._max_bytes:
             os.replace(self._new, self._old)
             self._count = 0
 
-    def put_current(self, checkpoint: Checkpoint | None) -> None:
-        """Tells of the checkpoint in progress; None: there is none."""
+    def write_current(self, checkpoint: CheckpointStats | None) -> None:
+        """Writes the checkpoint in progress; None removes it."""
         if checkpoint is None:
             self._current.unlink(missing_ok=True)
         else:
-            write_whole(self._current, _encode(checkpoint))
+            write_atomic(self._current, _encode(checkpoint), durable=False)
 
-    def latest(self, most: int | None = None) -> list[Checkpoint]:
-        """The last checkpoints, oldest first; the one in progress at the end."""
-        found = self._read(self._new)
-        if most is None or len(found) < most:
-            found = [*self._read(self._old), *found]
-        lines = [*found[-(most or len(found)) :], *self._read(self._current)] if found else self._read(self._current)
-        known = [_decoder.decode(line) for line in lines]
-        return known[-most:] if most else known
+    def latest(self, limit: int | None = None) -> list[CheckpointStats]:
+        """Returns the last checkpoints, oldest first, with the one in progress at the end."""
+        lines = self._read(self._new)
+        if limit is None or len(lines) < limit:
+            lines = [*self._read(self._old), *lines]
+        if limit is not None:
+            lines = lines[-limit:]
+        checkpoints = [_decoder.decode(line) for line in [*lines, *self._read(self._current)]]
+        return checkpoints if limit is None else checkpoints[-limit:]
 
     @staticmethod
     def _read(file: Path) -> list[bytes]:
@@ -63,5 +64,5 @@ class History:
         except OSError:
             return []
         if file.suffix == ".jsonl":
-            data = data[: data.rfind(b"\n") + 1]  # the last line may be half written
+            data = data[: data.rfind(b"\n") + 1]  # the last line may be incomplete
         return data.splitlines()

@@ -1,4 +1,4 @@
-"""How a job's program was started, so that it can be started again: by `penstock rescale`, from a savepoint."""
+"""How the program of a job was started, so that an action can start it again from a savepoint."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 
 import msgspec
 
-from penstock.config import FROM_SAVEPOINT, RESUME, given_options
-from penstock.pyflink import installed
-from penstock.redaction import redacted_command
+from penstock.config import environment_options
+from penstock.config.checkpoint_options import FROM_SAVEPOINT, RESUME
+from penstock.pyflink import is_installed
+from penstock.redaction import redact_command
 
-_OF_ONE_RUN = (FROM_SAVEPOINT.key, RESUME.key)
+SINGLE_RUN_OPTIONS = (FROM_SAVEPOINT.key, RESUME.key)
 
 
 class Launch(msgspec.Struct, frozen=True):
-    """A program with its arguments, options and folder. The environment's variables are not kept: they may hold secrets."""
+    """A program with its arguments, options and working folder. Environment variables are not stored, as they may be secret."""
 
     script: str
     args: list[str]
@@ -26,27 +27,44 @@ class Launch(msgspec.Struct, frozen=True):
     python: str = ""
 
     def command(self, options: dict[str, Any], flags: list[str]) -> list[str]:
-        """The command that runs it as `penstock run` does, with other options beside its own.
+        """The command line that runs the program with `penstock run`. `options` override the stored options.
 
         >>> Launch("job.py", ["--fast"], "/jobs", {"a": 1}, python="python").command({"b": 2}, [])
         ['python', '-m', 'penstock', 'run', '-D', 'a=1', '-D', 'b=2', 'job.py', '--', '--fast']
         """
-        given = [part for key, value in {**self.options, **options}.items() for part in ("-D", f"{key}={_text(value)}")]
+        settings = [
+            part
+            for key, value in {**self.options, **options}.items()
+            for part in ("-D", f"{key}={_option_text(value)}")
+        ]
         flags = [*flags, *(["--pyflink"] if self.pyflink else [])]
-        return [self.python or sys.executable, "-m", "penstock", "run", *flags, *given, self.script, "--", *self.args]
+        return [
+            self.python or sys.executable,
+            "-m",
+            "penstock",
+            "run",
+            *flags,
+            *settings,
+            self.script,
+            "--",
+            *self.args,
+        ]
 
 
-def _text(value: Any) -> str:
+def _option_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def this_launch() -> Launch | None:
-    """How this program was started; None: by hand (a shell, a notebook), or with secrets, which are not written down."""
+def current_launch() -> Launch | None:
+    """How this program was started.
+
+    None in a shell or notebook, and if the command line contains secrets, which must not be stored.
+    """
     script, args = (sys.argv[0], sys.argv[1:]) if sys.argv else ("", [])
     if not os.path.isfile(script) or not script.endswith(".py"):
         return None
-    options = {key: value for key, value in given_options().items() if key not in _OF_ONE_RUN}
-    words = [*args, *(part for key, value in options.items() for part in ("-D", f"{key}={value}"))]
-    if redacted_command(words) != words:
+    options = {key: value for key, value in environment_options().items() if key not in SINGLE_RUN_OPTIONS}
+    arguments = [*args, *(part for key, value in options.items() for part in ("-D", f"{key}={value}"))]
+    if redact_command(arguments) != arguments:
         return None
-    return Launch(os.path.abspath(script), args, os.getcwd(), options, installed(), sys.executable)
+    return Launch(os.path.abspath(script), args, os.getcwd(), options, is_installed(), sys.executable)

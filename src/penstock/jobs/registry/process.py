@@ -1,4 +1,4 @@
-"""Tells processes apart: an id alone may belong to another process by now, so its start counts too."""
+"""Identifies processes. A process id alone is not enough, because the system reuses it, so the start time is included."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ from pathlib import Path
 import msgspec
 
 
-class ProcessName(msgspec.Struct, frozen=True):
-    """A process that nothing else can be mistaken for: machine, id, and when it started, as the system words it."""
+class ProcessId(msgspec.Struct, frozen=True):
+    """Identifies one process on one machine."""
 
     host: str
     pid: int
-    started: str
+    started: str  # the start time as the system reports it
 
     @property
     def is_here(self) -> bool:
-        """Whether the process ran, or runs, on this machine."""
+        """Whether the process belongs to this machine."""
         return self.host == socket.gethostname()
 
     def is_alive(self) -> bool:
-        """Whether the process still runs. Only its own machine can tell."""
-        return bool(self.started) and start_of(self.pid) == self.started
+        """Whether the process still runs. Only valid on the machine of the process."""
+        return bool(self.started) and process_start_time(self.pid) == self.started
 
 
-def this_process() -> ProcessName:
-    """The name of the calling process.
+def this_process() -> ProcessId:
+    """Identifies the calling process.
 
     >>> this_process().is_alive()
     True
     """
-    return ProcessName(socket.gethostname(), os.getpid(), start_of(os.getpid()))
+    return ProcessId(socket.gethostname(), os.getpid(), process_start_time(os.getpid()))
 
 
-def start_of(pid: int) -> str:
-    """When a process started; empty when there is none. A zombie has ended."""
+def process_start_time(pid: int) -> str:
+    """The start time of a process; empty if there is no such process. A zombie counts as ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
-        return "" if Path("/proc/self/stat").exists() else _asked(pid)
+        return "" if Path("/proc/self/stat").exists() else _ps_start_time(pid)
     except OSError:
         return ""
-    state, *rest = stat.rsplit(")", 1)[1].split()  # the name before it may hold spaces
-    return "" if state in "ZX" else f"{boot_id()}/{rest[18]}"  # ticks since the machine came up
+    state, *rest = stat.rsplit(")", 1)[1].split()  # the process name before it may contain spaces
+    return "" if state in "ZX" else f"{boot_id()}/{rest[18]}"  # clock ticks since the machine was booted
 
 
 def boot_id() -> str:
-    """Changes when the machine starts anew; empty where that cannot be seen."""
+    """An id that changes with every boot of the machine; empty if the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
 
 
-def _asked(pid: int) -> str:
-    """The same where there is no /proc."""
-    answer = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    state, _, started = answer.stdout.strip().partition(" ")
+def _ps_start_time(pid: int) -> str:
+    """The start time on systems without /proc."""
+    output = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    state, _, started = output.stdout.strip().partition(" ")
     return "" if state.startswith("Z") else started.strip()

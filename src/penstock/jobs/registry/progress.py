@@ -1,4 +1,4 @@
-"""What a job's batches have amounted to so far, operator by operator."""
+"""The progress of a job: totals and rates per operator."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from typing import Any
 
 import msgspec
 
-from penstock.metrics.labels import labels
+from penstock.metrics.labels import operator_labels
 
-SOURCE, STEP, OPERATOR, SINK = "source", "step", "operator", "sink"
+SOURCE, SINK = "source", "sink"  # kinds of operators
 
 
-class OperatorFigures(msgspec.Struct):
-    """One operator: elements in and out, those it dropped as late or put aside, and how far its event time has come."""
+class OperatorProgress(msgspec.Struct):
+    """The totals and rates of one operator."""
 
     uid: str
     name: str
     kind: str
     records_in: int = 0
     records_out: int = 0
-    in_rate: float = 0.0  # per second, over the last batches
+    in_rate: float = 0.0  # elements per second, over the last batches
     out_rate: float = 0.0
     late: int = 0
     watermark: int | None = None
-    dead: int = 0  # put aside as dead letters
-    skipped: int = 0  # records of a source that do not decode and were dropped
+    dead: int = 0  # dead letters
+    skipped: int = 0  # records of a source that could not be decoded and were dropped
 
 
-class BatchFigures(msgspec.Struct):
-    """One batch."""
+class BatchProgress(msgspec.Struct):
+    """The totals of one batch."""
 
     batch: int
     ended: float  # seconds since 1970
@@ -36,39 +36,39 @@ class BatchFigures(msgspec.Struct):
     written: int
     late: int
     state_bytes: int
-    millis: int | None = None  # how long it took; Spark tells a little later than the rest
+    millis: int | None = None  # duration; Spark reports it a little later than the other values
 
 
-class StageFigures(msgspec.Struct):
-    """One stage of a batch job: what runs in it, and how many of its tasks are done."""
+class StageProgress(msgspec.Struct):
+    """One stage of a batch job and the number of its tasks."""
 
     name: str
-    tasks: int = 0  # 0: not known before the stages before it are done
+    tasks: int = 0  # 0: unknown until the previous stages are done
     done: int = 0
 
 
 class Progress(msgspec.Struct):
-    """All figures of a run."""
+    """The progress of a run."""
 
-    operators: list[OperatorFigures] = []
+    operators: list[OperatorProgress] = []
     batches: int = 0
     read: int = 0
     written: int = 0
     late: int = 0
     state_bytes: int = 0
-    watermark: int | None = None  # of the operator that is furthest behind
+    watermark: int | None = None  # the lowest watermark of all operators
     read_rate: float = 0.0
-    recent: list[BatchFigures] = []
-    metrics: dict[str, Any] = {}  # of the program's functions, as operator.metric
-    stages: list[StageFigures] = []  # of a batch job
-    dead: int = 0  # elements and records put aside as dead letters
-    skipped: int = 0  # records that do not decode and were dropped
+    recent: list[BatchProgress] = []
+    metrics: dict[str, Any] = {}  # registered by functions of the program, as operator.metric
+    stages: list[StageProgress] = []  # only for batch jobs
+    dead: int = 0  # dead letters
+    skipped: int = 0  # records that could not be decoded and were dropped
 
     def labels(self) -> dict[str, str]:
-        """What operators are called, by uid: operators of one name are told apart."""
-        return labels({o.uid: o.name for o in self.operators})
+        """Unique labels of the operators by uid. The uid is added to a name that several operators have."""
+        return operator_labels({o.uid: o.name for o in self.operators})
 
     @property
     def batch_millis(self) -> int | None:
-        """How long the last measured batch took."""
+        """The duration of the last batch that Spark has reported."""
         return next((b.millis for b in reversed(self.recent) if b.millis is not None), None)

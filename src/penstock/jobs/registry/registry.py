@@ -1,4 +1,4 @@
-"""Where jobs are registered: one folder per job, with small files that are replaced as a whole. There is no daemon."""
+"""The registry of jobs: one folder per job with small files that are replaced atomically. There is no daemon."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from penstock.config import REGISTRY_DIR, REGISTRY_KEEP, REGISTRY_KEEP_DAYS, Configuration
+from penstock.atomic_file import write_atomic
+from penstock.config import Configuration
+from penstock.config.deployment_options import REGISTRY_DIR, REGISTRY_KEEP, REGISTRY_KEEP_DAYS
 from penstock.errors import JobError
-from penstock.jobs.entry import JobEntry
-from penstock.jobs.progress import Progress
-from penstock.jobs.whole_file import write_whole
+from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.progress import Progress
 
 HOME_VARIABLE = "PENSTOCK_HOME"
 _DAY = 86_400.0
@@ -24,13 +25,13 @@ T = TypeVar("T")
 
 
 def registry_of(configuration: Configuration | None = None) -> Registry:
-    """The registry that a configuration names; else the variable PENSTOCK_HOME; else ~/.penstock."""
-    chosen = (configuration or Configuration()).get(REGISTRY_DIR) or os.environ.get(HOME_VARIABLE)
-    return Registry(Path(chosen).expanduser().absolute() if chosen else _home() / ".penstock")
+    """Returns the registry in the configured folder, in PENSTOCK_HOME, or in ~/.penstock."""
+    folder = (configuration or Configuration()).get(REGISTRY_DIR) or os.environ.get(HOME_VARIABLE)
+    return Registry(Path(folder).expanduser().absolute() if folder else _home() / ".penstock")
 
 
 def _home() -> Path:
-    """A user without a home, as containers may have, keeps the registry with other passing things."""
+    """The home folder, or the temporary folder for a user without a home, as in some containers."""
     try:
         home = Path.home()
     except RuntimeError:
@@ -39,7 +40,7 @@ def _home() -> Path:
 
 
 class Registry:
-    """All jobs that were registered in a folder.
+    """The jobs that are registered in a folder.
 
     >>> registry = Registry(Path(tempfile.mkdtemp()))
     >>> registry.entries()
@@ -66,14 +67,14 @@ class Registry:
         self._replace(self.job_folder(job_id) / "progress.json", progress)
 
     def _replace(self, file: Path, value: Any) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # logs are nobody else's business
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # other users must not read logs
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, msgspec.json.format(msgspec.json.encode(value), indent=1))
+        write_atomic(file, msgspec.json.format(msgspec.json.encode(value), indent=1), durable=False)
 
     # -- reading
 
     def entries(self) -> list[JobEntry]:
-        """All jobs, the newest first."""
+        """All jobs, newest first."""
         return sorted(self._entries(), key=lambda e: -e.started)
 
     def _entries(self) -> Iterator[JobEntry]:
@@ -94,53 +95,56 @@ class Registry:
 
     @staticmethod
     def _read(file: Path, kind: type[T]) -> T | None:
-        """None when the file is not there, or of a version of Penstock that wrote it otherwise."""
+        """Returns None if the file does not exist, or if another version of Penstock wrote it in another format."""
         try:
             return msgspec.json.decode(file.read_bytes(), type=kind)
         except (OSError, msgspec.DecodeError):
             return None
 
-    def find(self, word: str) -> JobEntry:
-        """The job with this id, with an id that begins so, or with this name, if there is just one."""
+    def find(self, name: str) -> JobEntry:
+        """Returns the job with this id, name or beginning of an id. Raises JobError if there is not exactly one.
+
+        Of several jobs with the same name, a running one is preferred.
+        """
         entries = self.entries()
-        named = [e for e in entries if e.name == word]
+        named = [e for e in entries if e.name == name]
         for found in (
-            [e for e in entries if e.id == word],
-            [e for e in named if not e.is_over] or named,  # a running job comes before those that had its name
-            [e for e in entries if word and e.id.startswith(word)],
+            [e for e in entries if e.id == name],
+            [e for e in named if not e.is_over] or named,
+            [e for e in entries if name and e.id.startswith(name)],
         ):
             if len(found) == 1:
                 return found[0]
             if found:
                 raise JobError(
                     "JOB_AMBIGUOUS",
-                    f"'{word}' stands for {len(found)} jobs: {', '.join(f'{e.id[:12]} ({e.name})' for e in found[:5])}"
-                    f"{' and more' if len(found) > 5 else ''}. Give the beginning of one job's id.",
+                    f"'{name}' matches {len(found)} jobs: {', '.join(f'{e.id[:12]} ({e.name})' for e in found[:5])}"
+                    f"{' and more' if len(found) > 5 else ''}. Use the beginning of the id of one job.",
                 )
         raise JobError(
             "JOB_UNKNOWN",
-            f"The registry {self.folder} holds no job with the id or name '{word}'. "
-            "'penstock list' shows its jobs; the variable PENSTOCK_HOME chooses another registry.",
+            f"The registry {self.folder} has no job with the id or name '{name}'. "
+            "'penstock list' shows its jobs. The environment variable PENSTOCK_HOME selects another registry.",
         )
 
     # -- cleaning up
 
     def prune(self, keep: int, days: float) -> list[str]:
-        """Forgets jobs that are over, beyond the newest so many or older than so many days; gives their ids."""
+        """Removes ended jobs, except the newest `keep` that ended less than `days` days ago. Returns the removed ids."""
         oldest = time.time() - days * _DAY
-        over = [e for e in self.entries() if e.is_over]
-        gone = [e for i, e in enumerate(over) if i >= keep or (e.ended or e.updated) < oldest]
-        for entry in gone:
+        ended = [e for e in self.entries() if e.is_over]
+        removed = [e for i, e in enumerate(ended) if i >= keep or (e.ended or e.updated) < oldest]
+        for entry in removed:
             shutil.rmtree(self.job_folder(entry.id), ignore_errors=True)
-        if gone:
-            self._prune_logs({e.log for e in gone})
-        return [e.id for e in gone]
+        if removed:
+            self._prune_logs({e.log for e in removed})
+        return [e.id for e in removed]
 
-    def prune_as(self, configuration: Configuration) -> None:
+    def prune_by_options(self, configuration: Configuration) -> None:
         self.prune(configuration.get(REGISTRY_KEEP), configuration.get(REGISTRY_KEEP_DAYS))
 
-    def _prune_logs(self, unwanted: set[str]) -> None:
-        """Jobs of one process share a log, and only logs that lie here are ours to remove."""
-        for name in unwanted - {e.log for e in self.entries()}:
+    def _prune_logs(self, logs: set[str]) -> None:
+        """Removes logs that no other job uses (jobs of one process share a log), if they are in the log folder."""
+        for name in logs - {e.log for e in self.entries()}:
             if name and Path(name).parent == self.logs:
                 Path(name).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""How one process asks a job of another one to end, or to take less: a file in the job's folder, which the job looks for.
+"""Requests to a job of another process to end or to read fewer records: files in the folder of the job, which it polls.
 
-A file needs no port and no thread that answers; a job that is busy finds it a moment later, and one that died never does,
-which the asking side can tell from the entry.
+Files need no port and no thread that answers. A busy job finds the file a moment later. The entry of the job shows whether its
+process still runs.
 """
 
 from __future__ import annotations
@@ -11,87 +11,88 @@ from typing import Literal
 
 import msgspec
 
+from penstock.atomic_file import write_atomic
 from penstock.errors import JobError
-from penstock.jobs.entry import JobEntry, Status
-from penstock.jobs.registry import Registry
-from penstock.jobs.whole_file import write_whole
+from penstock.jobs.registry.entry import JobEntry, Status
+from penstock.jobs.registry.registry import Registry
 
-Action = Literal["stop", "drain", "cancel"]
+EndAction = Literal["stop", "drain", "cancel"]
 _POLL = 0.1
 
 
-class Request(msgspec.Struct, frozen=True):
-    """What is asked of a job."""
+class EndRequest(msgspec.Struct, frozen=True, rename={"requested_at": "asked"}):
+    """A request to end a job."""
 
-    action: Action
-    asked: float
+    action: EndAction
+    requested_at: float  # seconds since 1970
 
 
-def ask(registry: Registry, entry: JobEntry, action: Action) -> None:
-    """Leaves a request; refuses at once when nobody would read it."""
-    must_run(entry, _verb(action))
+def request_end(registry: Registry, entry: JobEntry, action: EndAction) -> None:
+    """Writes a request to end a job. Raises JobError if the job has ended."""
+    require_running(entry, "cancel" if action == "cancel" else "stop")
     file = registry.job_folder(entry.id) / "request.json"
-    write_whole(file, msgspec.json.encode(Request(action, time.time())))
+    write_atomic(file, msgspec.json.encode(EndRequest(action, time.time())), durable=False)
 
 
-def ask_limit(registry: Registry, entry: JobEntry, records: int) -> None:
-    """Leaves a request: batches from now on take at most so many records of each source."""
-    must_run(entry, "limit")
+def request_limit(registry: Registry, entry: JobEntry, records: int) -> None:
+    """Writes a request to read at most `records` records per source into each batch from now on."""
+    require_running(entry, "limit")
     if entry.batch:
-        raise JobError("JOB_IN_BATCH_MODE", f"Job {entry.id} runs in batch mode: all of its input is one batch.")
-    write_whole(registry.job_folder(entry.id) / "limit.json", msgspec.json.encode(records))
+        raise JobError(
+            "JOB_IN_BATCH_MODE",
+            f"Job {entry.id} runs in batch mode. All of its input is one batch, so it has no limit.",
+        )
+    write_atomic(registry.job_folder(entry.id) / "limit.json", msgspec.json.encode(records), durable=False)
 
 
-def limit_asked(registry: Registry, job_id: str) -> int | None:
-    """The limit that was asked for last, if there was one."""
+def read_limit(registry: Registry, job_id: str) -> int | None:
+    """The last requested limit, if there is one."""
     try:
         return msgspec.json.decode((registry.job_folder(job_id) / "limit.json").read_bytes(), type=int)
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def must_run(entry: JobEntry, verb: str) -> None:
-    """Refuses a job that nobody can ask anything any more."""
-    status = entry.status_now()
+def require_running(entry: JobEntry, verb: str) -> None:
+    """Raises JobError if a job has ended. `verb` names what cannot be done any more."""
+    status = entry.current_status()
     if status == "lost":
         raise JobError(
             "JOB_LOST",
-            f"Job {entry.id} ('{entry.name}') has no process any more: {entry.process.pid} on {entry.process.host} is gone. "
+            f"The process of job {entry.id} ('{entry.name}') does not run any more: {entry.process.pid} on {entry.process.host}. "
             + (
-                "It ran in batch mode, so nothing of it was committed: start it again."
+                "It ran in batch mode, so nothing was committed. Start it again."
                 if entry.batch
-                else f"Its state is as of its last committed batch; go on with --resume {entry.checkpoint}"
+                else f"Its state is that of the last committed batch. Resume it with --resume {entry.checkpoint}"
             ),
         )
     if entry.is_over:
-        raise JobError("JOB_OVER", f"Job {entry.id} ('{entry.name}') is {status} already; there is nothing to {verb}.")
+        raise JobError(
+            "JOB_OVER", f"Job {entry.id} ('{entry.name}') has already ended ({status}). There is nothing to {verb}."
+        )
 
 
-def _verb(action: Action) -> str:
-    return "cancel" if action == "cancel" else "stop"
-
-
-def asked(registry: Registry, job_id: str) -> Request | None:
-    """What is asked of a job now."""
+def read_end_request(registry: Registry, job_id: str) -> EndRequest | None:
+    """The request to end a job, if there is one."""
     try:
         data = (registry.job_folder(job_id) / "request.json").read_bytes()
-        return msgspec.json.decode(data, type=Request)
+        return msgspec.json.decode(data, type=EndRequest)
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def forget(registry: Registry, job_id: str) -> None:
-    """A new run does not hear what its predecessor was asked."""
+def clear_requests(registry: Registry, job_id: str) -> None:
+    """Removes the requests of a previous run."""
     for name in ("request.json", "limit.json"):
         (registry.job_folder(job_id) / name).unlink(missing_ok=True)
 
 
-def wait_until_over(registry: Registry, job_id: str, seconds: float) -> Status:
-    """The status of a job once it is over, or when the time is up."""
+def wait_for_end(registry: Registry, job_id: str, seconds: float) -> Status:
+    """Waits until a job has ended, at most `seconds`. Returns its status."""
     deadline = time.monotonic() + seconds
     while True:
         entry = registry.entry(job_id)
-        status: Status = "lost" if entry is None else entry.status_now()
+        status: Status = "lost" if entry is None else entry.current_status()
         if entry is None or entry.is_over or time.monotonic() > deadline:
             return status
         time.sleep(_POLL)

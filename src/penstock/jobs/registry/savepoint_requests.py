@@ -1,6 +1,6 @@
-"""How one process asks a job of another one for a savepoint, and reads how far it is: small files in the job's folder.
+"""Requests for savepoints of a job in another process, and their progress: small files in the folder of the job.
 
-A request is a file of its own, so that two people may ask at once; the job takes their savepoints one after the other.
+Each request is a separate file, so that several users can request savepoints at the same time. The job takes one after the other.
 """
 
 from __future__ import annotations
@@ -12,42 +12,42 @@ from typing import Literal
 
 import msgspec
 
+from penstock.atomic_file import write_atomic
 from penstock.errors import CheckpointError, JobError
-from penstock.jobs.entry import JobEntry
-from penstock.jobs.registry import Registry
-from penstock.jobs.requests import must_run
-from penstock.jobs.whole_file import write_whole
+from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.registry import Registry
+from penstock.jobs.registry.requests import require_running
 
-End = Literal["", "stop", "drain"]
+AfterSavepoint = Literal["", "stop", "drain"]
 _FOLDER = "savepoints"
 _POLL = 0.1
-_KEPT = 100  # answers of a job that are kept
+_RETAINED = 100  # finished savepoints of a job whose progress files are retained
 
 
-class SavepointRequest(msgspec.Struct, frozen=True):
-    """A savepoint that is asked for."""
+class SavepointRequest(msgspec.Struct, frozen=True, rename={"requested_at": "asked"}):
+    """A request for a savepoint."""
 
     id: str
-    directory: str  # the savepoint is a new folder in it; empty: the job's default
-    end: End = ""  # whether the job is to end with it
-    asked: float = 0.0
+    directory: str  # the savepoint becomes a new folder in it; empty: the default folder of the job
+    end: AfterSavepoint = ""  # how the job ends after the savepoint; empty: it continues
+    requested_at: float = 0.0
 
 
-class SavepointAnswer(msgspec.Struct):
-    """What became of a request so far."""
+class SavepointProgress(msgspec.Struct, rename={"requested_at": "asked"}):
+    """The progress of a savepoint, and its result at the end."""
 
     id: str
     status: Literal["asked", "taking", "writing", "done", "failed"] = "asked"
     path: str = ""
-    end: End = ""
+    end: AfterSavepoint = ""
     batch: int = -1
-    asked: float = 0.0
+    requested_at: float = 0.0
     seconds: float = 0.0
     parts: int = 0
-    written: int = 0  # parts that are there
-    bytes: int = 0  # of their files
+    written: int = 0  # completed parts
+    bytes: int = 0  # size of the completed parts
     entries: int = 0
-    code: str = ""  # of the error
+    code: str = ""  # error code
     error: str = ""
 
     @property
@@ -55,25 +55,29 @@ class SavepointAnswer(msgspec.Struct):
         return self.status in ("done", "failed")
 
 
-def new_request(directory: str = "", end: End = "") -> SavepointRequest:
+def new_savepoint_request(directory: str = "", end: AfterSavepoint = "") -> SavepointRequest:
     return SavepointRequest(uuid.uuid4().hex[:16], directory, end, time.time())
 
 
-def ask_savepoint(registry: Registry, entry: JobEntry, directory: str = "", end: End = "") -> SavepointRequest:
-    """Leaves a request; refuses at once when nobody would read it."""
-    must_run(entry, "save")
+def request_savepoint(
+    registry: Registry, entry: JobEntry, directory: str = "", end: AfterSavepoint = ""
+) -> SavepointRequest:
+    """Writes a request for a savepoint. Raises JobError if the job has ended or runs in batch mode."""
+    require_running(entry, "save")
     if entry.batch:
         raise JobError(
             "JOB_IN_BATCH_MODE",
-            f"Job {entry.id} runs in batch mode: all of its input is one batch, so it has no savepoints.",
+            f"Job {entry.id} runs in batch mode. All of its input is one batch, so it has no savepoints.",
         )
-    request = new_request(directory, end)
-    write_whole(registry.job_folder(entry.id) / f"savepoint-{request.id}.json", msgspec.json.encode(request))
+    request = new_savepoint_request(directory, end)
+    write_atomic(
+        registry.job_folder(entry.id) / f"savepoint-{request.id}.json", msgspec.json.encode(request), durable=False
+    )
     return request
 
 
-def take_requests(registry: Registry, job_id: str) -> list[SavepointRequest]:
-    """Requests not taken yet, the oldest first."""
+def take_savepoint_requests(registry: Registry, job_id: str) -> list[SavepointRequest]:
+    """Reads and removes all requests, oldest first."""
     found = []
     for file in registry.job_folder(job_id).glob("savepoint-*.json"):
         try:
@@ -81,66 +85,69 @@ def take_requests(registry: Registry, job_id: str) -> list[SavepointRequest]:
         except (OSError, msgspec.DecodeError):
             continue
         file.unlink(missing_ok=True)
-    return sorted(found, key=lambda request: request.asked)
+    return sorted(found, key=lambda request: request.requested_at)
 
 
-def forget_requests(registry: Registry, job_id: str) -> None:
-    """A new run does not hear what its predecessor was asked."""
+def clear_savepoint_requests(registry: Registry, job_id: str) -> None:
+    """Removes the requests of a previous run."""
     for file in registry.job_folder(job_id).glob("savepoint-*.json"):
         file.unlink(missing_ok=True)
 
 
-def tell_answer(registry: Registry, job_id: str, answer: SavepointAnswer) -> None:
-    """Says how far a savepoint is; the oldest answers are forgotten."""
+def write_savepoint_progress(registry: Registry, job_id: str, progress: SavepointProgress) -> None:
+    """Writes the progress of a savepoint. Removes the oldest progress files when a savepoint is complete."""
     folder = registry.job_folder(job_id) / _FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / f"{answer.id}.json", msgspec.json.encode(answer))
-    if answer.is_over:
-        for old in sorted(folder.glob("*.json"), key=lambda f: f.stat().st_mtime)[:-_KEPT]:
+    write_atomic(folder / f"{progress.id}.json", msgspec.json.encode(progress), durable=False)
+    if progress.is_over:
+        for old in sorted(folder.glob("*.json"), key=lambda f: f.stat().st_mtime)[:-_RETAINED]:
             old.unlink(missing_ok=True)
 
 
-def answer_to(registry: Registry, job_id: str, savepoint: str) -> SavepointAnswer | None:
+def read_savepoint_progress(registry: Registry, job_id: str, savepoint: str) -> SavepointProgress | None:
     try:
         data = (registry.job_folder(job_id) / _FOLDER / f"{savepoint}.json").read_bytes()
-        return msgspec.json.decode(data, type=SavepointAnswer)
+        return msgspec.json.decode(data, type=SavepointProgress)
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def answers(registry: Registry, job_id: str) -> list[SavepointAnswer]:
-    """The savepoints of a job, the oldest first."""
-    names = [file.stem for file in (registry.job_folder(job_id) / _FOLDER).glob("*.json")]
-    found = (answer_to(registry, job_id, name) for name in names)
-    return sorted((a for a in found if a is not None), key=lambda answer: answer.asked)
+def list_savepoint_progress(registry: Registry, job_id: str) -> list[SavepointProgress]:
+    """The savepoints of a job, oldest first."""
+    ids = [file.stem for file in (registry.job_folder(job_id) / _FOLDER).glob("*.json")]
+    found = (read_savepoint_progress(registry, job_id, savepoint) for savepoint in ids)
+    return sorted((a for a in found if a is not None), key=lambda progress: progress.requested_at)
 
 
-def wait_for(
+def wait_for_savepoint(
     registry: Registry,
     entry: JobEntry,
     request: SavepointRequest,
     seconds: float,
-    look: Callable[[SavepointAnswer], None] = lambda answer: None,
-) -> SavepointAnswer:
-    """The answer once the savepoint is there; raises what went wrong, also when the job ends without it."""
+    on_progress: Callable[[SavepointProgress], None] = lambda progress: None,
+) -> SavepointProgress:
+    """Waits until a savepoint is complete and returns its result. Raises CheckpointError if it fails or the job ends first."""
     deadline = time.monotonic() + seconds
     while True:
-        over = (registry.entry(entry.id) or entry).is_over  # asked first: an answer may come with the end
-        answer = answer_to(registry, entry.id, request.id)
-        if answer is not None:
-            look(answer)
-            if answer.status == "done":
-                return answer
-            if answer.status == "failed":
-                raise CheckpointError(answer.code, answer.error)
-        if over:
+        ended = (
+            registry.entry(entry.id) or entry
+        ).is_over  # checked first, because the job may complete it and then end
+        progress = read_savepoint_progress(registry, entry.id, request.id)
+        if progress is not None:
+            on_progress(progress)
+            if progress.status == "done":
+                return progress
+            if progress.status == "failed":
+                raise CheckpointError(progress.code, progress.error)
+        if ended:
             raise CheckpointError(
-                "SAVEPOINT_JOB_ENDED", f"Job {entry.id} ended before the savepoint was taken. Nothing was left of it."
+                "SAVEPOINT_JOB_ENDED",
+                f"Job {entry.id} ended before the savepoint was complete. Its files were removed.",
             )
         if time.monotonic() > deadline:
             raise CheckpointError(
                 "SAVEPOINT_TIMEOUT",
-                f"The savepoint of job {entry.id} is not there after {seconds:.0f} s; it may still come: "
-                "`penstock savepoints list` shows it. Give --wait more seconds.",
+                f"The savepoint of job {entry.id} is not complete after {seconds:.0f} s. The job continues to write it, and "
+                "`penstock savepoints list` shows it when it is complete. Wait longer with --wait.",
             )
         time.sleep(_POLL)

@@ -1,40 +1,40 @@
-"""Who is told, in this process, how its jobs go: the command line's watchers."""
+"""Listeners that are called with the events of all jobs of this process, such as the watcher of the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from penstock.jobs.entry import JobEntry
-from penstock.jobs.progress import Progress
-from penstock.jobs.tally import Report
+from penstock.jobs.registry.batch_report import BatchReport
+from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.progress import Progress
 
 
 class Listener:
-    """Told of each job of this process. This one does not care."""
+    """Called with the events of the jobs of this process. The methods of this class do nothing."""
 
-    def created(self, job: JobEntry) -> None:
-        """The job has an id and a checkpoint; nothing runs yet."""
+    def on_created(self, job: JobEntry) -> None:
+        """The job is registered with an id and a checkpoint. It does not run yet."""
 
-    def batch(self, job: JobEntry, progress: Progress, report: Report) -> None:
-        """One more batch is committed."""
+    def on_batch(self, job: JobEntry, progress: Progress, report: BatchReport) -> None:
+        """A batch was committed."""
 
-    def moved(self, job: JobEntry, progress: Progress) -> None:
-        """A batch job has done more of its tasks; its figures come at its end."""
+    def on_stages(self, job: JobEntry, progress: Progress) -> None:
+        """Tasks of a batch job have ended. Its record counts are known at the end."""
 
-    def told(self, job: JobEntry, text: str) -> None:
-        """Something that the job has to tell beside its figures: that it waits, or what a damaged checkpoint means."""
+    def on_message(self, job: JobEntry, text: str) -> None:
+        """The job has a message, for example that it waits or that a checkpoint is damaged."""
 
-    def ended(self, job: JobEntry, progress: Progress) -> None:
-        """The job runs no more; its entry says how it ended."""
+    def on_ended(self, job: JobEntry, progress: Progress) -> None:
+        """The job has ended. Its status is in the entry."""
 
 
 _listeners: list[Listener] = []
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Inside, the listener is told of the jobs of this process."""
+def add_listener(listener: Listener) -> Iterator[None]:
+    """Calls the listener with the events of all jobs of this process, inside this context."""
     _listeners.append(listener)
     try:
         yield
@@ -42,5 +42,5 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-def listeners() -> list[Listener]:
+def active_listeners() -> list[Listener]:
     return list(_listeners)

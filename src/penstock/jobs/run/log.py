@@ -1,4 +1,4 @@
-"""The log of this process: Spark's own output, and what its jobs have to say."""
+"""The log file of this process: output of Spark and messages of jobs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import os
 import time
 from pathlib import Path
 
-from penstock.redaction import redacted
+from penstock.redaction import redact
 
 _logs: dict[int, Path] = {}
 
 
-def use_log(log: Path) -> None:
-    """This process writes to a file that somebody else chose."""
+def set_process_log(log: Path) -> None:
+    """Sets the log file of this process."""
     _logs[os.getpid()] = log
 
 
 def process_log(folder: Path) -> Path:
-    """The one log file of this process; in the folder, if none was chosen before."""
+    """Returns the log file of this process. If none was set, it is created in the folder."""
     log = _logs.get(os.getpid())
     if log is None:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -26,8 +26,8 @@ def process_log(folder: Path) -> Path:
     return log
 
 
-def append(log: Path, text: str) -> None:
-    """Adds lines, each with the time."""
+def append_lines(log: Path, text: str) -> None:
+    """Appends lines, each with the time. Secrets are redacted."""
     stamp = time.strftime("%Y-%m-%d %H:%M:%S")
     with open(log, "a", encoding="utf-8") as file:
-        file.write("".join(f"{stamp} {line}\n" for line in redacted(text).splitlines()))
+        file.write("".join(f"{stamp} {line}\n" for line in redact(text).splitlines()))

@@ -1,7 +1,7 @@
-"""Keeps Spark's chatter out of the terminal: the JVM writes to a log file.
+"""Redirects the output of Spark from the terminal to a log file.
 
-A child process inherits file descriptors 1 and 2 when it starts. They point to the log while the session is made, and
-back to the terminal afterwards; the JVM and its Python workers keep the log for as long as they live.
+A child process inherits the file descriptors 1 and 2. They point to the log while the Spark session is created, and to the
+terminal afterwards. The JVM and its Python workers write to the log until they end.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from pathlib import Path
 
 
 @contextmanager
-def output_to(log: Path | None) -> Iterator[None]:
-    """Inside, processes that start write to the log; None: to the terminal, as ever."""
+def redirect_output(log: Path | None) -> Iterator[None]:
+    """Processes started inside this context write to the log. With None nothing changes."""
     if log is None:
         yield
         return
     flush()
-    kept = {number: os.dup(number) for number in (1, 2)}
+    terminals = {number: os.dup(number) for number in (1, 2)}
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
-        for number in kept:
+        for number in terminals:
             os.dup2(file, number)
         yield
     finally:
         flush()
-        for number, terminal in kept.items():
+        for number, terminal in terminals.items():
             os.dup2(terminal, number)
             os.close(terminal)
         os.close(file)
 
 
 def flush() -> None:
-    """What was printed before a switch belongs where it was printed to."""
+    """Flushes stdout and stderr, so that earlier output goes to the earlier target."""
     sys.stdout.flush()
     sys.stderr.flush()

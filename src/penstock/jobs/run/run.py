@@ -1,4 +1,4 @@
-"""A run of a job as its own process sees it: keeps the entry up to date and hears what others ask."""
+"""A run of a job in its own process. It updates the registry and processes requests of other processes."""
 
 from __future__ import annotations
 
@@ -11,108 +11,114 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from penstock.config import TRIGGER_INTERVAL, Configuration
-from penstock.jobs import requests, savepoints
-from penstock.jobs.checkpoints import Checkpoint, Measured
-from penstock.jobs.entry import Failure, JobEntry, Status
-from penstock.jobs.history import History
-from penstock.jobs.ledger import Ledger
-from penstock.jobs.listener import listeners
-from penstock.jobs.log import append, process_log
-from penstock.jobs.progress import OperatorFigures, StageFigures
-from penstock.jobs.registry import Registry
-from penstock.jobs.requests import Action
-from penstock.jobs.rescaler import Rescaler
-from penstock.jobs.rescaling import policy_of
-from penstock.jobs.savepoints import SavepointAnswer, SavepointRequest
-from penstock.jobs.tally import Report, Tally
+from penstock.config import Configuration
+from penstock.config.execution_options import TRIGGER_INTERVAL
+from penstock.jobs.actions.detached_rescale import start_detached_rescale
+from penstock.jobs.registry import requests
+from penstock.jobs.registry import savepoint_requests as savepoints
+from penstock.jobs.registry.batch_report import BatchReport
+from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings
+from penstock.jobs.registry.entry import Failure, JobEntry, Status
+from penstock.jobs.registry.history import CheckpointHistory
+from penstock.jobs.registry.progress import OperatorProgress, StageProgress
+from penstock.jobs.registry.registry import Registry
+from penstock.jobs.registry.requests import EndAction
+from penstock.jobs.registry.savepoint_requests import SavepointProgress, SavepointRequest
+from penstock.jobs.run.ledger import CheckpointLedger
+from penstock.jobs.run.listener import active_listeners
+from penstock.jobs.run.log import append_lines, process_log
+from penstock.jobs.run.rescale_policy import read_policy
+from penstock.jobs.run.rescaler import Rescaler
+from penstock.jobs.run.tally import Tally
 
-_POLL = 0.2
-_LEAST = 0.5  # seconds between two writings of the progress
-_HEARTBEAT = 5.0
-_LONG = 2.0  # seconds without a checkpoint, after which one in progress is looked at
+_POLL = 0.2  # seconds
+_WRITE_INTERVAL = 0.5  # seconds between two writes of the progress, while it changes
+_HEARTBEAT = 5.0  # seconds between two writes otherwise
+_SHOW_AFTER = 2.0  # seconds without a checkpoint, after which the one in progress is shown
 
 
-_runs: list[Run] = []
+_active_runs: list[Run] = []
 
 
-def runs() -> list[Run]:
-    """The runs of this process that have begun and not ended."""
-    return list(_runs)
+def active_runs() -> list[Run]:
+    """Returns the runs of this process that have begun and not ended."""
+    return list(_active_runs)
 
 
 class RunningJob(Protocol):
-    """What a run asks of the engine's job."""
+    """What a run needs from the job of an engine."""
 
-    def new_reports(self) -> list[Report]:
-        """The reports of batches since the last call."""
+    def new_reports(self) -> list[BatchReport]:
+        """Returns the reports of the batches since the last call."""
 
     def batch_millis(self) -> Mapping[int, int]:
-        """How long the last batch took, or the last few, by number."""
+        """Returns the durations of the last batches in milliseconds, by number."""
 
-    def new_checkpoints(self) -> list[Checkpoint]:
-        """What the tasks told of checkpoints since the last call."""
+    def new_checkpoints(self) -> list[CheckpointStats]:
+        """Returns the checkpoints that tasks have reported since the last call."""
 
-    def uncommitted(self) -> int | None:
-        """The batch after the last one that Spark has committed; None while nobody can say."""
+    def first_uncommitted_batch(self) -> int | None:
+        """Returns the number of the batch after the last committed one, or None if it is unknown."""
 
-    def measured(self, known: int) -> Mapping[int, Measured]:
-        """How long the checkpoints after the known one took, by number."""
+    def new_timings(self, known: int) -> Mapping[int, SparkTimings]:
+        """Returns the timings of the checkpoints after the checkpoint `known`, by number."""
 
-    def completed(self, checkpoint: Checkpoint) -> None:
-        """All is known of this checkpoint now."""
+    def on_checkpoint_complete(self, checkpoint: CheckpointStats) -> None:
+        """Called when reports and timings of a checkpoint are complete."""
 
-    def in_progress(self, number: int) -> Checkpoint | None:
-        """The checkpoint with this number, when tasks of it run now."""
+    def checkpoint_in_progress(self, number: int) -> CheckpointStats | None:
+        """Returns the checkpoint with this number if its tasks are running."""
 
     def metrics(self) -> dict[str, Any]:
-        """What the program's functions count so far, as operator.metric."""
+        """Returns the metrics of user functions, as `operator.metric`."""
 
     def is_planned(self) -> bool:
-        """Whether the first batch was planned: from then on the job really runs."""
+        """Whether the first batch was planned. From then on the status of the job is running."""
 
-    def stages(self) -> list[StageFigures]:
-        """How far a batch job is; none of others."""
+    def stages(self) -> list[StageProgress]:
+        """Returns the stages of a batch job; empty for other jobs."""
 
-    def limit(self, records: int) -> None:
-        """Changes how many records a source admits to a batch, from the next one on."""
+    def limit_batch_records(self, records: int) -> None:
+        """Changes the most records of a source per batch, from the next batch on."""
 
-    def end_by(self, action: Action) -> None:
-        """Begins to stop, drain or cancel; gives at once."""
+    def request_end(self, action: EndAction) -> None:
+        """Starts to stop, drain or cancel the job. Returns immediately."""
 
-    def save(self, request: SavepointRequest, tell: Callable[[SavepointAnswer], None]) -> None:
-        """Begins to take a savepoint; gives at once, and tells how far it is."""
+    def request_savepoint(self, request: SavepointRequest, on_progress: Callable[[SavepointProgress], None]) -> None:
+        """Starts to take a savepoint. Returns immediately. `on_progress` is called with its progress."""
 
 
 class Run:
-    """One run. `begin` when the query has started, `end` when it is over; between them a thread of its own looks on."""
+    """One run of a job. Call `begin` when the query has started and `end` when it has ended; a thread watches it in between."""
 
     def __init__(
-        self, registry: Registry, entry: JobEntry, operators: list[OperatorFigures], configuration: Configuration
+        self, registry: Registry, entry: JobEntry, operators: list[OperatorProgress], configuration: Configuration
     ) -> None:
         self.entry = entry
         self.tally = Tally(operators)
         self._registry = registry
         self._job: RunningJob | None = None
-        self._over = threading.Event()
-        self._ending = threading.Lock()
+        self._stopped = threading.Event()
+        self._end_lock = threading.Lock()
         self._ended = False
         self._thread: threading.Thread | None = None
-        self._heard: Action | None = None
-        self._limit: int | None = None
-        self._written = 0.0
-        self._complained = False
-        history = History(registry.job_folder(entry.id))
-        self._ledger = Ledger(history, configuration.get(TRIGGER_INTERVAL) / 1000)
-        policy = policy_of(configuration, max(entry.parallelism, os.cpu_count() or 1))
-        self._rescaler = Rescaler(policy, entry, history, self.note)
-        self._measured = -1  # the last checkpoint that Spark told of
-        self._checkpoint_at = self._looked_at = time.monotonic()
-        self._safely(lambda: self._register(configuration))
-        if not listeners():
-            print(f"penstock: {entry.introduction}", file=sys.stderr)
-        for listener in listeners():
-            listener.created(entry)
+        self._requested_action: EndAction | None = None
+        self._record_limit: int | None = None
+        self._written_at = 0.0
+        self._error_reported = False
+        history = CheckpointHistory(registry.job_folder(entry.id))
+        self._ledger = CheckpointLedger(history, configuration.get(TRIGGER_INTERVAL) / 1000)
+        policy = read_policy(configuration, max(entry.parallelism, os.cpu_count() or 1))
+        self._rescaler = Rescaler(
+            policy, entry, history, self.log, lambda parallelism: start_detached_rescale(registry, entry, parallelism)
+        )
+        self._last_timed = -1  # the last checkpoint with timings
+        self._checkpoint_at = self._shown_at = time.monotonic()
+        self._ignore_os_errors(lambda: self._register(configuration))
+        if not active_listeners():
+            print(f"penstock: {entry.start_message}", file=sys.stderr)
+        for listener in active_listeners():
+            listener.on_created(entry)
 
     def _register(self, configuration: Configuration) -> None:
         entry, registry = self.entry, self._registry
@@ -121,206 +127,212 @@ class Run:
             entry.runs = before.runs + 1
         self._ledger.begin(entry.runs)
         entry.log = str(process_log(registry.logs))
-        requests.forget(registry, entry.id)
-        savepoints.forget_requests(registry, entry.id)
+        requests.clear_requests(registry, entry.id)
+        savepoints.clear_savepoint_requests(registry, entry.id)
         registry.write(entry)
         registry.write_progress(entry.id, self.tally.progress)
-        self.note(f"{entry.introduction}, '{entry.name}', run {entry.runs}")
-        registry.prune_as(configuration)
+        self.log(f"{entry.start_message}, '{entry.name}', run {entry.runs}")
+        registry.prune_by_options(configuration)
 
     def begin(self, job: RunningJob) -> None:
-        """From here on the job's batches are looked at, and others may ask it to end."""
+        """Starts to watch the batches of the job and requests of other processes."""
         self._job = job
-        self._thread = threading.Thread(target=self._look, name=f"penstock-run-{self.entry.id[:8]}", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name=f"penstock-run-{self.entry.id[:8]}", daemon=True)
         self._thread.start()
-        _runs.append(self)
-        atexit.register(self._program_ended)
+        _active_runs.append(self)
+        atexit.register(self._end_with_program)
 
-    def _look(self) -> None:
-        while not self._over.wait(_POLL):
+    def _watch(self) -> None:
+        while not self._stopped.wait(_POLL):
             try:
-                self._take_reports()
-                self._hear()
-                self._take_checkpoints()
-                self._rescaler.look()
-            except Exception as error:  # Spark may be gone, or a report unreadable: the job itself will tell
-                self.note(f"job {self.entry.id}: cannot look at it: {error!r}")
+                self._process_reports()
+                self._process_requests()
+                self._process_checkpoints()
+                self._rescaler.check()
+            except (
+                Exception
+            ) as error:  # Spark may have stopped, or a report is unreadable. The job itself will fail then.
+                self.log(f"job {self.entry.id}: cannot watch the job: {error!r}")
 
-    def _take_reports(self) -> None:
+    def _process_reports(self) -> None:
         assert self._job is not None
         reports = self._job.new_reports()
         for report in reports:
-            self._take(report)
+            self._process_report(report)
         if self.entry.status == "created" and (reports or self._job.is_planned()):
             self.entry.status = "running"
-            self._safely(lambda: self._registry.write(self.entry))
-        moved = self._look_at_stages()
+            self._ignore_os_errors(lambda: self._registry.write(self.entry))
+        stages_changed = self._update_stages()
         now = time.monotonic()
-        if now - self._written >= (_LEAST if reports or moved or self._unmeasured() else _HEARTBEAT):
-            self._written = now
-            self._write()
+        if now - self._written_at >= (
+            _WRITE_INTERVAL if reports or stages_changed or self._awaits_duration() else _HEARTBEAT
+        ):
+            self._written_at = now
+            self._write_progress()
 
-    def _take_checkpoints(self) -> None:
+    def _process_checkpoints(self) -> None:
         assert self._job is not None
-        told, now = self._job.new_checkpoints(), time.monotonic()
-        if told:
+        new, now = self._job.new_checkpoints(), time.monotonic()
+        if new:
             self._checkpoint_at = now
-        measured = self._job.measured(self._measured) if told or self._ledger.waiting else {}
-        self._measured = max(measured, default=self._measured)
-        self._safely(lambda: self._keep(told, measured))
-        if min(now - self._checkpoint_at, now - self._looked_at) > _LONG:
-            self._looked_at = now
-            current = self._job.in_progress(self._ledger.next)
-            self._safely(lambda: self._ledger.show(current))
+        timings = self._job.new_timings(self._last_timed) if new or self._ledger.has_pending else {}
+        self._last_timed = max(timings, default=self._last_timed)
+        self._ignore_os_errors(lambda: self._add_checkpoints(new, timings))
+        if min(now - self._checkpoint_at, now - self._shown_at) > _SHOW_AFTER:
+            self._shown_at = now
+            current = self._job.checkpoint_in_progress(self._ledger.next)
+            self._ignore_os_errors(lambda: self._ledger.show_in_progress(current))
 
-    def _keep(self, told: list[Checkpoint], measured: Mapping[int, Measured]) -> None:
+    def _add_checkpoints(self, new: list[CheckpointStats], timings: Mapping[int, SparkTimings]) -> None:
         assert self._job is not None
-        for checkpoint in self._ledger.take(told, measured, time.time()):
-            self._job.completed(checkpoint)
+        for checkpoint in self._ledger.add(new, timings, time.time()):
+            self._job.on_checkpoint_complete(checkpoint)
 
     def checkpoint_failed(self, reason: str) -> None:
-        """The batch that ran was not committed."""
+        """Records that the batch that was running has failed."""
         batch = None
-        with contextlib.suppress(Exception):  # the store does not answer
-            batch = None if self._job is None else self._job.uncommitted()
-        self._safely(lambda: self._ledger.fail(reason, time.time(), batch))
+        with contextlib.suppress(Exception):  # checkpoint storage may not answer
+            batch = None if self._job is None else self._job.first_uncommitted_batch()
+        self._ignore_os_errors(lambda: self._ledger.fail(reason, time.time(), batch))
 
-    def _look_at_stages(self) -> bool:
-        """Whether a batch job has done more since the last look."""
+    def _update_stages(self) -> bool:
+        """Updates the stages of a batch job. Returns whether they have changed."""
         assert self._job is not None
         stages = self._job.stages()
         if stages == self.tally.progress.stages:
             return False
         self.tally.progress.stages = stages
-        for listener in listeners():
-            listener.moved(self.entry, self.tally.progress)
+        for listener in active_listeners():
+            listener.on_stages(self.entry, self.tally.progress)
         return True
 
-    def _unmeasured(self) -> bool:
+    def _awaits_duration(self) -> bool:
         recent = self.tally.progress.recent
         return bool(recent) and recent[-1].millis is None
 
-    def _take(self, report: Report) -> None:
+    def _process_report(self, report: BatchReport) -> None:
         self.tally.add(report)
-        for listener in listeners():
-            listener.batch(self.entry, self.tally.progress, report)
+        for listener in active_listeners():
+            listener.on_batch(self.entry, self.tally.progress, report)
 
-    def _write(self) -> None:
-        self._measure()
+    def _write_progress(self) -> None:
+        self._update_metrics()
         self.tally.refresh()
-        self._safely(lambda: self._registry.write(self.entry))
-        self._safely(lambda: self._registry.write_progress(self.entry.id, self.tally.progress))
+        self._ignore_os_errors(lambda: self._registry.write(self.entry))
+        self._ignore_os_errors(lambda: self._registry.write_progress(self.entry.id, self.tally.progress))
 
-    def _measure(self) -> None:
+    def _update_metrics(self) -> None:
         assert self._job is not None
-        with contextlib.suppress(Exception):  # Spark may be gone
-            self.tally.measured(self._job.batch_millis())
+        with contextlib.suppress(Exception):  # Spark may have stopped
+            self.tally.set_batch_millis(self._job.batch_millis())
             self.tally.progress.metrics = self._job.metrics()
 
-    def _hear(self) -> None:
-        """A later request may be stronger than an earlier one: cancel after stop."""
-        limit = requests.limit_asked(self._registry, self.entry.id)
-        if limit is not None and limit != self._limit and self._job is not None:
-            self._limit = limit
-            self.note(f"job {self.entry.id}: asked to take at most {limit} records of a source into a batch")
-            self._job.limit(limit)
-        for savepoint in savepoints.take_requests(self._registry, self.entry.id):
-            self.save(savepoint)
-        request = requests.asked(self._registry, self.entry.id)
-        if request is not None and request.action != self._heard:
-            self.end_by(request.action)
+    def _process_requests(self) -> None:
+        """Processes requests in the registry. A later request may be stronger, such as cancel after stop."""
+        limit = requests.read_limit(self._registry, self.entry.id)
+        if limit is not None and limit != self._record_limit and self._job is not None:
+            self._record_limit = limit
+            self.log(f"job {self.entry.id}: limit of records per batch and source set to {limit}")
+            self._job.limit_batch_records(limit)
+        for savepoint in savepoints.take_savepoint_requests(self._registry, self.entry.id):
+            self.request_savepoint(savepoint)
+        request = requests.read_end_request(self._registry, self.entry.id)
+        if request is not None and request.action != self._requested_action:
+            self.request_end(request.action)
 
-    def save(self, request: SavepointRequest, also: Callable[[SavepointAnswer], None] = lambda answer: None) -> None:
-        """Asks the job for a savepoint; gives at once. The registry is told how far it is, and who else wants to know."""
+    def request_savepoint(
+        self, request: SavepointRequest, also: Callable[[SavepointProgress], None] = lambda answer: None
+    ) -> None:
+        """Starts a savepoint. Returns immediately. Its progress goes to the registry and to `also`."""
 
-        def tell(answer: SavepointAnswer) -> None:
-            self._safely(lambda: savepoints.tell_answer(self._registry, self.entry.id, answer))
+        def on_progress(answer: SavepointProgress) -> None:
+            self._ignore_os_errors(lambda: savepoints.write_savepoint_progress(self._registry, self.entry.id, answer))
             if answer.status == "failed" and request.end:
-                self.entry.stopped = ""  # it goes on
+                self.entry.stopped = ""  # the job continues
             if answer.is_over:
-                told = answer.path if answer.status == "done" else f"[{answer.code}] {answer.error}"
-                self.note(f"job {self.entry.id}: savepoint {request.id} {answer.status}: {told}")
+                result = answer.path if answer.status == "done" else f"[{answer.code}] {answer.error}"
+                self.log(f"job {self.entry.id}: savepoint {request.id} {answer.status}: {result}")
             also(answer)
 
         assert self._job is not None
-        self.note(f"job {self.entry.id}: asked for savepoint {request.id}")
+        self.log(f"job {self.entry.id}: savepoint {request.id} requested")
         if request.end:
             self.entry.stopped = request.end
-        self._job.save(request, tell)
+        self._job.request_savepoint(request, on_progress)
 
-    def end_by(self, action: Action) -> None:
-        """Asks the job to end; gives at once."""
-        if self._heard == "cancel" or self._job is None:
+    def request_end(self, action: EndAction) -> None:
+        """Starts to stop, drain or cancel the job. Returns immediately."""
+        if self._requested_action == "cancel" or self._job is None:
             return
-        self._heard = action
-        self.note(f"job {self.entry.id}: asked to {action}")
+        self._requested_action = action
+        self.log(f"job {self.entry.id}: {action} requested")
         if action != "cancel":
             self.entry.stopped = action
-        self._job.end_by(action)
+        self._job.request_end(action)
 
     def end(self, status: Status, failure: Failure | None = None) -> None:
-        """The job runs no more; only the first word counts."""
-        with self._ending:
+        """Records the end of the job. Only the first call has an effect."""
+        with self._end_lock:
             if self._ended:
                 return
             self._ended = True
-        self._over.set()
+        self._stopped.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         if self._job is not None:
             for report in self._job.new_reports():
-                self._take(report)
-            self._measure()
+                self._process_report(report)
+            self._update_metrics()
             self._end_checkpoints(failure)
-            _runs.remove(self)
-            atexit.unregister(self._program_ended)
+            _active_runs.remove(self)
+            atexit.unregister(self._end_with_program)
         entry = self.entry
         entry.status, entry.error, entry.ended, entry.waits = status, failure, time.time(), ""
         if status != "finished":
             entry.stopped = ""
-        self._safely(lambda: self._registry.write_progress(entry.id, self.tally.progress))
-        self._safely(lambda: self._registry.write(entry))
-        told = f"{status}" if failure is None else f"{status}: [{failure.code}] {failure.text}"
-        self.note(f"job {entry.id}: {told}")
-        for listener in listeners():
-            listener.ended(entry, self.tally.progress)
+        self._ignore_os_errors(lambda: self._registry.write_progress(entry.id, self.tally.progress))
+        result = f"{status}" if failure is None else f"{status}: [{failure.code}] {failure.text}"
+        self.log(f"job {entry.id}: {result}")  # before the entry, since readers of the log stop when the job has ended
+        self._ignore_os_errors(lambda: self._registry.write(entry))
+        for listener in active_listeners():
+            listener.on_ended(entry, self.tally.progress)
 
     def _end_checkpoints(self, failure: Failure | None) -> None:
-        with contextlib.suppress(Exception):  # Spark may be gone
-            self._take_checkpoints()
-        self._safely(self._ledger.end)
+        with contextlib.suppress(Exception):  # Spark may have stopped
+            self._process_checkpoints()
+        self._ignore_os_errors(self._ledger.end)
         if failure is not None:
             self.checkpoint_failed(f"[{failure.code}] {failure.text}")
 
-    def _program_ended(self) -> None:
+    def _end_with_program(self) -> None:
         self.end("cancelled", Failure("PROGRAM_ENDED", "The program ended while the job was running."))
 
-    def waits(self, words: str) -> None:
-        """Tells what the job waits for; an empty text: it goes on."""
-        if words == self.entry.waits:
+    def set_waiting(self, reason: str) -> None:
+        """Records what the job waits for. With an empty text the job continues."""
+        if reason == self.entry.waits:
             return
-        self.entry.waits = words
-        self.tell(words or "goes on")
-        self._safely(lambda: self._registry.write(self.entry))
+        self.entry.waits = reason
+        self.announce(reason or "continues")
+        self._ignore_os_errors(lambda: self._registry.write(self.entry))
 
-    def tell(self, text: str) -> None:
-        """Something for people: on the terminal, and in the log."""
-        self.note(f"job {self.entry.id}: {text}")
-        if not listeners():
+    def announce(self, text: str) -> None:
+        """Writes a message to the terminal and to the log."""
+        self.log(f"job {self.entry.id}: {text}")
+        if not active_listeners():
             print(f"penstock: job {self.entry.id}: {text}", file=sys.stderr)
-        for listener in listeners():
-            listener.told(self.entry, text)
+        for listener in active_listeners():
+            listener.on_message(self.entry, text)
 
-    def note(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """Adds a line to the log."""
         if self.entry.log:
-            self._safely(lambda: append(process_log(self._registry.logs), text))
+            self._ignore_os_errors(lambda: append_lines(process_log(self._registry.logs), text))
 
-    def _safely(self, write: Callable[[], None]) -> None:
-        """A job does not fail because nobody can look it up: a full disk or a folder of another user is told once."""
+    def _ignore_os_errors(self, write: Callable[[], None]) -> None:
+        """A job does not fail if its registry entry cannot be written, as on a full disk. The error is printed once."""
         try:
             write()
         except OSError as error:
-            if not self._complained:
+            if not self._error_reported:
                 print(f"penstock: job {self.entry.id} cannot be registered: {error}", file=sys.stderr)
-            self._complained = True
+            self._error_reported = True

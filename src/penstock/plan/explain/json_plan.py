@@ -1,4 +1,4 @@
-"""A plan as JSON, in the form of Flink's `get_execution_plan`."""
+"""The JSON plan, in the format of Flink's `get_execution_plan`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from penstock.plan.graph import JobGraph
 from penstock.plan.nodes import Node, PartitionNode, SideOutputNode, SinkNode, SourceNode, UnionNode
 
-_VIRTUAL = (PartitionNode, SideOutputNode, UnionNode)  # how elements get from one node to the next
+_VIRTUAL = (PartitionNode, SideOutputNode, UnionNode)  # they only describe how elements are exchanged
 _STRATEGIES = {"key": "HASH", "split": "HASH"}
 
 
 def json_plan(graph: JobGraph) -> str:
-    """The nodes that do something, and how elements get to each."""
+    """The JSON plan of a job: its operators, and how they exchange elements."""
     nodes = [n for n in graph.nodes if not isinstance(n, _VIRTUAL)]
     nodes.sort(key=lambda n: isinstance(n, SinkNode))
-    return json.dumps({"nodes": [_described(graph, n) for n in nodes]}, indent=2)
+    return json.dumps({"nodes": [_describe(graph, n) for n in nodes]}, indent=2)
 
 
-def _described(graph: JobGraph, node: Node) -> dict[str, Any]:
+def _describe(graph: JobGraph, node: Node) -> dict[str, Any]:
     kind = "Data Source" if isinstance(node, SourceNode) else "Data Sink" if isinstance(node, SinkNode) else "Operator"
-    described: dict[str, Any] = {
+    description: dict[str, Any] = {
         "id": node.id,
         "type": node.name,
         "pact": kind,
@@ -30,17 +30,17 @@ def _described(graph: JobGraph, node: Node) -> dict[str, Any]:
         "parallelism": node.parallelism or graph.parallelism,
     }
     if node.inputs:
-        described["predecessors"] = [
+        description["predecessors"] = [
             {"id": before, "ship_strategy": strategy, "side": side}
             for number, upstream in enumerate(node.inputs)
-            for before, strategy in _before(graph, upstream, "FORWARD")
+            for before, strategy in _predecessors(graph, upstream, "FORWARD")
             for side in ["first" if number == 0 else "second"]
         ]
-    return described
+    return description
 
 
-def _before(graph: JobGraph, upstream: int, strategy: str) -> Iterator[tuple[int, str]]:
-    """The nodes that an input comes from, and how."""
+def _predecessors(graph: JobGraph, upstream: int, strategy: str) -> Iterator[tuple[int, str]]:
+    """The nodes that an input comes from, with their ship strategies."""
     node = graph.by_id[upstream]
     if not isinstance(node, _VIRTUAL):
         yield node.id, strategy
@@ -48,4 +48,4 @@ def _before(graph: JobGraph, upstream: int, strategy: str) -> Iterator[tuple[int
     if isinstance(node, PartitionNode):
         strategy = _STRATEGIES.get(node.kind, node.kind.upper())
     for further in node.inputs:
-        yield from _before(graph, further, strategy)
+        yield from _predecessors(graph, further, strategy)

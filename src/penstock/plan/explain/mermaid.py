@@ -1,14 +1,14 @@
-"""A job as text of Mermaid, which many documentation tools draw."""
+"""A job as a Mermaid flow chart."""
 
 from __future__ import annotations
 
-from penstock.plan.explained import ExplainedJob, Step
+from penstock.plan.explain.job_description import ExplainedJob, ExplainedStep
 
 _SHAPES = {"source": '(["{}"])', "sink": '[/"{}"/]', "step": '("{}")', "operator": '["{}"]'}
 
 
 def mermaid(job: ExplainedJob) -> str:
-    """A flow chart with one box for each level."""
+    """The flow chart, with one box per level."""
     lines = ["flowchart LR"]
     for level in range(job.depth + 1):
         lines.append(f'  subgraph level{level}["level {level}"]')
@@ -16,19 +16,19 @@ def mermaid(job: ExplainedJob) -> str:
         lines.append("  end")
     for step in job.steps:
         for edge in step.inputs:
-            label = "" if str(edge) == "forward" else f'|"{_safe(str(edge))}"|'
+            label = "" if str(edge) == "forward" else f'|"{_escape(str(edge))}"|'
             lines.append(f"  n{edge.source} -->{label} n{step.id}")
     return "\n".join(lines) + "\n"
 
 
-def _label(step: Step) -> str:
-    parts = [f"<b>{_safe(step.name)}</b>", _safe(step.uid), *map(_safe, step.details()), _safe(step.line)]
+def _label(step: ExplainedStep) -> str:
+    parts = [f"<b>{_escape(step.name)}</b>", _escape(step.uid), *map(_escape, step.details()), _escape(step.line)]
     return "<br/>".join(part for part in parts if part)
 
 
-def _safe(text: str) -> str:
+def _escape(text: str) -> str:
     """
-    >>> _safe('say "hi" <now>')
+    >>> _escape('say "hi" <now>')
     'say #quot;hi#quot; #lt;now#gt;'
     """
     for sign, code in (("#", "#35;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;")):

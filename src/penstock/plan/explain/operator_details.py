@@ -1,4 +1,4 @@
-"""What there is to say of an operator before it runs: its windows, bounds or pattern, and the names of its state."""
+"""Details of operators for `explain`: windows, bounds or patterns, and state names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.plan.aggregation import aggregation_of
+from penstock.plan.explain.state_names import state_names
 from penstock.plan.nodes import (
     BroadcastSpec,
     CachedLookupSpec,
@@ -15,66 +16,63 @@ from penstock.plan.nodes import (
     PatternSpec,
     WindowSpec,
 )
-from penstock.plan.state_names import state_names
 
-_OBJECT = re.compile(
-    r"<(?:[\w.<>]+\.)?(\w+) object at 0x[0-9a-f]+>"
-)  # Python's own words for an object: its class is enough
+_OBJECT = re.compile(r"<(?:[\w.<>]+\.)?(\w+) object at 0x[0-9a-f]+>")  # the default repr, replaced by the class name
 
 
-def words(spec: Any) -> str:
-    """Windows and what else an operator was told; empty for others.
+def describe_operator(spec: Any) -> str:
+    """The windows, bounds or pattern of an operator; empty for other operators.
 
-    >>> words(IntervalJoinSpec(function=None, lower=-10, upper=5, upper_inclusive=False))
+    >>> describe_operator(IntervalJoinSpec(function=None, lower=-10, upper=5, upper_inclusive=False))
     'right from -10 ms to 5 ms (exclusive) around left'
     """
-    tell = _WORDS.get(type(spec))
-    return "" if tell is None else _OBJECT.sub(r"\1", tell(spec))
+    describe = _DESCRIPTIONS.get(type(spec))
+    return "" if describe is None else _OBJECT.sub(r"\1", describe(spec))
 
 
-def states(spec: Any) -> list[str]:
-    """The names of an operator's state, as far as they can be known.
+def operator_state_names(spec: Any) -> list[str]:
+    """The names of the states of an operator, as far as they are known before it runs.
 
-    >>> states(IntervalJoinSpec(function=None, lower=0, upper=1))
+    >>> operator_state_names(IntervalJoinSpec(function=None, lower=0, upper=1))
     ['left elements', 'right elements']
     """
-    found = list(_STATES.get(type(spec), ()))
+    names = list(_STATES.get(type(spec), ()))
     if isinstance(spec, BroadcastSpec):
-        found += [descriptor.name for descriptor in spec.states]
+        names += [descriptor.name for descriptor in spec.states]
     holder = spec.window if isinstance(spec, WindowSpec) else spec
-    for part in ("function", "reduce", "aggregate", "trigger", "comparator"):
-        found += state_names(getattr(holder, part, None))
-    return list(dict.fromkeys(found))
+    for attribute in ("function", "reduce", "aggregate", "trigger", "comparator"):
+        names += state_names(getattr(holder, attribute, None))
+    return list(dict.fromkeys(names))
 
 
 def _windows(spec: WindowSpec) -> str:
     window = spec.window
-    said = _settings(window)
+    parts = _settings(window)
     if window.late_tag is not None:
-        said.append(f"late elements to '{window.late_tag.tag_id}'")
+        parts.append(f"late elements to '{window.late_tag.tag_id}'")
     if (aggregation := aggregation_of(window)) is not None:
-        said.append(aggregation.text)
-    return ", ".join(said)
+        parts.append(aggregation.text)
+    return ", ".join(parts)
 
 
 def _settings(of: Any) -> list[str]:
     trigger = of.assigner.get_default_trigger(None) if of.trigger is None else of.trigger
-    said = [repr(of.assigner), type(trigger).__name__]
+    parts = [repr(of.assigner), type(trigger).__name__]
     if of.evictor is not None:
-        said.append(type(of.evictor).__name__)
+        parts.append(type(of.evictor).__name__)
     if of.allowed_lateness:
-        said.append(f"allowed lateness {of.allowed_lateness} ms")
-    return said
+        parts.append(f"allowed lateness {of.allowed_lateness} ms")
+    return parts
 
 
 def _bounds(spec: IntervalJoinSpec) -> str:
     low = "" if spec.lower_inclusive else " (exclusive)"
     high = "" if spec.upper_inclusive else " (exclusive)"
-    said = [f"right from {spec.lower} ms{low} to {spec.upper} ms{high} around left"]
+    parts = [f"right from {spec.lower} ms{low} to {spec.upper} ms{high} around left"]
     for side, tag in (("left", spec.left_late_tag), ("right", spec.right_late_tag)):
         if tag is not None:
-            said.append(f"late {side} elements to '{tag.tag_id}'")
-    return ", ".join(said)
+            parts.append(f"late {side} elements to '{tag.tag_id}'")
+    return ", ".join(parts)
 
 
 def _pattern(spec: PatternSpec) -> str:
@@ -82,7 +80,7 @@ def _pattern(spec: PatternSpec) -> str:
     return f"pattern {spec.pattern!r}" + (f", within {within} ms" if within else "")
 
 
-_WORDS: dict[type, Callable[[Any], str]] = {
+_DESCRIPTIONS: dict[type, Callable[[Any], str]] = {
     WindowSpec: _windows,
     CoGroupSpec: lambda spec: ", ".join(_settings(spec)),
     IntervalJoinSpec: _bounds,

@@ -1,4 +1,4 @@
-"""The names of the state that a function declares, read from its source: nothing of it is run."""
+"""Finds the state names of a function in its source code, without running it."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 
 
 def state_names(function: Any) -> list[str]:
-    """The names that a function's classes give to state descriptors, in order; names that are computed are not seen."""
-    found: list[str] = []
+    """The names of the state descriptors in the classes of a function, in order. Computed names are not found."""
+    names: list[str] = []
     for one in (function, *getattr(function, "adapts", ())[:1]):
         for kind in type(one).__mro__ if one is not None else ():
             if kind.__module__ not in ("builtins", "typing", "abc"):
-                found += _in_source(kind)
-    return list(dict.fromkeys(found))
+                names += _names_in_source(kind)
+    return list(dict.fromkeys(names))
 
 
-def _in_source(kind: type) -> list[str]:
+def _names_in_source(kind: type) -> list[str]:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError, SyntaxError):  # typed into a shell, or made by a program
+    except (OSError, TypeError, SyntaxError):  # defined in a shell or generated
         return []
-    return [name for node in ast.walk(tree) if isinstance(node, ast.Call) for name in _named(node)]
+    return [name for node in ast.walk(tree) if isinstance(node, ast.Call) for name in _descriptor_names(node)]
 
 
-def _named(call: ast.Call) -> list[str]:
+def _descriptor_names(call: ast.Call) -> list[str]:
     """
-    >>> _named(ast.parse('ValueStateDescriptor("sum", int)').body[0].value)
+    >>> _descriptor_names(ast.parse('ValueStateDescriptor("sum", int)').body[0].value)
     ['sum']
     """
-    called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "name")]
-    if not called.endswith("StateDescriptor"):
+    callee = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    arguments = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "name")]
+    if not callee.endswith("StateDescriptor"):
         return []
-    return [g.value for g in given if isinstance(g, ast.Constant) and isinstance(g.value, str)]
+    return [g.value for g in arguments if isinstance(g, ast.Constant) and isinstance(g.value, str)]

@@ -1,4 +1,4 @@
-"""A job as an SVG picture: a column for each place in a chain, a shaded band for each level."""
+"""A job as an SVG image, with a column for each chain position and a band for each level."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from html import escape
 from itertools import pairwise
 from textwrap import wrap
 
-from penstock.plan.explained import Edge, ExplainedJob, Step
+from penstock.plan.explain.job_description import ExplainedEdge, ExplainedJob, ExplainedStep
 
-_LETTER = 6.8  # width of a letter of the small font
+_CHARACTER = 6.8  # width of a character of the small font
 _LINE = 16
-_LONGEST = 34  # letters in a line of a box
+_MAX_LINE = 34  # characters in a line of a box
 _GAP_X, _GAP_Y, _MARGIN, _TITLE, _HEAD = 96, 26, 24, 34, 30
 _FILL = {"source": "#dff0e6", "step": "#ffffff", "operator": "#e3ebf8", "sink": "#f6e9dc"}
 _INK, _SOFT, _BAND, _EDGE = "#1f2933", "#52606d", "#f4f6f8", "#7b8794"
@@ -20,10 +20,10 @@ _INK, _SOFT, _BAND, _EDGE = "#1f2933", "#52606d", "#f4f6f8", "#7b8794"
 
 @dataclass(eq=False)
 class _Box:
-    """A step's place in the picture; without a step, a place that an arrow passes between other boxes."""
+    """The box of a step. A box without a step is a point that an arrow passes between other boxes."""
 
     column: int
-    step: Step | None = None
+    step: ExplainedStep | None = None
     lines: list[str] = field(default_factory=list)
     reads: list[_Box] = field(default_factory=list)
     x: float = 0
@@ -41,21 +41,21 @@ class _Box:
 
 @dataclass
 class _Arrow:
-    """The boxes that an arrow passes, with those of both its ends."""
+    """The boxes that an arrow passes, including both ends."""
 
-    edge: Edge
+    edge: ExplainedEdge
     path: list[_Box]
 
 
 def svg(job: ExplainedJob) -> str:
-    """The picture."""
+    """The image of a job."""
     boxes, arrows = _boxes(job), []
     for step in job.steps:
         for edge in step.inputs:
             arrows.append(_arrow(boxes[edge.source], boxes[step.id], edge))
     columns = _columns([*boxes.values(), *(box for arrow in arrows for box in arrow.path[1:-1])])
     _order(columns)
-    width, height = _place(columns)
+    width, height = _set_positions(columns)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="12" fill="{_INK}">',
@@ -64,8 +64,8 @@ def svg(job: ExplainedJob) -> str:
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
         f'<text x="{_MARGIN}" y="{_TITLE - 10}" font-size="16" font-weight="bold">{escape(job.name)}</text>',
         *_bands(job, boxes, height),
-        *map(_drawn_arrow, arrows),
-        *(_drawn(box, box.step) for box in boxes.values() if box.step is not None),
+        *map(_draw_arrow, arrows),
+        *(_draw_box(box, box.step) for box in boxes.values() if box.step is not None),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -75,22 +75,22 @@ def svg(job: ExplainedJob) -> str:
 
 
 def _boxes(job: ExplainedJob) -> dict[int, _Box]:
-    """A box for each step: the levels from left to right, and the places of chains within each."""
+    """A box for each step: levels from left to right, and chain positions within a level."""
     boxes: dict[int, _Box] = {}
     first = 0
     for level in range(job.depth + 1):
         steps = job.at(level)
-        boxes |= {s.id: _Box(first + s.place, s, _lines(s)) for s in steps}
-        first += 1 + max((s.place for s in steps), default=0)
+        boxes |= {s.id: _Box(first + s.chain_position, s, _lines(s)) for s in steps}
+        first += 1 + max((s.chain_position for s in steps), default=0)
     return boxes
 
 
-def _lines(step: Step) -> list[str]:
-    said = [f"uid {step.uid}", *step.details(), step.line]
-    return [line for text in said if text for line in wrap(text, _LONGEST, break_long_words=True)]
+def _lines(step: ExplainedStep) -> list[str]:
+    texts = [f"uid {step.uid}", *step.details(), step.line]
+    return [line for text in texts if text for line in wrap(text, _MAX_LINE, break_long_words=True)]
 
 
-def _arrow(source: _Box, target: _Box, edge: Edge) -> _Arrow:
+def _arrow(source: _Box, target: _Box, edge: ExplainedEdge) -> _Arrow:
     path = [source, *(_Box(column) for column in range(source.column + 1, target.column)), target]
     for before, after in pairwise(path):
         after.reads.append(before)
@@ -105,11 +105,11 @@ def _columns(boxes: list[_Box]) -> list[list[_Box]]:
 
 
 def _order(columns: list[list[_Box]]) -> None:
-    """Puts each box near the boxes that it reads, so that few arrows cross."""
+    """Orders the boxes of each column like the boxes that they read, so that few arrows cross."""
     rank: dict[int, float] = {}
     for column in columns:
-        wanted = {id(b): _mean([rank[id(r)] for r in b.reads], float(n)) for n, b in enumerate(column)}
-        column.sort(key=lambda box: wanted[id(box)])
+        ranks = {id(b): _mean([rank[id(r)] for r in b.reads], float(n)) for n, b in enumerate(column)}
+        column.sort(key=lambda box: ranks[id(box)])
         rank |= {id(box): number for number, box in enumerate(column)}
 
 
@@ -117,17 +117,17 @@ def _mean(numbers: list[float], otherwise: float) -> float:
     return sum(numbers) / len(numbers) if numbers else otherwise
 
 
-def _place(columns: list[list[_Box]]) -> tuple[float, float]:
-    """Gives each box its place, beside what it reads where there is room; gives the size of the picture."""
+def _set_positions(columns: list[list[_Box]]) -> tuple[float, float]:
+    """Sets the position of each box, if possible next to the boxes that it reads. Returns the size of the image."""
     x: float = _MARGIN
     for column in columns:
         longest = max((len(line) for b in column if b.step for line in (*b.lines, f"{b.step.name} ")), default=0)
-        width = max(100.0, longest * _LETTER + 24)
+        width = max(100.0, longest * _CHARACTER + 24)
         free = float("-inf")
         for box in column:
-            wanted = _mean([b.middle for b in box.reads], 0.0) - box.height / 2
+            preferred = _mean([b.middle for b in box.reads], 0.0) - box.height / 2
             box.x, box.width = x, width
-            box.y = max(free, wanted)
+            box.y = max(free, preferred)
             free = box.y + box.height + _GAP_Y
         x += width + _GAP_X
     boxes = [box for column in columns for box in column]
@@ -143,18 +143,18 @@ def _place(columns: list[list[_Box]]) -> tuple[float, float]:
 
 def _bands(job: ExplainedJob, boxes: dict[int, _Box], height: float) -> Iterator[str]:
     for level in range(job.depth + 1):
-        of_level = [boxes[s.id] for s in job.at(level)]
-        if not of_level:
+        level_boxes = [boxes[s.id] for s in job.at(level)]
+        if not level_boxes:
             continue
-        left = min(b.x for b in of_level) - 14
-        right = max(b.x + b.width for b in of_level) + 14
+        left = min(b.x for b in level_boxes) - 14
+        right = max(b.x + b.width for b in level_boxes) + 14
         yield (
             f'<rect x="{left:.0f}" y="{_TITLE}" width="{right - left:.0f}" height="{height - _TITLE - 10:.0f}" rx="8" '
             f'fill="{_BAND}"/><text x="{left + 10:.0f}" y="{_TITLE + 18}" fill="{_SOFT}">level {level}</text>'
         )
 
 
-def _drawn_arrow(arrow: _Arrow) -> str:
+def _draw_arrow(arrow: _Arrow) -> str:
     first, last = arrow.path[0], arrow.path[-1]
     path = f"M{first.x + first.width:.0f} {first.middle:.0f}"
     for before, after in pairwise(arrow.path):
@@ -175,7 +175,7 @@ def _drawn_arrow(arrow: _Arrow) -> str:
     )
 
 
-def _drawn(box: _Box, step: Step) -> str:
+def _draw_box(box: _Box, step: ExplainedStep) -> str:
     head = (
         f'<rect x="{box.x:.0f}" y="{box.y:.0f}" width="{box.width:.0f}" height="{box.height:.0f}" rx="6" '
         f'fill="{_FILL[step.kind]}" stroke="{_EDGE}"/>'

@@ -1,7 +1,6 @@
-"""An asyncio event loop in a thread of its own: one for all asynchronous functions of a process.
+"""An asyncio event loop in a separate thread, shared by all asynchronous functions of a process.
 
-It has a thread of its own so that a function that holds the loop cannot hold the worker: whoever waits for the loop notices
-that nothing moves there.
+A function that blocks the loop does not block the worker, which notices that the loop is unresponsive.
 """
 
 from __future__ import annotations
@@ -17,67 +16,67 @@ from typing import Any, ClassVar, TypeVar
 
 R = TypeVar("R")
 
-_TICK = 0.25  # seconds between two looks at a loop that is waited for
+_TICK = 0.25  # seconds between two checks of the loop
 
 
-class LoopBlocked(Exception):  # noqa: N818 - what it says is what happened
-    """The loop did not turn for too long; `task` ran in it, and the traceback shows where."""
+class EventLoopBlocked(Exception):  # noqa: N818 - names what happened
+    """The loop was unresponsive for too long. `task` was running, and the traceback shows where."""
 
     def __init__(self, task: asyncio.Task[Any] | None) -> None:
-        super().__init__("the event loop does not turn")
+        super().__init__("the event loop is blocked")
         self.task = task
 
 
 class EventLoop:
-    """A running loop. Borrow it, and give it back."""
+    """A running event loop. Callers acquire and release it."""
 
     _shared: ClassVar[EventLoop | None] = None
     _lock: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self) -> None:
-        self._borrowers = 0
+        self._users = 0
         self._pid = os.getpid()
-        self._heard = 0  # of pings
+        self._pongs = 0
         self.usable = True
         self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._turn, name="penstock-async", daemon=True)
+        self._thread = threading.Thread(target=self._run_loop, name="penstock-async", daemon=True)
         self._thread.start()
 
     @classmethod
-    def borrow(cls) -> EventLoop:
-        """The process's loop; a new one if there is none, or if the last one is stuck."""
+    def acquire(cls) -> EventLoop:
+        """Returns the loop of the process; a new one if there is none or the last one is blocked."""
         with cls._lock:
             shared = cls._shared
             if shared is None or not shared.usable or shared._pid != os.getpid():
                 shared = cls._shared = EventLoop()
-            shared._borrowers += 1
+            shared._users += 1
             return shared
 
-    def give_back(self) -> None:
-        """The loop ends with its last borrower."""
-        self._borrowers -= 1
-        if self._borrowers == 0 and self._pid == os.getpid():
+    def release(self) -> None:
+        """Ends the loop when its last user releases it."""
+        self._users -= 1
+        if self._users == 0 and self._pid == os.getpid():
             self.abandon()
             self._thread.join(_TICK)
 
     def abandon(self) -> None:
-        """Nobody uses the loop any more; it ends when what runs in it lets it."""
+        """Stops using the loop. It ends as soon as the running task returns control to it."""
         with EventLoop._lock:
             if EventLoop._shared is self:
                 EventLoop._shared = None
             if not self.usable:
                 return
             self.usable = False
-        with contextlib.suppress(RuntimeError):  # it is closed already
+        with contextlib.suppress(RuntimeError):  # already closed
             self.loop.call_soon_threadsafe(self.loop.stop)
 
-    def run(self, coroutine: Coroutine[Any, Any, R], most_silent: float) -> R:
-        """Runs a coroutine to its end and gives its result.
+    def run(self, coroutine: Coroutine[Any, Any, R], max_unresponsive: float) -> R:
+        """Runs a coroutine and returns its result.
 
-        Raises `LoopBlocked` when the loop does not turn for `most_silent` seconds; it is abandoned then.
+        Raises `EventLoopBlocked` and abandons the loop if it is unresponsive for `max_unresponsive` seconds.
         """
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
-        silent, heard = 0, -1
+        missed, pongs = 0, -1
         try:
             while True:
                 try:
@@ -85,22 +84,22 @@ class EventLoop:
                 except TimeoutError:
                     if future.done():
                         raise
-                if heard != self._heard:
-                    silent, heard = 0, self._heard
-                    self.loop.call_soon_threadsafe(self._hear)
+                if pongs != self._pongs:
+                    missed, pongs = 0, self._pongs
+                    self.loop.call_soon_threadsafe(self._pong)
                     continue
-                silent += 1  # counted in looks, not by a clock: a machine that slept has not been silent
-                if silent * _TICK >= most_silent or not self._thread.is_alive():
+                missed += 1  # counts checks instead of time, because a machine may have been suspended
+                if missed * _TICK >= max_unresponsive or not self._thread.is_alive():
                     raise self._blocked()
         except BaseException:
             future.cancel()
             raise
 
-    def _hear(self) -> None:
-        self._heard += 1
+    def _pong(self) -> None:
+        self._pongs += 1
 
-    def _blocked(self) -> LoopBlocked:
-        blocked = LoopBlocked(asyncio.current_task(self.loop))
+    def _blocked(self) -> EventLoopBlocked:
+        blocked = EventLoopBlocked(asyncio.current_task(self.loop))
         frame = sys._current_frames().get(self._thread.ident or 0)
         trace = None
         while frame is not None:
@@ -109,22 +108,22 @@ class EventLoop:
         self.abandon()
         return blocked.with_traceback(trace)
 
-    def _turn(self) -> None:
+    def _run_loop(self) -> None:
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_forever()
         finally:
             self.usable = False
             try:
-                self.loop.run_until_complete(self._end())
+                self.loop.run_until_complete(self._cancel_tasks())
             finally:
                 self.loop.close()
 
-    async def _end(self) -> None:
-        """What still runs is cancelled; what does not hear it is left."""
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in left:
+    async def _cancel_tasks(self) -> None:
+        """Cancels running tasks and waits for them for a short time."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        if left:
-            await asyncio.wait(left, timeout=_TICK)
+        if tasks:
+            await asyncio.wait(tasks, timeout=_TICK)
         await self.loop.shutdown_asyncgens()

@@ -1,7 +1,7 @@
 """One pass of an asynchronous function over a list of values.
 
-A fixed number of workers take the next value when they have finished one. So there is no task, no timer and no future of ours
-per value; one timer for all looks for calls that take too long.
+A fixed number of workers each take the next value when they have finished one. So no task, timer or future is needed per value;
+one timer checks all calls for timeouts.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from penstock.errors import UserFunctionError
 
 Invoke = Callable[[Any], Awaitable[Any]]
 
-_TURN = 0.02  # seconds after which workers let the loop turn
-_LOOKS = 20  # at most, for late calls, in the time that a call has
+_YIELD_INTERVAL = 0.02  # seconds after which workers yield to the event loop
+_MAX_CHECKS = 20  # for timeouts, within one timeout
 
 
 class AsyncPass:
-    """The calls for some values. All of it but the constructor runs in the event loop."""
+    """The calls for a list of values. All methods except the constructor run in the event loop."""
 
     def __init__(
         self,
@@ -37,45 +37,45 @@ class AsyncPass:
         self._invoke = invoke
         self._values = values
         self._timeout = timeout
-        self._grace = grace  # for calls to end that were cancelled because the pass ends,
-        self._long_grace = max(grace, timeout)  # and for one that took too long
+        self._grace = grace  # for calls that were cancelled because the pass ends
+        self._long_grace = max(grace, timeout)  # for a call that exceeded its timeout
         self._timed_out = timed_out
         self._fail_fast = fail_fast
-        self.checked: Callable[[Any], Any] | None = None
+        self.check: Callable[[Any], Any] | None = None
         self.results: list[Any] = [None] * len(values)
         self.failed: dict[int, Exception] = {}
-        self.fatal: tuple[int, Exception] | None = None  # ends the pass
+        self.fatal: tuple[int, Exception] | None = None  # the error that ends the pass
         self.timeouts = 0
-        self.leftover = False  # calls still run that were cancelled
+        self.leftover = False  # whether cancelled calls are still running
         workers = min(capacity, len(values))
-        self._todo = iter(range(len(values)))
-        self._at = [-1] * workers  # the value that each worker is at,
-        self._since = [inf] * workers  # and when its call began or was cancelled
+        self._remaining = iter(range(len(values)))
+        self._current = [-1] * workers  # index of the value of each worker
+        self._since = [inf] * workers  # when its call started or was cancelled
         self._expired: set[int] = set()
         self._tasks: list[asyncio.Task[None]] = []
-        self._working = workers
+        self._active = workers
 
     def index_of(self, task: asyncio.Task[Any] | None) -> int:
-        """The value that a task is at; -1 for a task that is none of ours."""
-        return next((self._at[worker] for worker, ours in enumerate(self._tasks) if ours is task), -1)
+        """Returns the index of the value of a task; -1 for another task."""
+        return next((self._current[worker] for worker, known in enumerate(self._tasks) if known is task), -1)
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         self._clock = loop.time
         self._finished = loop.create_future()
-        self._turning = False
-        self._turn_by = self._clock() + _TURN
-        for worker in range(self._working):
+        self._yielding = False
+        self._yield_at = self._clock() + _YIELD_INTERVAL
+        for worker in range(self._active):
             task = loop.create_task(self._work(worker))
-            task.add_done_callback(self._count)
+            task.add_done_callback(self._worker_done)
             self._tasks.append(task)
-        self._look = loop.call_later(self._timeout, self._look_for_late_calls)
+        self._timeout_check = loop.call_later(self._timeout, self._check_timeouts)
         try:
             if self._tasks:
                 await self._finished
         finally:
-            self._look.cancel()
-            self._begin_no_more()
+            self._timeout_check.cancel()
+            self._drop_remaining()
             running = [task for task in self._tasks if not task.done()]
             for task in running:
                 task.cancel()
@@ -83,22 +83,22 @@ class AsyncPass:
                 await asyncio.wait(running, timeout=self._grace)
             self.leftover = any(not task.done() for task in running)
 
-    def _count(self, task: asyncio.Task[None]) -> None:
-        self._working -= 1
+    def _worker_done(self, task: asyncio.Task[None]) -> None:
+        self._active -= 1
         if not task.cancelled() and (error := task.exception()) is not None:
             self._end((self.index_of(task), _as_exception(error)))
-        elif self._working == 0:
+        elif self._active == 0:
             self._end(None)
 
     def _end(self, fatal: tuple[int, Exception] | None) -> None:
         if not self._finished.done():
             self.fatal = fatal
             self._finished.set_result(None)
-            self._begin_no_more()
+            self._drop_remaining()
 
-    def _begin_no_more(self) -> None:
-        """No worker finds another value."""
-        deque(self._todo, maxlen=0)
+    def _drop_remaining(self) -> None:
+        """Makes the workers stop after their current value."""
+        deque(self._remaining, maxlen=0)
 
     def _fail(self, index: int, error: Exception) -> None:
         self.failed[index] = error
@@ -106,21 +106,21 @@ class AsyncPass:
             self._end((index, error))
 
     async def _work(self, worker: int) -> None:
-        """Value after value, until none is left."""
-        invoke, values, results, checked = self._invoke, self._values, self.results, self.checked
-        at, since, clock, expired = self._at, self._since, self._clock, self._expired
-        for index in self._todo:
+        """Calls the function for one value after another."""
+        invoke, values, results, check = self._invoke, self._values, self.results, self.check
+        current, since, clock, expired = self._current, self._since, self._clock, self._expired
+        for index in self._remaining:
             now = clock()
-            if now >= self._turn_by:
+            if now >= self._yield_at:
                 since[worker] = inf
-                await self._turn()
+                await self._yield_to_loop()
                 now = clock()
-            at[worker] = index
+            current[worker] = index
             since[worker] = now
             try:
                 result = await invoke(values[index])
                 if index not in expired:
-                    results[index] = result if checked is None else checked(result)
+                    results[index] = result if check is None else check(result)
             except asyncio.CancelledError as error:
                 if index not in expired:
                     if self._tasks[worker].cancelling():
@@ -133,22 +133,22 @@ class AsyncPass:
                 await self._time_out(worker, index)
         since[worker] = inf
 
-    async def _turn(self) -> None:
-        """Lets the loop turn: calls that answer without waiting would else hold it for the whole pass.
+    async def _yield_to_loop(self) -> None:
+        """Yields to the event loop, because calls that return without waiting would block it for the complete pass.
 
-        Until it has turned, all workers come here after each call.
+        Until the loop has run, all workers yield after each call.
         """
-        if not self._turning:
-            self._turning = True
-            asyncio.get_running_loop().call_soon(self._has_turned)
+        if not self._yielding:
+            self._yielding = True
+            asyncio.get_running_loop().call_soon(self._loop_ran)
         await asyncio.sleep(0)
 
-    def _has_turned(self) -> None:
-        self._turning = False
-        self._turn_by = self._clock() + _TURN
+    def _loop_ran(self) -> None:
+        self._yielding = False
+        self._yield_at = self._clock() + _YIELD_INTERVAL
 
     async def _time_out(self, worker: int, index: int) -> None:
-        """The call was cancelled, whatever it made of that."""
+        """Handles a call that was cancelled after its timeout, whatever the call returned or raised."""
         self._tasks[worker].uncancel()
         self.timeouts += 1
         self._since[worker] = self._clock()
@@ -156,41 +156,41 @@ class AsyncPass:
             result = self._timed_out(self._values[index])
             if inspect.isawaitable(result):
                 result = await result
-            self.results[index] = result if self.checked is None else self.checked(result)
+            self.results[index] = result if self.check is None else self.check(result)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
             self._fail(index, _as_exception(error))
 
-    def _look_for_late_calls(self) -> None:
+    def _check_timeouts(self) -> None:
         now = self._clock()
-        soonest = now + self._timeout  # of a call that begins now
+        soonest = now + self._timeout  # of a call that starts now
         for worker, since in enumerate(self._since):
-            index = self._at[worker]
+            index = self._current[worker]
             expired = index in self._expired
             due = since + (self._long_grace if expired else self._timeout)
             if due <= now:
                 if expired:
-                    self._end((index, _stuck()))
+                    self._end((index, _stuck_error()))
                     return
                 self._expired.add(index)
                 self._since[worker] = now
                 self._tasks[worker].cancel()
             else:
                 soonest = min(soonest, due)
-        at = max(soonest, now + self._timeout / _LOOKS)
-        self._look = asyncio.get_running_loop().call_at(at, self._look_for_late_calls)
+        at = max(soonest, now + self._timeout / _MAX_CHECKS)
+        self._timeout_check = asyncio.get_running_loop().call_at(at, self._check_timeouts)
 
 
 def _as_exception(error: BaseException) -> Exception:
-    """What ends a program, or a task that the function waited for, must not end the loop."""
+    """Converts exceptions that would end the program or the event loop, such as SystemExit."""
     if isinstance(error, Exception):
         return error
-    told = RuntimeError(f"the call raised {type(error).__name__}({error})")
-    return told.with_traceback(error.__traceback__)
+    exception = RuntimeError(f"the call raised {type(error).__name__}({error})")
+    return exception.with_traceback(error.__traceback__)
 
 
-def _stuck() -> UserFunctionError:
+def _stuck_error() -> UserFunctionError:
     return UserFunctionError(
         "ASYNC_STUCK",
-        "An asynchronous call was cancelled, since its timeout had passed, and goes on all the same. Let it pass "
-        "asyncio.CancelledError on: catch Exception, and not BaseException or everything.",
+        "An asynchronous call was cancelled after its timeout, but is still running. It must not suppress "
+        "asyncio.CancelledError: catch Exception instead of BaseException, and use no bare except.",
     )

@@ -1,1 +1,1 @@
-"""Matching patterns: a pattern is compiled into an automaton, whose partial matches are state of a key."""
+"""Pattern matching. A pattern is compiled into an automaton whose partial matches are keyed state."""

@@ -1,4 +1,4 @@
-"""The automaton of a pattern: states, and the edges between them."""
+"""The automaton of a pattern: its states and the edges between them."""
 
 from __future__ import annotations
 
@@ -11,70 +11,69 @@ from penstock.patterns.skip import AfterMatchSkipStrategy
 
 TAKE, IGNORE, PROCEED = 0, 1, 2
 NORMAL, FINAL, STOP, PENDING = 0, 1, 2, 3
-UNKNOWN = -1
+NOT_EVALUATED = -1
 
-Check = Callable[..., bool]  # of the event; or, when it is iterative, of the event and a context
+ConditionCheck = Callable[..., bool]  # takes the event; an iterative condition also takes a context
+CompiledCondition = tuple[ConditionCheck | None, bool]  # None if the condition always holds; whether it is iterative
 
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """Where a partial match goes when a condition holds, and what it does with the event."""
+    """A transition to another state when a condition holds, and what happens to the event."""
 
     action: int
-    source: State
-    target: State
+    source: AutomatonState
+    target: AutomatonState
     condition: Condition
-    check: Check | None = None  # None: always
+    check: ConditionCheck | None = None  # None if the condition always holds
     iterative: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class State:
-    """What a partial match waits for."""
+class AutomatonState:
+    """A state of a partial match."""
 
     name: str  # unique
-    pattern: str  # whose events it takes
+    pattern: str  # the name of the step whose events it takes
     kind: int = NORMAL
     number: int = 0
     start: bool = False
     edges: list[Edge] = field(default_factory=list)
-    iterative: bool = False  # some condition within reach looks at the partial match
-    window: int | None = None  # how long it may wait for its event
+    iterative: bool = False  # whether a reachable condition reads the events of the partial match
+    window: int | None = None  # milliseconds to wait for the next event
 
-    def add(self, action: int, target: State, condition: Condition) -> None:
+    def add_edge(self, action: int, target: AutomatonState, condition: Condition) -> None:
         self.edges.append(Edge(action, self, target, condition))
 
 
 @dataclass(slots=True, eq=False)
 class Automaton:
-    """A compiled pattern. State 0 is where all matches start."""
+    """A compiled pattern. All matches start in state 0."""
 
-    states: list[State]
-    start: State
+    states: list[AutomatonState]
+    start: AutomatonState
     window: int | None
     skip: AfterMatchSkipStrategy
-    functions: tuple[Any, ...]  # the user's conditions, to be opened and closed
-    timed: bool  # partial matches can time out
-    atoms: tuple[
-        tuple[int, Condition, Check | None], ...
-    ]  # what the user asked of events: a bit, and whether it can hold
-    quiet: bool  # an event that fulfils no condition changes nothing, whatever was matched before
-    fingerprint: int  # of the states: stored partial matches fit this automaton alone
+    functions: tuple[Any, ...]  # the conditions of the user, to be opened and closed
+    has_timeouts: bool  # whether partial matches can time out
+    base_conditions: tuple[tuple[int, Condition, ConditionCheck | None], ...]  # bit, condition, whether it can hold
+    ignores_unmatched_events: bool  # whether an event that fulfils no condition never changes a partial match
+    fingerprint: int  # of the states; stored partial matches can be read only with the same fingerprint
 
-    def conditions_of(self, event: Any) -> int:
-        """Which conditions an event fulfils, by what they ask of the event alone, as bits; UNKNOWN if one cannot say."""
+    def evaluate_conditions(self, event: Any) -> int:
+        """Returns the conditions that an event can fulfil, as bits, or NOT_EVALUATED if a condition raises an exception."""
         fulfilled = 0
         try:
-            for bit, _, check in self.atoms:
+            for bit, _, check in self.base_conditions:
                 if check is None or check(event):
                     fulfilled |= bit
-        except Exception:  # perhaps no partial match would ask: it is told where one does
-            return UNKNOWN
+        except Exception:  # raised again only if a partial match evaluates the condition
+            return NOT_EVALUATED
         return fulfilled
 
 
-def checked(condition: Condition) -> tuple[Check | None, bool]:
-    """A condition as a function, and whether that function wants a context."""
+def compile_condition(condition: Condition) -> CompiledCondition:
+    """Returns a condition as a function, and whether that function takes a context."""
     if isinstance(condition, Always):
         return None, False
     if isinstance(condition, Holds):
@@ -83,13 +82,13 @@ def checked(condition: Condition) -> tuple[Check | None, bool]:
         kind = condition.kind
         return lambda event: isinstance(event, kind), False
     if isinstance(condition, Not):
-        return _not(*checked(condition.inner))
+        return _not(*compile_condition(condition.inner))
     assert isinstance(condition, (Both, Either))
-    combine = _both if isinstance(condition, Both) else _either
-    return combine(checked(condition.left), checked(condition.right))
+    combine = _and if isinstance(condition, Both) else _or
+    return combine(compile_condition(condition.left), compile_condition(condition.right))
 
 
-def _not(check: Check | None, iterative: bool) -> tuple[Check | None, bool]:
+def _not(check: ConditionCheck | None, iterative: bool) -> CompiledCondition:
     if check is None:
         return _never, False
     if iterative:
@@ -101,27 +100,27 @@ def _never(event: Any) -> bool:
     return False
 
 
-def _wide(check: Check, iterative: bool) -> Check:
+def _with_context(check: ConditionCheck, iterative: bool) -> ConditionCheck:
     return check if iterative else lambda event, context: check(event)
 
 
-def _both(left: tuple[Check | None, bool], right: tuple[Check | None, bool]) -> tuple[Check | None, bool]:
+def _and(left: CompiledCondition, right: CompiledCondition) -> CompiledCondition:
     (f, f_iterative), (g, g_iterative) = left, right
     if f is None:
         return right
     if g is None:
         return left
     if f_iterative or g_iterative:
-        wide_f, wide_g = _wide(f, f_iterative), _wide(g, g_iterative)
-        return lambda event, context: bool(wide_f(event, context) and wide_g(event, context)), True
+        check_f, check_g = _with_context(f, f_iterative), _with_context(g, g_iterative)
+        return lambda event, context: bool(check_f(event, context) and check_g(event, context)), True
     return lambda event: bool(f(event) and g(event)), False
 
 
-def _either(left: tuple[Check | None, bool], right: tuple[Check | None, bool]) -> tuple[Check | None, bool]:
+def _or(left: CompiledCondition, right: CompiledCondition) -> CompiledCondition:
     (f, f_iterative), (g, g_iterative) = left, right
     if f is None or g is None:
         return None, False
     if f_iterative or g_iterative:
-        wide_f, wide_g = _wide(f, f_iterative), _wide(g, g_iterative)
-        return lambda event, context: bool(wide_f(event, context) or wide_g(event, context)), True
+        check_f, check_g = _with_context(f, f_iterative), _with_context(g, g_iterative)
+        return lambda event, context: bool(check_f(event, context) or check_g(event, context)), True
     return lambda event: bool(f(event) or g(event)), False

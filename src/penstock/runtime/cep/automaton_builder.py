@@ -1,4 +1,4 @@
-"""The last touch on an automaton: numbers, conditions as functions, and which events it may pass over unseen."""
+"""Completes an automaton by numbering its states, compiling its conditions and determining which events it can ignore."""
 
 from __future__ import annotations
 
@@ -8,20 +8,32 @@ from typing import Any
 
 from penstock.patterns.condition import Always, Both, Condition, Either, Holds, IsA, Not
 from penstock.patterns.pattern import GroupPattern, Pattern
-from penstock.runtime.cep.automaton import FINAL, IGNORE, PROCEED, STOP, Automaton, Check, Edge, State, checked
+from penstock.runtime.cep.automaton import (
+    FINAL,
+    IGNORE,
+    PROCEED,
+    STOP,
+    Automaton,
+    AutomatonState,
+    ConditionCheck,
+    Edge,
+    compile_condition,
+)
 
 
-def finish(pattern: Pattern[Any], made: list[State], window: int | None) -> Automaton:
-    states = made[::-1]
+def build_automaton(pattern: Pattern[Any], reversed_states: list[AutomatonState], window: int | None) -> Automaton:
+    """Returns the automaton of a pattern. The states are given from the last to the first."""
+    states = reversed_states[::-1]
     for number, state in enumerate(states):
         state.number = number
         for edge in state.edges:
-            edge.check, edge.iterative = checked(edge.condition)
+            edge.check, edge.iterative = compile_condition(edge.condition)
     for state in states:
-        state.iterative = any(e.iterative for s in _within_reach(state) for e in s.edges)
+        state.iterative = any(e.iterative for s in _reachable_states(state) for e in s.edges)
     start = next(s for s in states if s.start)
     functions: dict[int, Any] = {id(f): f for s in states for e in s.edges for f in e.condition.functions()}
-    atoms = tuple((1 << at, c, _may_hold(c)) for at, c in enumerate(_conditions(pattern)))
+    conditions = enumerate(_conditions(pattern))
+    base_conditions = tuple((1 << index, condition, _may_hold(condition)) for index, condition in conditions)
     return Automaton(
         states,
         start,
@@ -29,25 +41,25 @@ def finish(pattern: Pattern[Any], made: list[State], window: int | None) -> Auto
         pattern.skip,
         tuple(functions.values()),
         window is not None or any(s.window is not None for s in states),
-        atoms,
-        _is_quiet(states, {id(condition) for _, condition, _ in atoms}),
+        base_conditions,
+        _ignores_unmatched_events(states, {id(condition) for _, condition, _ in base_conditions}),
         _fingerprint(states, window),
     )
 
 
-def _within_reach(state: State) -> list[State]:
-    """A state, and those to which one can proceed from it without an event."""
-    reached, waiting = [], [state]
-    while waiting:
-        at = waiting.pop()
-        if at not in reached:
-            reached.append(at)
-            waiting += [e.target for e in at.edges if e.action == PROCEED]
-    return reached
+def _reachable_states(state: AutomatonState) -> list[AutomatonState]:
+    """Returns a state and the states that are reachable from it without an event."""
+    reachable, pending = [], [state]
+    while pending:
+        current = pending.pop()
+        if current not in reachable:
+            reachable.append(current)
+            pending += [e.target for e in current.edges if e.action == PROCEED]
+    return reachable
 
 
 def _conditions(pattern: Pattern[Any]) -> Iterator[Condition]:
-    """What the user asked of events, step by step."""
+    """Yields the conditions that the user wrote, step by step."""
     for step in pattern.steps():
         if step.until_condition is not None:
             yield step.until_condition
@@ -57,12 +69,12 @@ def _conditions(pattern: Pattern[Any]) -> Iterator[Condition]:
             yield step.condition
 
 
-def _is_quiet(states: list[State], known: set[int]) -> bool:
-    """Whether an event that fulfils no condition leaves every partial match as it is."""
+def _ignores_unmatched_events(states: list[AutomatonState], known: set[int]) -> bool:
+    """Returns whether an event that fulfils no condition leaves every partial match unchanged."""
     for state in states:
         if state.kind in (FINAL, STOP):
             continue
-        followed = _followed(state, known)
+        followed = _edges_of_unmatched_event(state, known)
         if state.start:
             if any(e.action != IGNORE for e in followed):
                 return False
@@ -71,25 +83,25 @@ def _is_quiet(states: list[State], known: set[int]) -> bool:
     return True
 
 
-def _followed(state: State, known: set[int]) -> list[Edge]:
-    """The edges that an event takes for which no condition of the user's holds."""
+def _edges_of_unmatched_event(state: AutomatonState, known: set[int]) -> list[Edge]:
+    """Returns the edges that an event follows if it fulfils none of the conditions that the user wrote."""
     none = dict.fromkeys(known, False)
-    found, waiting = [], [state]
-    while waiting:
-        for edge in waiting.pop().edges:
+    edges, pending = [], [state]
+    while pending:
+        for edge in pending.pop().edges:
             if holds(edge.condition, none):
                 if edge.action == PROCEED:
-                    waiting.append(edge.target)
+                    pending.append(edge.target)
                 else:
-                    found.append(edge)
-    return found
+                    edges.append(edge)
+    return edges
 
 
 def holds(condition: Condition, fulfilled: Mapping[int, bool]) -> bool:
-    """Whether a condition of an edge holds, by the conditions of the user's that do (by their identity)."""
-    found = fulfilled.get(id(condition))
-    if found is not None:
-        return found
+    """Returns whether the condition of an edge holds. `fulfilled` has the conditions of the user by identity."""
+    result = fulfilled.get(id(condition))
+    if result is not None:
+        return result
     if isinstance(condition, Not):
         return not holds(condition.inner, fulfilled)
     if isinstance(condition, Both):
@@ -97,10 +109,10 @@ def holds(condition: Condition, fulfilled: Mapping[int, bool]) -> bool:
     return isinstance(condition, Always)
 
 
-def _may_hold(condition: Condition) -> Check | None:
-    """Whether a condition can hold, by what it asks of the event alone; None: it always can."""
+def _may_hold(condition: Condition) -> ConditionCheck | None:
+    """Returns a check that is false if a condition cannot hold for an event. Returns None if it always can."""
     if isinstance(condition, (Holds, IsA)):
-        check, iterative = checked(condition)
+        check, iterative = compile_condition(condition)
         return None if iterative else check
     if isinstance(condition, Both):
         left, right = _may_hold(condition.left), _may_hold(condition.right)
@@ -113,16 +125,16 @@ def _may_hold(condition: Condition) -> Check | None:
     return None
 
 
-def _and(left: Check, right: Check) -> Check:
+def _and(left: ConditionCheck, right: ConditionCheck) -> ConditionCheck:
     return lambda event: left(event) and right(event)
 
 
-def _or(left: Check, right: Check) -> Check:
+def _or(left: ConditionCheck, right: ConditionCheck) -> ConditionCheck:
     return lambda event: left(event) or right(event)
 
 
-def _fingerprint(states: list[State], window: int | None) -> int:
-    told = [
+def _fingerprint(states: list[AutomatonState], window: int | None) -> int:
+    parts = [
         (s.name, s.pattern, s.kind, s.start, s.window, [(e.action, e.target.number) for e in s.edges]) for s in states
     ]
-    return zlib.crc32(repr((told, window)).encode())
+    return zlib.crc32(repr((parts, window)).encode())

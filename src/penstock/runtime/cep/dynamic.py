@@ -1,7 +1,7 @@
-"""Patterns that come as a broadcast stream: input 0 has the events, input 1 the changes of patterns.
+"""Patterns from a broadcast stream: input 0 has the events, input 1 the pattern updates.
 
-Every slot keeps a copy of the patterns as broadcast state. A pattern sees the events that come behind it. What was under way
-for one that is gone, or has another one in its place, is dropped when its key is met again.
+Every slot keeps a copy of the patterns in broadcast state. A pattern sees the events that arrive after it. Partial matches of
+a pattern that was removed or replaced are dropped when their key is processed again.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from penstock.patterns.pattern import Pattern
 from penstock.patterns.update import PatternUpdate
 from penstock.runtime.cep.matcher import Event
 from penstock.runtime.cep.operator import PatternOperator
-from penstock.runtime.operator import Emitted, OperatorContext
+from penstock.runtime.failure import PatternError
+from penstock.runtime.loop.operator import Emitted, OperatorContext
 from penstock.state import MapStateDescriptor
 from penstock.types import Types
 
-_CHANGES = ""  # the entry that counts changes; ids of patterns are never empty
+_UPDATE_COUNT = ""  # the entry that counts updates; pattern ids are never empty
 
 
 class DynamicPatternOperator(PatternOperator):
-    """Matches the patterns that its second input tells of."""
+    """Matches the patterns that arrive on its second input."""
 
     broadcast_inputs = (1,)
-    keeps_output = True  # changes of patterns emit nothing
+    keeps_output = True  # pattern updates emit nothing
 
     def __init__(self, pattern_of: Callable[[Any], Pattern[Any]] | None, function: Any, **settings: Any) -> None:
         super().__init__(None, function, **settings)
         self._pattern_of = pattern_of
-        self._since: dict[str, int] = {}  # by pattern: how many changes there were with it
-        self._changes = 0
-        self._told: list[Any] = []
-        self._summarize()
+        self._added_at: dict[str, int] = {}  # by pattern id: the number of updates when it was added
+        self._updates = 0
+        self._applied: list[Any] = []  # the patterns in use: id, update number, version
+        self._combine_automata()
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
@@ -44,72 +45,73 @@ class DynamicPatternOperator(PatternOperator):
 
     def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
         self.begin_batch()
-        return *super().elements(), self.change
+        return *super().elements(), self.apply_update
 
     def begin_batch(self) -> None:
-        """Takes the patterns from the state: a batch before may have failed, or run elsewhere."""
-        told = sorted((i, since, version) for i, (since, version, _) in self._rules.items() if i != _CHANGES)
-        if told == self._told:
+        """Reads the patterns from state, because the last batch may have failed or run on another worker."""
+        entries = [(i, rule) for i, rule in self._rules.items() if i != _UPDATE_COUNT]
+        stored = sorted((i, added_at, version) for i, (added_at, version, _) in entries)
+        if stored == self._applied:
             return
-        rules = {i: rule for i, rule in self._rules.items() if i != _CHANGES}
-        for gone in [i for i, since in self._since.items() if i not in rules or rules[i][0] != since]:
-            self._drop(gone)
-        for pattern_id, (since, _, rule) in rules.items():
-            if pattern_id not in self._since:
-                self._add(pattern_id, since, self._made(pattern_id, rule))
-        self._told = told
-        self._changes = (self._rules.get(_CHANGES) or (0, None, None))[0]
-        self._summarize()
+        rules = dict(entries)
+        for removed in [i for i, added_at in self._added_at.items() if i not in rules or rules[i][0] != added_at]:
+            self._remove_pattern(removed)
+        for pattern_id, (added_at, _, rule) in rules.items():
+            if pattern_id not in self._added_at:
+                self._add_pattern(pattern_id, added_at, self._build_pattern(pattern_id, rule))
+        self._applied = stored
+        self._updates = (self._rules.get(_UPDATE_COUNT) or (0, None, None))[0]
+        self._combine_automata()
 
-    def change(self, update: Any, context: OperatorContext) -> Emitted:
+    def apply_update(self, update: Any, context: OperatorContext) -> Emitted:
         """Adds, replaces or removes a pattern."""
         if not isinstance(update, PatternUpdate):
             raise ElementError(
                 "PATTERN_UPDATE",
-                f"The stream of patterns has a {type(update).__name__}; it takes elements PatternUpdate(pattern_id, pattern).",
+                f"The stream of patterns has an element of type {type(update).__name__}. Its elements must be "
+                "PatternUpdate(pattern_id, pattern).",
             )
         known = self._rules.get(update.pattern_id)
         if known is not None and not update.is_newer(known[1]):
             return None
-        pattern = None if update.pattern is None else self._made(update.pattern_id, update.pattern)
-        changes = (self._rules.get(_CHANGES) or (0, None, None))[0] + 1
-        self._rules.put(_CHANGES, (changes, None, None))
+        pattern = None if update.pattern is None else self._build_pattern(update.pattern_id, update.pattern)
+        updates = (self._rules.get(_UPDATE_COUNT) or (0, None, None))[0] + 1
+        self._rules.put(_UPDATE_COUNT, (updates, None, None))
         if pattern is None:
             self._rules.remove(update.pattern_id)
         else:
-            self._rules.put(update.pattern_id, (changes, update.version, update.pattern))
+            self._rules.put(update.pattern_id, (updates, update.version, update.pattern))
         self.begin_batch()
         return None
 
-    def _made(self, pattern_id: str, rule: Any) -> Pattern[Any]:
-        """The pattern of a rule; what is wrong with it is told with its id."""
+    def _build_pattern(self, pattern_id: str, rule: Any) -> Pattern[Any]:
+        """Returns the pattern of a rule. Errors name the id of the pattern."""
         try:
             pattern: Pattern[Any] = rule if self._pattern_of is None else self._pattern_of(rule)
             check_pattern(pattern)
         except Exception as error:
-            error.penstock_pattern = pattern_id  # type: ignore[attr-defined]
-            raise
+            raise PatternError(pattern_id, error) from error
         return pattern
 
-    def _add(self, pattern_id: str, since: int, pattern: Pattern[Any]) -> None:
-        matcher = self._take_pattern(pattern_id, str(since), pattern)
-        self._since[pattern_id] = since
+    def _add_pattern(self, pattern_id: str, added_at: int, pattern: Pattern[Any]) -> None:
+        matcher = self._add_matcher(pattern_id, str(added_at), pattern)
+        self._added_at[pattern_id] = added_at
         for function in matcher.automaton.functions:
             if isinstance(function, Function):
                 function.open(self._context.runtime)
 
-    def _drop(self, pattern_id: str) -> None:
-        del self._since[pattern_id]
+    def _remove_pattern(self, pattern_id: str) -> None:
+        del self._added_at[pattern_id]
         _, matcher = self._matchers.pop(pattern_id)
         for function in matcher.automaton.functions:
             if isinstance(function, Function):
                 function.close()
 
-    def event(self, timestamp: int, value: Any, fulfilled: int) -> Event:  # type: ignore[override]
-        made = Event(timestamp, value)  # several patterns have several meanings of `fulfilled`
-        made.came = self._changes
-        return made
+    def make_event(self, timestamp: int, value: Any, fulfilled: int) -> Event:  # type: ignore[override]
+        event = Event(timestamp, value)  # the bits of `fulfilled` differ between patterns
+        event.updates_before = self._updates
+        return event
 
-    def _seen_by(self, pattern: str, events: list[Event]) -> list[Event]:
-        since = self._since[pattern]
-        return [event for event in events if event.came >= since]
+    def _visible_events(self, pattern: str, events: list[Event]) -> list[Event]:
+        added_at = self._added_at[pattern]
+        return [event for event in events if event.updates_before >= added_at]

@@ -1,7 +1,7 @@
-"""Partial matches by the order of their first events: a binary heap in a list.
+"""A binary heap of partial matches, ordered by the number of their first event.
 
-Which of several matches with the same first event comes first decides what a skip strategy drops. So the heap moves its
-entries exactly as Java's PriorityQueue does, whose order Flink shows. An entry is a tuple; its first item is its rank.
+The order of matches with the same first event determines what a skip strategy drops. So the heap moves its entries exactly as
+Java's PriorityQueue does, whose order is visible in Flink. An entry is a tuple whose first item is its rank.
 """
 
 from __future__ import annotations
@@ -12,57 +12,57 @@ from typing import Any
 Heap = list[Any]
 
 
-def add(heap: Heap, entry: Any) -> None:
-    """
+def push(heap: Heap, entry: Any) -> None:
+    """Adds an entry.
     >>> heap = []
-    >>> for entry in [(2, "a"), (1, "b"), (2, "c")]: add(heap, entry)
+    >>> for entry in [(2, "a"), (1, "b"), (2, "c")]: push(heap, entry)
     >>> heap
     [(1, 'b'), (2, 'a'), (2, 'c')]
     """
-    rank, at = entry[0], len(heap)
+    rank, index = entry[0], len(heap)
     heap.append(entry)
-    while at > 0:
-        parent = (at - 1) >> 1
+    while index > 0:
+        parent = (index - 1) >> 1
         other = heap[parent]
         if rank >= other[0]:
             break
-        heap[at] = other
-        at = parent
-    heap[at] = entry
+        heap[index] = other
+        index = parent
+    heap[index] = entry
 
 
-def poll(heap: Heap) -> Any:
-    """Removes the first entry.
+def pop(heap: Heap) -> Any:
+    """Removes and returns the first entry.
 
-    >>> poll([(1, "b"), (2, "a"), (2, "c")])
+    >>> pop([(1, "b"), (2, "a"), (2, "c")])
     (1, 'b')
     """
     first, last = heap[0], heap.pop()
     if heap:
-        _down(heap, 0, last)
+        _sift_down(heap, 0, last)
     return first
 
 
-def remove(heap: Heap, unwanted: Callable[[Any], bool]) -> None:
-    """Removes all entries that are not wanted."""
-    kept = [entry for entry in heap if not unwanted(entry)]
-    if len(kept) < len(heap):
-        heap[:] = kept
-        for at in range((len(heap) >> 1) - 1, -1, -1):
-            _down(heap, at, heap[at])
+def remove_if(heap: Heap, condition: Callable[[Any], bool]) -> None:
+    """Removes all entries for which a condition holds."""
+    remaining = [entry for entry in heap if not condition(entry)]
+    if len(remaining) < len(heap):
+        heap[:] = remaining
+        for index in range((len(heap) >> 1) - 1, -1, -1):
+            _sift_down(heap, index, heap[index])
 
 
-def _down(heap: Heap, at: int, entry: Any) -> None:
+def _sift_down(heap: Heap, index: int, entry: Any) -> None:
     rank, size = entry[0], len(heap)
     half = size >> 1
-    while at < half:
-        child = 2 * at + 1
+    while index < half:
+        child = 2 * index + 1
         other = heap[child]
         if child + 1 < size and other[0] > heap[child + 1][0]:
             child += 1
             other = heap[child]
         if rank <= other[0]:
             break
-        heap[at] = other
-        at = child
-    heap[at] = entry
+        heap[index] = other
+        index = child
+    heap[index] = entry

@@ -1,7 +1,7 @@
-"""All that patterns keep for one key, and its form in the store: one entry, written when it changed.
+"""The state of all patterns for one key, and its stored form: one entry, written when it has changed.
 
-Events that wait for the watermark, and those that partial matches have taken, are kept as bytes; an event that was read
-from the store is decoded when a match or a condition asks for it, and not written again.
+Events that wait for the watermark and events of partial matches are stored as bytes. An event that was read from state is
+decoded when a match or a condition needs it, and is not encoded again.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
-from penstock.runtime.cep.automaton import UNKNOWN
-from penstock.runtime.cep.matcher import UNREAD, Event, Matcher, Partial, Run
-from penstock.runtime.codec import CHECKED, PICKLED
-from penstock.runtime.evolution.describe import describe
-from penstock.runtime.evolution.shape import Shape
-from penstock.runtime.plain import plain_of
+from penstock.runtime.cep.automaton import NOT_EVALUATED
+from penstock.runtime.cep.matcher import NOT_DECODED, Event, Matcher, MatchState, PartialMatch
+from penstock.runtime.state.codec import CHECKED, PICKLED
+from penstock.runtime.state.evolution.describe import describe
+from penstock.runtime.state.evolution.shape import Shape
+from penstock.runtime.state.plain_values import plain_form
 from penstock.types import TypeInformation, Types
 
 _encode = msgspec.msgpack.encode
@@ -26,41 +26,41 @@ _decode = msgspec.msgpack.Decoder(_Stored).decode
 
 
 class KeyState:
-    """The events of a key that wait, and its partial matches by pattern."""
+    """The waiting events of a key, and its partial matches by pattern."""
 
-    __slots__ = ("number", "queue", "runs", "timer")
+    __slots__ = ("match_states", "next_number", "queue", "timer")
 
     def __init__(self) -> None:
-        self.number = 0  # of the next event
-        self.timer: int | None = None  # the earliest timer that is set
+        self.next_number = 0  # the number of the next event
+        self.timer: int | None = None  # the earliest registered timer
         self.queue: list[Event] = []
-        self.runs: dict[str, tuple[str, Run]] = {}  # by the pattern's id: its version, and what is under way
+        self.match_states: dict[str, tuple[str, MatchState]] = {}  # by pattern id: version and partial matches
 
 
 class EventCodec:
-    """Events as bytes: by the stream's type where a value comes back equal, else pickled."""
+    """Encodes events with the type of the stream if that restores an equal value, else as pickles."""
 
     def __init__(self, type_info: TypeInformation | None) -> None:
         self._type = type_info
-        plain = None if type_info is None or not type_info.declared else plain_of(type_info)
+        plain = None if type_info is None or not type_info.declared else plain_form(type_info)
         self._plain = plain if plain is not None and plain.pack is None and plain.unpack is None else None
         self._to = msgspec.msgpack.Encoder(decimal_format="string").encode
         self._from = None if self._plain is None else msgspec.msgpack.Decoder(self._plain.kind).decode
 
     def shape(self) -> Shape:
-        """What is kept of the stream's type, for a savepoint."""
-        known = Types.PICKLED_BYTE_ARRAY() if self._plain is None or self._type is None else self._type
-        return Shape("patterns", of=[describe(known)])
+        """Returns the description of the stored events for a savepoint."""
+        stored = Types.PICKLED_BYTE_ARRAY() if self._plain is None or self._type is None else self._type
+        return Shape("patterns", of=[describe(stored)])
 
     def encode(self, value: Any) -> bytes:
-        read = self._from
-        if read is not None:
+        decode = self._from
+        if decode is not None:
             try:
                 data = self._to(value)
-                again = read(data)
-                if again.__class__ is value.__class__ and again == value:
+                decoded = decode(data)
+                if decoded.__class__ is value.__class__ and decoded == value:
                     return CHECKED + data
-            except Exception:  # not of the type after all
+            except Exception:  # the value is not of the declared type
                 pass
         return PICKLED + pickle.dumps(value, 5)
 
@@ -70,73 +70,74 @@ class EventCodec:
         return self._from(data[1:])
 
 
-def pack(state: KeyState, encode: Callable[[Any], bytes]) -> bytes:
-    """The state's bytes: events and the links between them once each, partial matches as numbers."""
+def encode_key_state(state: KeyState, encode: Callable[[Any], bytes]) -> bytes:
+    """Encodes the state of a key. Events and the links between them are stored once, partial matches as integers."""
     events: list[Any] = []
     links: list[Any] = []
-    of_event: dict[int, int] = {}  # by its number
-    of_link: dict[int, int] = {}  # by its identity
-    runs = []
-    for pattern, (version, run) in state.runs.items():
+    event_indices: dict[int, int] = {}  # by event number
+    link_indices: dict[int, int] = {}  # by id() of the link
+    match_states = []
+    for pattern, (version, match_state) in state.match_states.items():
         flat: list[int] = []
-        for partials in (run.partials, run.completed):
+        for partials in (match_state.partials, match_state.completed):
             flat.append(len(partials))
-            for rank, at, link, started, continued in partials:
+            for rank, automaton_state, link, started, continued in partials:
                 new = []
-                while link is not None and id(link) not in of_link:
+                while link is not None and id(link) not in link_indices:
                     new.append(link)
                     link = link[2]
-                before = -1 if link is None else of_link[id(link)]
+                previous = -1 if link is None else link_indices[id(link)]
                 for link in reversed(new):
                     event = link[0]
-                    number = of_event.get(event.number)
-                    if number is None:
-                        number = of_event[event.number] = len(of_event)
+                    index = event_indices.get(event.number)
+                    if index is None:
+                        index = event_indices[event.number] = len(event_indices)
                         if event.data is None:
                             event.data = encode(event.value)
                         events += (event.number, event.timestamp, event.data)
-                    links += (number, link[1], before)
-                    before = of_link[id(link)] = len(of_link)
-                flat += (rank, at, before, started, continued)
-        runs.append((pattern, version, flat))
+                    links += (index, link[1], previous)
+                    previous = link_indices[id(link)] = len(link_indices)
+                flat += (rank, automaton_state, previous, started, continued)
+        match_states.append((pattern, version, flat))
     queue: list[Any] = []
     for event in state.queue:
         if event.data is None:
             event.data = encode(event.value)
-        queue += (event.timestamp, event.data, event.came)
-    return _encode((state.number, state.timer, queue, events, links, runs))
+        queue += (event.timestamp, event.data, event.updates_before)
+    return _encode((state.next_number, state.timer, queue, events, links, match_states))
 
 
-def unpack(data: bytes, matchers: Mapping[str, tuple[str, Matcher]]) -> tuple[KeyState, dict[str, str]]:
-    """The state of some bytes; and the partial matches of patterns that are no more, as ids and versions: they are gone."""
+def decode_key_state(data: bytes, matchers: Mapping[str, tuple[str, Matcher]]) -> tuple[KeyState, dict[str, str]]:
+    """Decodes the state of a key. Also returns the patterns (id and version) whose partial matches no longer apply."""
     state = KeyState()
-    state.number, state.timer, queue, events, links, runs = _decode(data)
+    state.next_number, state.timer, queue, stored_events, stored_links, match_states = _decode(data)
     for i in range(0, len(queue), 3):
-        event = Event(queue[i], UNREAD, UNKNOWN, queue[i + 1])
-        event.came = queue[i + 2]
+        event = Event(queue[i], NOT_DECODED, NOT_EVALUATED, queue[i + 1])
+        event.updates_before = queue[i + 2]
         state.queue.append(event)
-    known = []
-    for i in range(0, len(events), 3):
-        event = Event(events[i + 1], UNREAD, UNKNOWN, events[i + 2])
-        event.number = events[i]
-        known.append(event)
-    taken: list[Any] = []
-    for i in range(0, len(links), 3):
-        before = links[i + 2]
-        taken.append((known[links[i]], links[i + 1], None if before < 0 else taken[before]))
-    gone: dict[str, str] = {}
-    for pattern, version, flat in runs:
-        found = matchers.get(pattern)
-        if found is None or found[0] != version:
-            gone[pattern] = version
+    events = []
+    for i in range(0, len(stored_events), 3):
+        event = Event(stored_events[i + 1], NOT_DECODED, NOT_EVALUATED, stored_events[i + 2])
+        event.number = stored_events[i]
+        events.append(event)
+    links: list[Any] = []
+    for i in range(0, len(stored_links), 3):
+        previous = stored_links[i + 2]
+        links.append((events[stored_links[i]], stored_links[i + 1], None if previous < 0 else links[previous]))
+    dropped: dict[str, str] = {}
+    for pattern, version, flat in match_states:
+        matcher = matchers.get(pattern)
+        if matcher is None or matcher[0] != version:
+            dropped[pattern] = version
             continue
         end = 1 + 5 * flat[0]
-        state.runs[pattern] = version, Run(_partials(flat[1:end], taken), _partials(flat[end + 1 :], taken))
-    return state, gone
+        partials, completed = _decode_partials(flat[1:end], links), _decode_partials(flat[end + 1 :], links)
+        state.match_states[pattern] = version, MatchState(partials, completed)
+    return state, dropped
 
 
-def _partials(flat: list[int], taken: list[Any]) -> list[Partial]:
+def _decode_partials(flat: list[int], links: list[Any]) -> list[PartialMatch]:
     return [
-        (flat[i], flat[i + 1], None if flat[i + 2] < 0 else taken[flat[i + 2]], flat[i + 3], flat[i + 4])
+        (flat[i], flat[i + 1], None if flat[i + 2] < 0 else links[flat[i + 2]], flat[i + 3], flat[i + 4])
         for i in range(0, len(flat), 5)
     ]

@@ -1,8 +1,8 @@
-"""The loop of patterns in event time: a whole batch of one slot, key by key.
+"""The loop of patterns in event time, which processes one batch of one slot key by key.
 
-All that a batch's watermarks will pass is known when it begins, and no condition or function sees a watermark. So events
-that the watermark passes in their own batch never wait in state, and a key is read and written once. Results are put in the
-order, and get the place, that timers would have given them.
+All events that the watermarks of a batch pass are known when it begins, and no condition or function sees a watermark. So
+events that the watermark passes in their own batch are never written to state, and the state of a key is read and written
+once. Results get the order and position that timers would have given them.
 """
 
 from __future__ import annotations
@@ -13,110 +13,113 @@ import numpy as np
 
 from penstock.runtime.cep.matcher import Event
 from penstock.runtime.cep.operator import PatternOperator
-from penstock.runtime.records import PHASE_EVENT_TIMER, Records, column
-from penstock.runtime.slot import Emissions, SlotLoop
+from penstock.runtime.failure import PatternError
+from penstock.runtime.loop.emissions import Emissions
+from penstock.runtime.loop.records import PHASE_EVENT_TIMER, Records, column
+from penstock.runtime.loop.slot import SlotLoop
 from penstock.runtime.state.cell import NO_KEY
 
 
 class PatternLoop(SlotLoop):
-    """Runs the batches of patterns in one slot."""
+    """Processes the batches of a pattern operator in one slot."""
 
     _operator: PatternOperator
 
-    def _elements(self, records: Records, marks: list[int], out: Emissions) -> None:
-        """Puts events to their keys, late ones aside. Before patterns change, all that came before is shown to them."""
-        self._coming: dict[Any, list[Event]] = {}
+    def _process_elements(self, records: Records, marks: list[int], out: Emissions) -> None:
+        """Groups events by key and handles late ones. Before a pattern update, all earlier events are processed."""
+        self._waiting: dict[Any, list[Event]] = {}
         self._operator.begin_batch()
         if not records.values:
             return
         assert records.keys is not None
         inputs = np.zeros(0, np.int64) if records.inputs is None else column(records.inputs)
-        changes = np.flatnonzero(inputs).tolist()
+        updates = np.flatnonzero(inputs).tolist()
         late = records.timestamps <= records.effective
-        late[changes] = False
+        late[updates] = False
         if late.any():
-            self._late(records, np.flatnonzero(late).tolist(), out)
-        left_out = {*np.flatnonzero(late).tolist(), *changes}
+            self._handle_late(records, np.flatnonzero(late).tolist(), out)
+        excluded = {*np.flatnonzero(late).tolist(), *updates}
         start = 0
-        for index in changes:
-            self._collect(records, range(start, index), left_out)
-            self._advance(int(records.effective[index]), marks, out)
-            self._change(records, index)
+        for index in updates:
+            self._collect_events(records, range(start, index), excluded)
+            self._advance_watermark(int(records.effective[index]), marks, out)
+            self._apply_update(records, index)
             start = index + 1
-        self._collect(records, range(start, len(records.values)), left_out)
+        self._collect_events(records, range(start, len(records.values)), excluded)
 
-    def _change(self, records: Records, index: int) -> None:
+    def _apply_update(self, records: Records, index: int) -> None:
         self._context.index = index
         self._context.cell.at = NO_KEY
         try:
-            self._operator.change(records.values[index], self._context)  # type: ignore[attr-defined]
+            self._operator.apply_update(records.values[index], self._context)  # type: ignore[attr-defined]
         except Exception as error:
-            raise self.site.error(error, **self._known(records, index)) from error
+            raise self.site.error(error, **self._call_details(records, index)) from error
 
-    def _late(self, records: Records, at: list[int], out: Emissions) -> None:
-        for index in at:
+    def _handle_late(self, records: Records, indices: list[int], out: Emissions) -> None:
+        for index in indices:
             try:
-                emitted = self._operator.late(records.values[index], int(records.timestamps[index]))
+                emitted = self._operator.handle_late(records.values[index], int(records.timestamps[index]))
             except Exception as error:
-                raise self.site.error(error, **self._known(records, index)) from error
+                raise self.site.error(error, **self._call_details(records, index)) from error
             for value in emitted or ():
                 out.values.append(value)
                 out.emitters.append(index)
 
-    def _collect(self, records: Records, at: range, left_out: set[int]) -> None:
-        operator, coming = self._operator, self._coming
-        conditions_of, made, dull = operator.conditions_of, operator.event, 0 if operator.quiet else None
+    def _collect_events(self, records: Records, indices: range, excluded: set[int]) -> None:
+        operator, waiting = self._operator, self._waiting
+        evaluate, make_event = operator.evaluate_conditions, operator.make_event
+        ignored = 0 if operator.ignores_unmatched_events else None
         keys, stamps, values = records.keys, self._context.timestamps, records.values
         assert keys is not None
-        for index in at:
+        for index in indices:
             value = values[index]
-            fulfilled = conditions_of(value)
-            if fulfilled != dull and index not in left_out:
+            fulfilled = evaluate(value)
+            if fulfilled != ignored and index not in excluded:
                 key = keys[index]
-                if key in coming:
-                    coming[key].append(made(stamps[index], value, fulfilled))
+                if key in waiting:
+                    waiting[key].append(make_event(stamps[index], value, fulfilled))
                 else:
-                    coming[key] = [made(stamps[index], value, fulfilled)]
+                    waiting[key] = [make_event(stamps[index], value, fulfilled)]
 
-    def _advance(self, watermark: int, marks: list[int], out: Emissions) -> None:
-        """Shows every key's patterns what the watermark has passed."""
-        context, timers, coming = self._context, self._context.event_timers, self._coming
-        self._coming = {}
+    def _advance_watermark(self, watermark: int, marks: list[int], out: Emissions) -> None:
+        """Processes the events of every key that the watermark has passed."""
+        context, timers, waiting = self._context, self._context.event_timers, self._waiting
+        self._waiting = {}
         while (timer := timers.pop(watermark)) is not None:
-            coming.setdefault(timer.key, [])
+            waiting.setdefault(timer.key, [])
         results: list[tuple[int, int, Any]] = []  # time, key hash, result
         before = context.watermark
         context.watermark = max(before, watermark)
-        for key, events in coming.items():
-            self._run_key(key, events, watermark, results)
+        for key, events in waiting.items():
+            self._process_key(key, events, watermark, results)
         if len(results) > 1:
-            results.sort(key=_place)
-        keep, fired = self._keep(out), out.fired
+            results.sort(key=_time_and_hash)
+        keep, fired = out.appender(context.backend.mutable), out.fired
         for time, hashed, result in results:
             due = max(time, before + 1)
             out.emitters.append(~len(fired))
             fired.append((due - 1, PHASE_EVENT_TIMER, due, hashed, time))
             keep(result)
 
-    def _run_key(self, key: Any, events: list[Event], watermark: int, results: list[tuple[int, int, Any]]) -> None:
+    def _process_key(self, key: Any, events: list[Event], watermark: int, results: list[tuple[int, int, Any]]) -> None:
         context, operator = self._context, self._operator
         context.cell.at = key
-        found: list[tuple[Any, int]] = []
+        emitted: list[tuple[Any, int]] = []
         try:
             state = operator.load()
             if state.timer is not None and state.timer <= watermark:
                 state.timer = None
             state.queue += events
-            operator.advance(state, watermark, lambda result, time: found.append((result, time)))
+            operator.advance(state, watermark, lambda result, time: emitted.append((result, time)))
             operator.save(state)
         except Exception as error:
-            event = operator.asked_about() if hasattr(error, "penstock_pattern") else None
-            known = {} if event is None else {"element": event.value, "timestamp": event.timestamp}
-            raise self.site.error(error, key=key, **known) from error
-        if found:
+            event = operator.event_under_test() if isinstance(error, PatternError) else None
+            details = {} if event is None else {"element": event.value, "timestamp": event.timestamp}
+            raise self.site.error(error, key=key, **details) from error
+        if emitted:
             hashed = context.backend.keys[key].hash
-            results += [(time, hashed, result) for result, time in found]
+            results += [(time, hashed, result) for result, time in emitted]
 
 
-def _place(result: tuple[int, int, Any]) -> tuple[int, int]:
+def _time_and_hash(result: tuple[int, int, Any]) -> tuple[int, int]:
     return result[:2]

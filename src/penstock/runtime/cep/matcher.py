@@ -1,8 +1,8 @@
-"""Runs an automaton over the events of a key. It knows nothing of streams, keys and stores.
+"""Runs an automaton over the events of a key. It is independent of streams, keys and state storage.
 
-A partial match is a tuple: the number of its first event (its rank), its state's number, its events as a linked list from
-the last one back, the time of its first and of its last event. The list is shared by the partial matches that branched off
-from one another, and nobody else refers to events: what no partial match needs is gone.
+A partial match is a tuple of the number of its first event (its rank), the number of its state, its events as a linked list
+from the last to the first, and the times of its first and last events. Partial matches that branch off from one another share
+the list. Nothing else refers to events, so events that no partial match needs are released.
 """
 
 from __future__ import annotations
@@ -12,243 +12,249 @@ from typing import Any
 
 from penstock.errors import UserFunctionError
 from penstock.patterns.condition import ConditionContext
-from penstock.runtime.cep.automaton import FINAL, IGNORE, NORMAL, PENDING, PROCEED, UNKNOWN, Automaton, State
-from penstock.runtime.cep.finish import holds
-from penstock.runtime.cep.queue import add, poll, remove
+from penstock.runtime.cep.automaton import (
+    FINAL,
+    IGNORE,
+    NORMAL,
+    NOT_EVALUATED,
+    PENDING,
+    PROCEED,
+    Automaton,
+    AutomatonState,
+)
+from penstock.runtime.cep.automaton_builder import holds
+from penstock.runtime.cep.heap import pop, push, remove_if
+from penstock.runtime.failure import PatternError
 
-NOTHING_YET = 2**62  # the rank of a match that has no event
-UNREAD: Any = object()
+NO_EVENT_RANK = 2**62  # the rank of a match without events
+NOT_DECODED: Any = object()
 
 
 class Event:
-    """An event of a key: its number there, its time, and its value as an object, as bytes, or both."""
+    """An event of a key: its number, its timestamp, and its value as an object, as bytes, or both."""
 
-    __slots__ = ("came", "data", "fulfilled", "number", "timestamp", "value")
+    __slots__ = ("data", "fulfilled", "number", "timestamp", "updates_before", "value")
 
-    def __init__(self, timestamp: int, value: Any, fulfilled: int = UNKNOWN, data: bytes | None = None) -> None:
+    def __init__(self, timestamp: int, value: Any, fulfilled: int = NOT_EVALUATED, data: bytes | None = None) -> None:
         self.number = 0
-        self.came = 0  # behind how many changes of patterns
+        self.updates_before = 0  # the number of pattern updates before the event
         self.timestamp = timestamp
         self.value = value
-        self.fulfilled = fulfilled  # conditions, as bits of the one pattern; UNKNOWN: ask the pattern
+        self.fulfilled = fulfilled  # the fulfilled conditions as bits, if there is a single pattern
         self.data = data
 
 
-Taken = tuple[Event, str, Any]  # an event, the pattern that took it, and what was taken before (None: nothing)
-Partial = tuple[int, int, Any, int, int]  # rank, state, Taken or None, time of the first event, of the last
-Found = tuple[Taken, int, bool]  # the events of a match or partial match, its time, whether its time was over
-Move = tuple[
-    str | None, int, int, int
-]  # the pattern that takes the event (None: passed over), state, its kind, final state
+EventLink = tuple[Event, str, Any]  # an event, the step that took it, and the link to the event before it (or None)
+PartialMatch = tuple[int, int, Any, int, int]  # rank, state, EventLink or None, times of the first and last events
+MatchResult = tuple[EventLink, int, bool]  # the events of a match or partial match, its time, whether it timed out
+Transition = tuple[str | None, int, int, int]  # step that takes the event (or None), state, kind, final state (or -1)
 
 
-class Run:
-    """What is under way for one key and one pattern."""
+class MatchState:
+    """The partial matches of one key and one pattern."""
 
     __slots__ = ("completed", "partials")
 
-    def __init__(self, partials: list[Partial], completed: list[Partial]) -> None:
+    def __init__(self, partials: list[PartialMatch], completed: list[PartialMatch]) -> None:
         self.partials = partials
-        self.completed = completed  # matches that wait for an earlier partial match
+        self.completed = completed  # matches that wait because an earlier partial match may still complete
 
 
 class Matcher(ConditionContext):
-    """An automaton at work. `read` turns an event's bytes into its value."""
+    """Runs an automaton. `read` decodes the stored bytes of an event."""
 
     def __init__(self, automaton: Automaton, read: Callable[[bytes], Any]) -> None:
         self.automaton = automaton
         self.now = 0
         self._read = read
         states = automaton.states
-        self._start: Partial = (NOTHING_YET, automaton.start.number, None, -1, -1)
-        self._started_with = [self._start]
+        self._start: PartialMatch = (NO_EVENT_RANK, automaton.start.number, None, -1, -1)
         self._pending = [s.kind == PENDING for s in states]
         self._windows = [s.window for s in states]
-        self._stepwise = any(s.window is not None for s in states)
-        # Where an event leads is worked out once for each state and each set of conditions that an event fulfils.
-        self._known: list[dict[int, tuple[Move, ...]]] = [{} for _ in states]
-        self._event: Any = None  # that conditions are being asked about
+        self._has_step_windows = any(s.window is not None for s in states)
+        # Transitions are computed once per state and set of fulfilled conditions.
+        self._transition_cache: list[dict[int, tuple[Transition, ...]]] = [{} for _ in states]
+        self._event: Any = None  # the event for which conditions are evaluated
         self._partial: Any = None
         self._matched: dict[str, list[Any]] | None = None
 
-    def begin(self) -> Run:
-        return Run([self._start], [])
+    def initial_state(self) -> MatchState:
+        """Returns the state of a key without events."""
+        return MatchState([self._start], [])
 
-    def is_idle(self, run: Run) -> bool:
-        """Whether nothing is under way."""
-        return len(run.partials) == 1 and run.partials[0] == self._start and not run.completed
+    def is_idle(self, match_state: MatchState) -> bool:
+        """Returns whether there are no partial matches."""
+        return len(match_state.partials) == 1 and match_state.partials[0] == self._start and not match_state.completed
 
     # -- time
 
-    def deadline(self, run: Run) -> int | None:
-        """When the first of the partial matches times out."""
+    def deadline(self, match_state: MatchState) -> int | None:
+        """Returns the time at which the first partial match times out, or None."""
         window = self.automaton.window
-        partials = run.partials
+        partials = match_state.partials
         first: int | None = None
         if window is not None and partials and partials[0][2] is not None:
-            first = partials[0][3] + window  # the heap's first has the earliest start
-        if self._stepwise:
-            for _, state, taken, _, continued in partials:
-                between = self._windows[state]
-                if taken is not None and between is not None and (first is None or continued + between < first):
-                    first = continued + between
+            first = partials[0][3] + window  # the first entry of the heap has the earliest start
+        if self._has_step_windows:
+            for _, state, link, _, continued in partials:
+                step_window = self._windows[state]
+                if link is not None and step_window is not None and (first is None or continued + step_window < first):
+                    first = continued + step_window
         return first
 
-    def time_out(self, run: Run, deadline: int) -> tuple[list[Any], list[Any]]:
-        """Lets the time of partial matches be over: the matches that this completes, and the partial matches it ends."""
+    def time_out(self, match_state: MatchState, deadline: int) -> tuple[list[Any], list[Any]]:
+        """Times out partial matches. Returns the matches that this completes, and the partial matches that timed out."""
         window = self.automaton.window
-        left: list[Partial] = []
-        over: list[Any] = []
-        complete: list[Partial] = []
-        for partial in run.partials:
-            _, state, taken, started, continued = partial
-            between = self._windows[state]
-            by_step = between is not None and deadline - continued >= between
-            if taken is None or not (by_step or (window is not None and deadline - started >= window)):
-                add(left, partial)
+        remaining: list[PartialMatch] = []
+        timed_out: list[Any] = []
+        complete: list[PartialMatch] = []
+        for partial in match_state.partials:
+            _, state, link, started, continued = partial
+            step_window = self._windows[state]
+            step_over = step_window is not None and deadline - continued >= step_window
+            if link is None or not (step_over or (window is not None and deadline - started >= window)):
+                push(remaining, partial)
             elif self._pending[state]:
-                add(complete, partial)
+                push(complete, partial)
             else:
-                over.append(taken)
-        run.partials = left
-        return self._released(run, complete), over
+                timed_out.append(link)
+        match_state.partials = remaining
+        return self._release_matches(match_state, complete), timed_out
 
     # -- events
 
-    def feed(self, run: Run, events: list[Event], until: int) -> list[Found]:
-        """Shows events in order, with the ends of partial matches between them, and lets time go on to `until`."""
-        found: list[Found] = []
-        automaton, timed = self.automaton, self.automaton.timed
+    def process_events(self, match_state: MatchState, events: list[Event], until: int) -> list[MatchResult]:
+        """Processes events in order, times out partial matches in between, and advances time to `until`."""
+        results: list[MatchResult] = []
+        automaton, timed = self.automaton, self.automaton.has_timeouts
         for event in events:
-            if timed and run.partials and run.partials[0][2] is not None:
-                self._expire(run, event.timestamp, found)
+            if timed and match_state.partials and match_state.partials[0][2] is not None:
+                self._time_out_until(match_state, event.timestamp, results)
             fulfilled = event.fulfilled
-            if fulfilled == UNKNOWN:
-                fulfilled = automaton.conditions_of(event.value)
-            for taken in self.step(run, event, fulfilled):
-                found.append((taken, event.timestamp, False))
-        if timed and run.partials and run.partials[0][2] is not None:
-            self._expire(run, until, found)
-        return found
+            if fulfilled == NOT_EVALUATED:
+                fulfilled = automaton.evaluate_conditions(event.value)
+            for link in self.process_event(match_state, event, fulfilled):
+                results.append((link, event.timestamp, False))
+        if timed and match_state.partials and match_state.partials[0][2] is not None:
+            self._time_out_until(match_state, until, results)
+        return results
 
-    def _expire(self, run: Run, until: int, found: list[Found]) -> None:
-        while (deadline := self.deadline(run)) is not None and deadline <= until:
-            matches, over = self.time_out(run, deadline)
-            found += [(taken, deadline, False) for taken in matches]
-            found += [(taken, deadline, True) for taken in over]
+    def _time_out_until(self, match_state: MatchState, until: int, results: list[MatchResult]) -> None:
+        while (deadline := self.deadline(match_state)) is not None and deadline <= until:
+            matches, timed_out = self.time_out(match_state, deadline)
+            results += [(link, deadline, False) for link in matches]
+            results += [(link, deadline, True) for link in timed_out]
 
-    def step(self, run: Run, event: Event, fulfilled: int) -> list[Any]:
-        """Shows an event to all partial matches; gives the events of the matches that are complete now."""
-        known = self._known
-        left: list[Partial] = []
-        complete: list[Partial] = []
-        for partial in run.partials:
-            rank, state, taken, started, _ = partial
-            moves = known[state].get(fulfilled)
-            if moves is None:
-                moves = self._moves(partial, event, fulfilled)
-            if taken is None:
-                if not moves:  # most events start nothing
-                    add(left, partial)
+    def process_event(self, match_state: MatchState, event: Event, fulfilled: int) -> list[Any]:
+        """Applies an event to all partial matches. Returns the events of the matches that it completes."""
+        cache = self._transition_cache
+        remaining: list[PartialMatch] = []
+        complete: list[PartialMatch] = []
+        for partial in match_state.partials:
+            rank, state, link, started, _ = partial
+            transitions = cache[state].get(fulfilled)
+            if transitions is None:
+                transitions = self._transitions(partial, event, fulfilled)
+            if link is None:
+                if not transitions:  # most events start no match
+                    push(remaining, partial)
                     continue
                 rank, started = event.number, event.timestamp
-            kept: list[Partial] = []
+            continuing: list[PartialMatch] = []
             stopped = False
-            for pattern, target, kind, final in moves:
+            for pattern, target, kind, final in transitions:
                 if pattern is not None:
-                    new = (rank, target, (event, pattern, taken), started, event.timestamp)
-                elif taken is None:
+                    new = (rank, target, (event, pattern, link), started, event.timestamp)
+                elif link is None:
                     continue
                 else:
-                    new = partial if target == state else (rank, target, taken, started, partial[4])
+                    new = partial if target == state else (rank, target, link, started, partial[4])
                 if kind in _WAITING:
-                    kept.append(new)
+                    continuing.append(new)
                 elif kind == FINAL:
-                    add(complete, new)
+                    push(complete, new)
                 else:
                     stopped = True
                 if final >= 0:
-                    add(complete, (rank, final, *new[2:]))
-            if taken is None:
-                kept.append(partial)
+                    push(complete, (rank, final, *new[2:]))
+            if link is None:
+                continuing.append(partial)
             if not stopped:
-                for new in kept:
-                    add(left, new)
-        run.partials = left
-        if complete or run.completed:
-            return self._released(run, complete)
-        return _NOTHING
+                for new in continuing:
+                    push(remaining, new)
+        match_state.partials = remaining
+        if complete or match_state.completed:
+            return self._release_matches(match_state, complete)
+        return _NO_MATCHES
 
-    def _moves(self, partial: Partial, event: Event, fulfilled: int) -> tuple[Move, ...]:
-        """Where an event leads from a state, and from those to which one can proceed."""
+    def _transitions(self, partial: PartialMatch, event: Event, fulfilled: int) -> tuple[Transition, ...]:
+        """Returns the transitions for an event from a state and from the states to which it can proceed."""
         state = self.automaton.states[partial[1]]
-        if state.iterative or fulfilled == UNKNOWN:
+        if state.iterative or fulfilled == NOT_EVALUATED:
             self._partial, self._event, self._matched = partial, event, None
-            return self._found(state, lambda edge: _asked(edge, event.value, self))
-        by_condition = {id(condition): bool(fulfilled & bit) for bit, condition, _ in self.automaton.atoms}
-        moves = self._found(state, lambda edge: holds(edge.condition, by_condition))
-        self._known[state.number][fulfilled] = moves
-        return moves
+            return self._find_transitions(state, lambda edge: _check_edge(edge, event.value, self))
+        by_condition = {id(condition): bool(fulfilled & bit) for bit, condition, _ in self.automaton.base_conditions}
+        transitions = self._find_transitions(state, lambda edge: holds(edge.condition, by_condition))
+        self._transition_cache[state.number][fulfilled] = transitions
+        return transitions
 
-    def _found(self, state: State, follows: Callable[[Any], bool]) -> tuple[Move, ...]:
-        found: list[Move] = []
-        waiting = [state]
+    def _find_transitions(self, state: AutomatonState, follows: Callable[[Any], bool]) -> tuple[Transition, ...]:
+        transitions: list[Transition] = []
+        pending = [state]
         try:
-            while waiting:
-                state = waiting.pop()
+            while pending:
+                state = pending.pop()
                 for edge in state.edges:
                     if not follows(edge):
                         continue
                     target = edge.target
                     if edge.action == PROCEED:
-                        waiting.append(target)
+                        pending.append(target)
                     elif edge.action == IGNORE:
-                        found.append((None, target.number, target.kind, -1))
+                        transitions.append((None, target.number, target.kind, -1))
                     else:
-                        final = self._final_behind(target, follows)
-                        found.append((edge.source.pattern, target.number, target.kind, final))
+                        final = self._find_final_state(target, follows)
+                        transitions.append((edge.source.pattern, target.number, target.kind, final))
         except Exception as error:
-            if not hasattr(error, "penstock_pattern"):
-                error.penstock_pattern = state.pattern  # type: ignore[attr-defined]  # to be told with the error
-            raise
-        return tuple(found)
+            raise PatternError(state.pattern, error) from error
+        return tuple(transitions)
 
-    def _final_behind(self, state: State, follows: Callable[[Any], bool]) -> int:
-        """The final state, if one can proceed to it from here: the event just taken may have been the last. -1: none."""
-        waiting = [state]
-        while waiting:
-            for edge in waiting.pop().edges:
+    def _find_final_state(self, state: AutomatonState, follows: Callable[[Any], bool]) -> int:
+        """Returns the final state if it can be reached from a state without another event, else -1."""
+        pending = [state]
+        while pending:
+            for edge in pending.pop().edges:
                 if edge.action == PROCEED and follows(edge):
                     if edge.target.kind == FINAL:
                         return edge.target.number
-                    waiting.append(edge.target)
+                    pending.append(edge.target)
         return -1
 
     # -- matches
 
-    def _released(self, run: Run, complete: list[Partial]) -> list[Any]:
-        """The matches to emit; those behind an earlier partial match wait, when a skip strategy could drop them."""
-        completed, skip = run.completed, self.automaton.skip
+    def _release_matches(self, match_state: MatchState, complete: list[PartialMatch]) -> list[Any]:
+        """Returns the matches to emit. With a skip strategy, matches wait while an earlier partial match may drop them."""
+        completed, skip = match_state.completed, self.automaton.skip
         for match in complete:
-            add(completed, match)
-        found: list[Any] = []
+            push(completed, match)
+        links: list[Any] = []
         while completed:
-            if skip.skips and run.partials and completed[0][0] > run.partials[0][0]:
+            if skip.skips and match_state.partials and completed[0][0] > match_state.partials[0][0]:
                 break
-            match = poll(completed)
-            found.append(match[2])
+            match = pop(completed)
+            links.append(match[2])
             if skip.skips:
-                self._prune(run, match[2])
-        return found
+                self._prune(match_state, match[2])
+        return links
 
-    def _prune(self, run: Run, taken: Taken) -> None:
-        """Drops what the skip strategy does not want beside a match."""
+    def _prune(self, match_state: MatchState, link: EventLink) -> None:
+        """Drops the partial matches and matches that the skip strategy excludes after a match."""
         skip = self.automaton.skip
         numbers: dict[str, list[int]] = {}
-        at: Any = taken
-        while at is not None:
-            numbers.setdefault(at[1], []).append(at[0].number)  # from the last event back
-            at = at[2]
+        current: Any = link
+        while current is not None:
+            numbers.setdefault(current[1], []).append(current[0].number)  # from the last event to the first
+            current = current[2]
         everything = [n for events in numbers.values() for n in events]
         if skip.pattern_name is None:
             until = min(everything) + 1 if skip.kind == "skip_to_next" else max(everything) + 1
@@ -256,41 +262,41 @@ class Matcher(ConditionContext):
             events = numbers.get(skip.pattern_name)
             if not events:
                 if skip.throws:
-                    raise _no_skip(f"there is no event of pattern '{skip.pattern_name}' in a match")
+                    raise _skip_error(f"the match has no event of pattern '{skip.pattern_name}'")
                 return
             until = events[-1] if skip.kind == "skip_to_first" else events[0]
             if skip.throws and until == min(everything):
-                raise _no_skip(f"the event of pattern '{skip.pattern_name}' is the first one of a match")
-        for heap in (run.partials, run.completed):
-            remove(heap, lambda entry: entry[0] < until)
+                raise _skip_error(f"the event of pattern '{skip.pattern_name}' is the first event of the match")
+        for heap in (match_state.partials, match_state.completed):
+            remove_if(heap, lambda entry: entry[0] < until)
 
-    def events_of(self, taken: Any) -> dict[str, list[Any]]:
-        """The values of a match's events, by pattern, in order."""
+    def match_events(self, link: Any) -> dict[str, list[Any]]:
+        """Returns the values of the events of a match by pattern name, in order."""
         path = []
-        while taken is not None:
-            path.append(taken)
-            taken = taken[2]
+        while link is not None:
+            path.append(link)
+            link = link[2]
         path.reverse()
-        found: dict[str, list[Any]] = {}
+        events: dict[str, list[Any]] = {}
         for event, name, _ in path:
             value = event.value
-            if value is UNREAD:
+            if value is NOT_DECODED:
                 value = event.value = self._read(event.data)
-            if name in found:
-                found[name].append(value)
+            if name in events:
+                events[name].append(value)
             else:
-                found[name] = [value]
-        return found
+                events[name] = [value]
+        return events
 
-    # -- the context of iterative conditions
+    # -- the context of iterative conditions (ConditionContext)
 
     def get_events_for_pattern(self, name: str) -> list[Any]:
         if self._matched is None:
-            self._matched = self.events_of(self._partial[2])
+            self._matched = self.match_events(self._partial[2])
         return list(self._matched.get(name, ()))
 
-    def asked_about(self) -> Event | None:
-        """The event whose condition was asked for last."""
+    def event_under_test(self) -> Event | None:
+        """Returns the event for which a condition was evaluated last."""
         event: Event | None = self._event
         return event
 
@@ -301,18 +307,18 @@ class Matcher(ConditionContext):
         return self.now
 
 
-_NOTHING: list[Any] = []
+_NO_MATCHES: list[Any] = []
 _WAITING = (NORMAL, PENDING)
 
 
-def _asked(edge: Any, value: Any, context: ConditionContext) -> bool:
+def _check_edge(edge: Any, value: Any, context: ConditionContext) -> bool:
     check = edge.check
     return check is None or bool(check(value, context) if edge.iterative else check(value))
 
 
-def _no_skip(why: str) -> UserFunctionError:
+def _skip_error(reason: str) -> UserFunctionError:
     return UserFunctionError(
         "PATTERN_SKIP_MISSED",
-        f"The skip strategy was told to fail when it finds nothing to skip to, and {why}. Leave out "
+        f"The skip strategy has throw_exception_on_miss() and cannot skip, because {reason}. Remove "
         "throw_exception_on_miss(), or choose another pattern to skip to.",
     )

@@ -1,8 +1,8 @@
-"""Matches patterns on a keyed stream (time.md 4.3).
+"""Pattern matching on a keyed stream (time-rules 4.3).
 
-In event time a key's events are shown to its patterns by timestamp, once the watermark has passed them; in processing time,
-as they come. A key has one entry of state and at most one timer that matters: at its first waiting event, or when its
-first partial match times out.
+In event time, the events of a key are processed in timestamp order after the watermark has passed them. In processing time,
+they are processed as they arrive. A key has one state entry and at most one active timer. It is set to the first waiting event
+or to the time at which the first partial match times out.
 """
 
 from __future__ import annotations
@@ -15,24 +15,23 @@ from penstock.errors import StateError, TimeError
 from penstock.functions import Function, OutputTag
 from penstock.patterns.function import PatternContext
 from penstock.patterns.pattern import Pattern
-from penstock.runtime.cep.automaton import UNKNOWN, Automaton
+from penstock.runtime.cep.automaton import NOT_EVALUATED, Automaton
 from penstock.runtime.cep.compiler import compile_pattern
-from penstock.runtime.cep.key_state import EventCodec, KeyState, pack, unpack
-from penstock.runtime.cep.matcher import UNREAD, Event, Found, Matcher
-from penstock.runtime.lateness import pattern_is_late
-from penstock.runtime.operator import Emitted, OperatorContext
-from penstock.runtime.stamped import Stamped
-from penstock.runtime.state.own_form import OwnFormDescriptor
-from penstock.runtime.timers import Timer
+from penstock.runtime.cep.key_state import EventCodec, KeyState, decode_key_state, encode_key_state
+from penstock.runtime.cep.matcher import NOT_DECODED, Event, Matcher, MatchResult
+from penstock.runtime.loop.lateness import pattern_is_late
+from penstock.runtime.loop.operator import Emitted, OperatorContext, TimestampedResult
+from penstock.runtime.state.evolution.shape import OperatorStateDescriptor
+from penstock.runtime.state.timers import Timer
 from penstock.time import NO_TIMESTAMP
 from penstock.types import TypeInformation, Types
 
-Emit = Callable[[Any, int], None]  # a result and its time
-ONLY = ""  # the id of the pattern where there is one
+Emit = Callable[[Any, int], None]  # takes a result and its time
+SINGLE_PATTERN_ID = ""  # the pattern id if there is a single pattern
 
 
 class MatchContext(PatternContext):
-    """What is known of the match that a function is given."""
+    """The context of the match for which a function is called."""
 
     def __init__(self, context: OperatorContext) -> None:
         self._context = context
@@ -53,7 +52,7 @@ class MatchContext(PatternContext):
 
 
 class PatternOperator:
-    """Gives matches of a pattern to a function with `process_match(match, ctx)`.
+    """Calls `process_match(match, ctx)` of a function for each match of a pattern.
 
     >>> PatternOperator(Pattern.begin("a"), None).late_records
     0
@@ -75,35 +74,36 @@ class PatternOperator:
         self.late_records = 0
         self.event_time = event_time
         self.late_tag = late_tag
-        self.comes_in_batches = event_time
         self._function = function
         self._order = None if comparator is None else cmp_to_key(comparator)
         self._codec = EventCodec(element_type)
         self._on_timeout: Any = getattr(function, "process_timed_out_match", None)
         self._matchers: dict[str, tuple[str, Matcher]] = {}
-        self.quiet = False  # an event that fulfils no condition concerns nobody
-        self._timed = False
+        self.ignores_unmatched_events = False  # whether events that fulfil no condition can be dropped
+        self._has_timeouts = False
         self._context: Any = None
         if pattern is not None:
-            self._take_pattern(ONLY, "", pattern)
+            self._add_matcher(SINGLE_PATTERN_ID, "", pattern)
 
-    def _take_pattern(self, pattern_id: str, version: str, pattern: Pattern[Any]) -> Matcher:
+    def _add_matcher(self, pattern_id: str, version: str, pattern: Pattern[Any]) -> Matcher:
         automaton = compile_pattern(pattern)
         matcher = Matcher(automaton, self._codec.decode)
         self._matchers[pattern_id] = f"{version}#{automaton.fingerprint}", matcher
-        self._summarize()
+        self._combine_automata()
         return matcher
 
-    def _summarize(self) -> None:
+    def _combine_automata(self) -> None:
         automata = [matcher.automaton for _, matcher in self._matchers.values()]
-        self.conditions_of = automata[0].conditions_of if len(automata) == 1 else _of_several(automata)
-        self.quiet = all(a.quiet for a in automata)
-        self._timed = any(a.timed for a in automata)
+        self.evaluate_conditions = (
+            automata[0].evaluate_conditions if len(automata) == 1 else _any_condition_evaluator(automata)
+        )
+        self.ignores_unmatched_events = all(a.ignores_unmatched_events for a in automata)
+        self._has_timeouts = any(a.has_timeouts for a in automata)
 
     def open(self, context: OperatorContext) -> None:
         self._context = context
-        described = OwnFormDescriptor("patterns", "value", self._codec.shape(), Types.PRIMITIVE_ARRAY(Types.BYTE()))
-        self._kept = context.backend.handle(described)
+        shape, bytes_type = self._codec.shape(), Types.PRIMITIVE_ARRAY(Types.BYTE())
+        self._state = context.backend.handle(OperatorStateDescriptor("patterns", "value", shape, bytes_type))
         self._match = MatchContext(context)
         self._timers = context.event_timers if self.event_time else context.processing_timers
         for function in self._functions():
@@ -117,52 +117,53 @@ class PatternOperator:
         conditions = [f for _, m in self._matchers.values() for f in m.automaton.functions]
         return [f for f in (self._function, *conditions) if isinstance(f, Function)]
 
-    # -- one call at a time
+    # -- calls of the slot loop
 
     def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
-        return (self._in_event_time if self.event_time else self._in_processing_time,)
+        return (self._process_in_event_time if self.event_time else self._process_in_processing_time,)
 
-    def _in_event_time(self, value: Any, context: OperatorContext) -> Emitted:
+    def _process_in_event_time(self, value: Any, context: OperatorContext) -> Emitted:
         timestamp = context.timestamps[context.index]
         if pattern_is_late(timestamp, context.watermark):
-            return self.late(value, timestamp)
-        fulfilled = self.conditions_of(value)
-        if self.quiet and not fulfilled:
+            return self.handle_late(value, timestamp)
+        fulfilled = self.evaluate_conditions(value)
+        if self.ignores_unmatched_events and not fulfilled:
             return None
         state = self.load()
-        state.queue.append(self.event(timestamp, value, fulfilled))
+        state.queue.append(self.make_event(timestamp, value, fulfilled))
         self.save(state)
         return None
 
-    def _in_processing_time(self, value: Any, context: OperatorContext) -> Emitted:
-        fulfilled = self.conditions_of(value)
-        if self.quiet and not fulfilled:
+    def _process_in_processing_time(self, value: Any, context: OperatorContext) -> Emitted:
+        fulfilled = self.evaluate_conditions(value)
+        if self.ignores_unmatched_events and not fulfilled:
             return None
         state = self.load()
-        found: list[Any] = []
-        state.queue.append(self.event(context.now, value, fulfilled))
+        results: list[Any] = []
+        state.queue.append(self.make_event(context.now, value, fulfilled))
         if self._order is None:
-            self.advance(state, context.now, lambda result, _: found.append(Stamped(result, NO_TIMESTAMP)))
+            self.advance(state, context.now, lambda result, _: results.append(TimestampedResult(result, NO_TIMESTAMP)))
         self.save(state)
-        return found or None
+        return results or None
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
         state = self.load()
         if state.timer is not None and timer.time >= state.timer:
             state.timer = None
-        found: list[Any] = []
+        results: list[Any] = []
         if self.event_time:
-            self.advance(state, context.watermark, lambda result, time: found.append(Stamped(result, time)))
+            self.advance(state, context.watermark, lambda result, time: results.append(TimestampedResult(result, time)))
         else:
-            self.advance(state, context.now, lambda result, _: found.append(Stamped(result, NO_TIMESTAMP)))
+            self.advance(state, context.now, lambda result, _: results.append(TimestampedResult(result, NO_TIMESTAMP)))
         self.save(state)
-        return found or None
+        return results or None
 
-    def late(self, value: Any, timestamp: int) -> Emitted:
+    def handle_late(self, value: Any, timestamp: int) -> Emitted:
+        """Emits a late element to the side output, or counts it."""
         if timestamp == NO_TIMESTAMP:
             raise TimeError(
                 "ELEMENT_WITHOUT_TIMESTAMP",
-                "An element without a timestamp came to a pattern in event time. Call assign_timestamps_and_watermarks with "
+                "A pattern in event time received an element without a timestamp. Call assign_timestamps_and_watermarks with "
                 "a timestamp assigner before CEP.pattern, or use in_processing_time().",
             )
         if self.late_tag is not None:
@@ -173,92 +174,93 @@ class PatternOperator:
     def begin_batch(self) -> None:
         """Called before the elements of a batch."""
 
-    event = staticmethod(Event)  # how one is made of an element
+    make_event = staticmethod(Event)
 
     # -- the state of the current key
 
     def load(self) -> KeyState:
-        data = self._kept.value()
+        """Reads the state of the current key."""
+        data = self._state.value()
         if data is None:
             return KeyState()
-        state, gone = unpack(data, self._matchers)
-        if ONLY in gone:
+        state, dropped = decode_key_state(data, self._matchers)
+        if SINGLE_PATTERN_ID in dropped:
             raise StateError(
                 "PATTERN_CHANGED",
-                "The checkpoint holds partial matches of another pattern than this program's. Resume with the pattern that "
-                "wrote them, or give the operator another uid to start without them.",
+                "The checkpoint contains partial matches of a pattern that differs from the one in this program. Resume with "
+                "the pattern that wrote them, or set another uid for the operator to start without them.",
             )
         return state
 
     def save(self, state: KeyState) -> None:
-        """Writes the key's state, if there is any, and sets its next timer."""
-        for pattern, (_, run) in list(state.runs.items()):
-            if self._matchers[pattern][1].is_idle(run):
-                del state.runs[pattern]
-        if not state.queue and not state.runs:
+        """Writes the state of the current key, or clears it if it is empty, and sets its next timer."""
+        for pattern, (_, match_state) in list(state.match_states.items()):
+            if self._matchers[pattern][1].is_idle(match_state):
+                del state.match_states[pattern]
+        if not state.queue and not state.match_states:
             if state.timer is not None:
                 self._timers.delete(state.timer, self._context.cell.at, None)
-            if self._kept.value() is not None:
-                self._kept.clear()
+            if self._state.value() is not None:
+                self._state.clear()
             return
         self._set_timer(state)
-        self._kept.update(pack(state, self._codec.encode))
+        self._state.update(encode_key_state(state, self._codec.encode))
 
     def _set_timer(self, state: KeyState) -> None:
-        wanted = min((event.timestamp for event in state.queue), default=None)
-        if wanted is not None and not self.event_time:
-            wanted += 1  # when no more events of that time can come
-        if self._timed:
-            for pattern, (_, run) in state.runs.items():
-                deadline = self._matchers[pattern][1].deadline(run)
-                if deadline is not None and (wanted is None or deadline < wanted):
-                    wanted = deadline
-        if wanted is not None and (state.timer is None or wanted < state.timer):
-            state.timer = wanted
+        time = min((event.timestamp for event in state.queue), default=None)
+        if time is not None and not self.event_time:
+            time += 1  # when no more events of that time can arrive
+        if self._has_timeouts:
+            for pattern, (_, match_state) in state.match_states.items():
+                deadline = self._matchers[pattern][1].deadline(match_state)
+                if deadline is not None and (time is None or deadline < time):
+                    time = deadline
+        if time is not None and (state.timer is None or time < state.timer):
+            state.timer = time
             context = self._context
             due = context.running_due if self.event_time else None
-            self._timers.register(wanted, context.cell.at, None, due)
+            self._timers.register(time, context.cell.at, None, due)
 
-    def asked_about(self) -> Event | None:
-        """The event that a condition is asked about; None: a function is called with a match."""
-        return next((e for _, m in self._matchers.values() if (e := m.asked_about()) is not None), None)
+    def event_under_test(self) -> Event | None:
+        """Returns the event for which a condition is evaluated, or None while a function is called with a match."""
+        return next((e for _, m in self._matchers.values() if (e := m.event_under_test()) is not None), None)
 
     # -- matching
 
     def advance(self, state: KeyState, until: int, emit: Emit) -> None:
-        """Shows the patterns all waiting events up to a time, with the ends of partial matches in between."""
-        due = self._due(state, until)
-        if not due and not (self._timed and state.runs):
+        """Processes all waiting events up to a time, and times out partial matches in between."""
+        due = self._pop_due_events(state, until)
+        if not due and not (self._has_timeouts and state.match_states):
             return
-        number = state.number
+        number = state.next_number
         for event in due:
             event.number = number
             number += 1
-        state.number = number
-        runs = state.runs
+        state.next_number = number
+        match_states = state.match_states
         for pattern, (version, matcher) in self._matchers.items():
-            known = runs.get(pattern)
-            if known is None:
+            current = match_states.get(pattern)
+            if current is None:
                 if not due:
                     continue
-                known = runs[pattern] = version, matcher.begin()
+                current = match_states[pattern] = version, matcher.initial_state()
             matcher.now = self._context.now
-            found = matcher.feed(known[1], self._seen_by(pattern, due), until)
-            if found:
-                self._emit(pattern, matcher, found, emit)
+            results = matcher.process_events(current[1], self._visible_events(pattern, due), until)
+            if results:
+                self._emit(pattern, matcher, results, emit)
 
-    def _seen_by(self, pattern: str, events: list[Event]) -> list[Event]:
-        """The events that a pattern sees: all, where there is one from the start."""
+    def _visible_events(self, pattern: str, events: list[Event]) -> list[Event]:
+        """Returns the events that a pattern sees. A pattern that is there from the start sees all."""
         return events
 
-    def _due(self, state: KeyState, until: int) -> list[Event]:
-        """The waiting events up to a time, in order; they wait no longer."""
+    def _pop_due_events(self, state: KeyState, until: int) -> list[Event]:
+        """Removes the waiting events up to a time from the queue and returns them in order."""
         due = state.queue
         if not due:
             return due
         state.queue = []
         for event in due:
-            if event.value is UNREAD:
+            if event.value is NOT_DECODED:
                 event.value = self._codec.decode(event.data or b"")
         if len(due) > 1:
             if self._order is None:
@@ -271,21 +273,21 @@ class PatternOperator:
             due = due[: len(due) - len(state.queue)]
         return due
 
-    def _emit(self, pattern: str, matcher: Matcher, found: list[Found], emit: Emit) -> None:
+    def _emit(self, pattern: str, matcher: Matcher, results: list[MatchResult], emit: Emit) -> None:
         context = self._match
         context.pattern = pattern or None
         on_match, on_timeout = self._function.process_match, self._on_timeout
-        for taken, time, over in found:
-            if over and on_timeout is None:
+        for link, time, timed_out in results:
+            if timed_out and on_timeout is None:
                 continue
             context.time = time
-            for result in (on_timeout if over else on_match)(matcher.events_of(taken), context) or ():
+            for result in (on_timeout if timed_out else on_match)(matcher.match_events(link), context) or ():
                 emit(result, time)
 
 
-def _of_several(automata: list[Automaton]) -> Callable[[Any], int]:
-    """Of several patterns, each is asked again when the event is shown to it; here only whether none of them cares."""
-    return lambda event: UNKNOWN if any(a.conditions_of(event) for a in automata) else 0
+def _any_condition_evaluator(automata: list[Automaton]) -> Callable[[Any], int]:
+    """Returns a function that is 0 if an event matters to none of several patterns. Each pattern evaluates it again later."""
+    return lambda event: NOT_EVALUATED if any(a.evaluate_conditions(event) for a in automata) else 0
 
 
 def _timestamp(event: Event) -> int:

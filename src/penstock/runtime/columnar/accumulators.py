@@ -1,4 +1,4 @@
-"""What is kept of a group's elements for some named aggregates: how many they are, and sums and extremes of fields."""
+"""The columns in which named aggregates are accumulated: the count of a group, and sums, minima and maxima of fields."""
 
 from __future__ import annotations
 
@@ -8,111 +8,115 @@ from typing import Any
 
 import numpy as np
 
-from penstock.functions.field_access import Field, reader_of
+from penstock.functions.field_access import Field, make_field_reader
 from penstock.functions.named_aggregates import NamedAggregate, NamedAggregates
 from penstock.row import make_row
-from penstock.runtime.evolution.shape import Shape
-from penstock.runtime.records import Column
-from penstock.runtime.vector.fold import Values, as_list, fold, join, narrow, take
+from penstock.runtime.columnar.fold import Values, as_list, concatenate, fold, pack_values, take
+from penstock.runtime.loop.records import Column
+from penstock.runtime.state.evolution.shape import Shape
 
-Measure = tuple[str, Field]  # "sum", "min" or "max", and of what
+AccumulatorDefinition = tuple[str, Field]  # "sum", "min" or "max", and the field
 
 
-class Measures:
-    """The measures of an aggregate function. Aggregates of one field share them; all share the count.
+class Accumulators:
+    """The accumulators of an aggregate function. Aggregates of the same field share an accumulator; all share the count.
 
-    >>> measures = Measures(NamedAggregates(n=NamedAggregate("count"), mean=NamedAggregate("avg"), total=NamedAggregate("sum")))
-    >>> measures.wanted, measures.results([2], [[7]])
+    >>> parts = NamedAggregates(n=NamedAggregate("count"), mean=NamedAggregate("avg"), total=NamedAggregate("sum"))
+    >>> accumulators = Accumulators(parts)
+    >>> accumulators.definitions, accumulators.results([2], [[7]])
     ([('sum', None)], [Row(n=2, mean=3.5, total=7)])
     """
 
     def __init__(self, aggregate: NamedAggregate[Any] | NamedAggregates) -> None:
         parts = aggregate.aggregates if isinstance(aggregate, NamedAggregates) else (aggregate,)
         self._names = aggregate.names if isinstance(aggregate, NamedAggregates) else None
-        self.wanted: list[Measure] = []
-        self._parts: list[tuple[str, int]] = []  # each aggregate: its kind, and which measure it is made of
+        self.definitions: list[AccumulatorDefinition] = []
+        self._aggregates: list[tuple[str, int]] = []  # kind, and the index of its accumulator (-1 for the count)
         for part in parts:
-            place = -1
+            index = -1
             if part.kind != "count":
-                measure = ("sum" if part.kind == "avg" else part.kind, part.field)
-                if measure not in self.wanted:
-                    self.wanted.append(measure)
-                place = self.wanted.index(measure)
-            self._parts.append((part.kind, place))
+                definition = ("sum" if part.kind == "avg" else part.kind, part.field)
+                if definition not in self.definitions:
+                    self.definitions.append(definition)
+                index = self.definitions.index(definition)
+            self._aggregates.append((part.kind, index))
 
     def shape(self, form: str) -> Shape:
-        """What is kept, for a savepoint: each measure by its name."""
-        return Shape("measures", form=form, values=[f"{kind}({_told(field)})" for kind, field in self.wanted])
+        """Returns the description of the stored accumulators for a savepoint."""
+        names = [f"{kind}({_field_name(field)})" for kind, field in self.definitions]
+        return Shape("measures", form=form, values=names)
 
     def read(self, values: list[Any]) -> list[Values]:
-        """The columns of some elements, one for each measure."""
-        read: dict[Any, Values] = {}
-        for _, field in self.wanted:
-            if field not in read:
-                read[field] = narrow(_read(values, field))
-        return [read[field] for _, field in self.wanted]
+        """Reads the fields of some elements. Returns one column per accumulator."""
+        by_field: dict[Any, Values] = {}
+        for _, field in self.definitions:
+            if field not in by_field:
+                by_field[field] = pack_values(_read_field(values, field))
+        return [by_field[field] for _, field in self.definitions]
 
     def fold(self, groups: Column, total: int, columns: list[Values]) -> list[Values]:
-        """The measures of groups, from those of their members."""
-        return [fold(kind, groups, total, c) for (kind, _), c in zip(self.wanted, columns, strict=True)]
+        """Folds the accumulators of the members of each group."""
+        return [fold(kind, groups, total, c) for (kind, _), c in zip(self.definitions, columns, strict=True)]
 
     def results(self, counts: list[int], columns: list[Values]) -> list[Any]:
-        """What the aggregate function would give for each group."""
+        """Returns the result of the aggregate function for each group."""
         lists = [as_list(c) for c in columns]
-        made = [self._result(kind, place, counts, lists) for kind, place in self._parts]
+        results = [self._result(kind, index, counts, lists) for kind, index in self._aggregates]
         if self._names is None:
-            return made[0]
+            return results[0]
         names = self._names
-        return [make_row(names, list(values)) for values in zip(*made, strict=True)]
+        return [make_row(names, list(values)) for values in zip(*results, strict=True)]
 
     @staticmethod
-    def _result(kind: str, place: int, counts: list[int], lists: list[list[Any]]) -> list[Any]:
+    def _result(kind: str, index: int, counts: list[int], lists: list[list[Any]]) -> list[Any]:
         if kind == "count":
             return counts
         if kind == "avg":
-            return [total / n for total, n in zip(lists[place], counts, strict=True)]
-        return lists[place]
+            return [total / n for total, n in zip(lists[index], counts, strict=True)]
+        return lists[index]
 
-    def merging(self) -> list[Callable[[Any, Any], Any]]:
-        """How two values of each measure become one."""
-        return [NamedAggregate[Any](kind).merge for kind, _ in self.wanted]
+    def merge_functions(self) -> list[Callable[[Any, Any], Any]]:
+        """Returns for each accumulator the function that merges two of its values."""
+        return [NamedAggregate[Any](kind).merge for kind, _ in self.definitions]
 
 
-def _told(field: Field) -> str:
+def _field_name(field: Field) -> str:
     if field is None:
         return ""
     return str(getattr(field, "__qualname__", type(field).__qualname__)) if callable(field) else str(field)
 
 
-def _read(values: list[Any], field: Field) -> list[Any]:
+def _read_field(values: list[Any], field: Field) -> list[Any]:
     if field is None or not values:
         return values
     if callable(field):
         return list(map(field, values))
     if len(set(map(type, values))) == 1:
-        reader = reader_of(values[0], field)
+        reader = make_field_reader(values[0], field)
         return values if reader is None else list(map(reader, values))
-    readers = [reader_of(value, field) for value in values]
+    readers = [make_field_reader(value, field) for value in values]
     return [value if read is None else read(value) for read, value in zip(readers, values, strict=True)]
 
 
 @dataclass(slots=True)
 class Groups:
-    """Some groups: which key each belongs to, how many elements it has, and their measures."""
+    """Groups of elements: the key code, the element count and the accumulators of each group."""
 
     codes: Column
     counts: Column
     columns: list[Values]
 
-    def take(self, at: Any) -> Groups:
-        return Groups(self.codes[at], self.counts[at], [take(c, at) for c in self.columns])
+    def take(self, indices: Any) -> Groups:
+        """Returns the groups at some indices."""
+        return Groups(self.codes[indices], self.counts[indices], [take(c, indices) for c in self.columns])
 
     @staticmethod
     def join(parts: list[Groups]) -> Groups:
+        """Returns all groups of all parts. A key may then have several groups."""
         if len(parts) == 1:
             return parts[0]
         return Groups(
             np.concatenate([p.codes for p in parts]),
             np.concatenate([p.counts for p in parts]),
-            [join(list(c)) for c in zip(*(p.columns for p in parts), strict=True)],
+            [concatenate(list(c)) for c in zip(*(p.columns for p in parts), strict=True)],
         )

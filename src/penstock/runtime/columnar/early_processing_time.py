@@ -1,8 +1,8 @@
-"""Tumbling windows with early results by the clock: "emit the current value every second".
+"""Tumbling windows with early results in processing time, for example the current value every second.
 
-Each key's window has one next processing timer, as its trigger would set it. Such timers fire at the start of a batch, so what they
-show are the elements of earlier batches, whatever the order of those. The windows themselves may be of event time or of
-processing time: that decides which elements they take, and when they are dropped.
+The window of a key has one next processing-time timer, set as its trigger would set it. These timers fire at the start of a
+batch, so their results include the elements of earlier batches, whatever the order of those. The windows themselves may be
+event-time or processing-time windows. That determines which elements they accept and when they are dropped.
 """
 
 from __future__ import annotations
@@ -11,148 +11,136 @@ from typing import Any
 
 import numpy as np
 
-from penstock.runtime.operator import OperatorContext
-from penstock.runtime.records import Column
-from penstock.runtime.slot import Advance
-from penstock.runtime.vector.arrived import Arrived
-from penstock.runtime.vector.emissions import Firing, VectorEmissions
-from penstock.runtime.vector.grid import Grid
-from penstock.runtime.vector.measures import Groups
-from penstock.runtime.vector.time_table import TimeTable
-from penstock.runtime.vector.windows import VectorWindows
+from penstock.runtime.columnar.accumulators import Groups
+from penstock.runtime.columnar.emissions import ColumnarEmissions, Firing
+from penstock.runtime.columnar.input_columns import InputColumns
+from penstock.runtime.columnar.operator import GridWindowOperator
+from penstock.runtime.columnar.slices import Grid
+from penstock.runtime.loop.emissions import Advance
+from penstock.runtime.loop.records import Column
 
 
-class EarlyByClock(VectorWindows):
-    """Windows with a continuous processing-time trigger, or with early firings before a final one by event time.
+class EarlyProcessingTimeWindowOperator(GridWindowOperator):
+    """Windows with a continuous processing-time trigger, or with early firings before a final event-time firing.
 
-    Entries of state end with the time of the next timer.
+    The last column of a state entry is the next timer.
     """
 
     def __init__(
         self, grid: Grid, interval: int, event_time: bool, final: bool, aggregate: Any, function: Any = None
     ) -> None:
-        super().__init__(aggregate, function)
-        self._final = final  # whether a window of event time fires at its end
-        self._grid = grid
+        super().__init__(grid, aggregate, function)
+        self._final = final  # whether an event-time window fires at its end
         self._interval = interval
         self._event_time = event_time
-        self._table: TimeTable
-        self._next: dict[int, int] = {}  # the first timer of each window, after a batch
-
-    def open(self, context: OperatorContext) -> None:
-        super().open(context)
-        self._table = TimeTable(context.backend, "__windows__", self._keys, self.measures)
+        self._first_timers: dict[int, int] = {}  # by window start, after a batch
 
     def wake(self) -> int | None:
-        return min(self._next.values(), default=None)
+        return min(self._first_timers.values(), default=None)
 
-    def _windows(self) -> list[int]:
-        return self._table.times(2**62)
+    # -- early results, and the end of processing-time windows
 
-    def _last(self, start: int) -> int:
-        return start + self._grid.size - 1
-
-    # -- early results, and the end of windows by the clock
-
-    def _by_clock(self, advance: Advance, out: VectorEmissions) -> None:
-        fired: list[Firing] = []
+    def _advance_processing_time(self, advance: Advance, out: ColumnarEmissions) -> None:
+        firings: list[Firing] = []
         ended = []
-        self._next = {}
-        for start in self._windows():
-            groups = self._table.all_of(start)
+        self._first_timers = {}
+        for start in self._table.times_until(2**62):
+            groups = self._table.read_all(start)
             assert groups is not None
-            ends = not self._event_time and self._last(start) <= advance.now
-            fired += self._firings(start, groups, ends, advance)
+            ends = not self._event_time and self._max_timestamp(start) <= advance.now
+            firings += self._due_firings(start, groups, ends, advance)
             if ends:
                 ended.append((start, groups))
                 self._table.delete_all(start)
-                del self._next[start]
-        if fired:
-            self._fire(Firing.join(fired), advance, out)
+                del self._first_timers[start]
+        if firings:
+            self._fire(Firing.join(firings), advance, out)
         for start, groups in ended:
-            self._dropped(groups, (start, self._last(start) + 1), advance.before)
+            self._clear_windows(groups, (start, self._max_timestamp(start) + 1), advance.before)
 
-    def _firings(self, start: int, groups: Groups, ends: bool, advance: Advance) -> list[Firing]:
-        """What a window's keys fire up to a time.
+    def _due_firings(self, start: int, groups: Groups, ends: bool, advance: Advance) -> list[Firing]:
+        """Returns the firings of the keys of a window that are due, and writes their next timers.
 
-        Of timers that are set meanwhile, those of the batch's own time wait; but at the end of a window of processing time
-        there is a timer already.
+        Timers set during these firings for the current time wait for the next batch. At the end of a processing-time
+        window a timer exists already.
         """
         *columns, times = groups.columns
-        held, times = Groups(groups.codes, groups.counts, columns), times.copy()
-        fired: list[Firing] = []
+        contents, times = Groups(groups.codes, groups.counts, columns), times.copy()
+        firings: list[Firing] = []
         changed = np.zeros(len(times), bool)
-        limit = until = self._last(start) if ends else advance.now
-        while len(at := np.flatnonzero(times <= limit)):
-            n = len(at)
-            bounds = np.full(n, start, np.int64), np.full(n, self._last(start) + 1, np.int64)
-            fired.append(Firing(held.take(at), *bounds, times[at], times[at], advance.before, closing=False))
-            times[at] = self._following(start, times[at])
-            changed[at] = True
+        limit = until = self._max_timestamp(start) if ends else advance.now
+        while len(due := np.flatnonzero(times <= limit)):
+            n = len(due)
+            bounds = np.full(n, start, np.int64), np.full(n, self._max_timestamp(start) + 1, np.int64)
+            fired = contents.take(due)
+            firings.append(Firing(fired, *bounds, times[due], times[due], advance.before, closing=False))
+            times[due] = self._next_times(start, times[due])
+            changed[due] = True
             limit = until if ends else advance.now - 1
-        self._note(start, times)
+        self._note_first_timer(start, times)
         if changed.any():
-            at = np.flatnonzero(changed)
-            some = held.take(at)
-            self._table.write(start, Groups(some.codes, some.counts, [*some.columns, times[at]]))
-        return fired
+            indices = np.flatnonzero(changed)
+            written = contents.take(indices)
+            self._table.write(start, Groups(written.codes, written.counts, [*written.columns, times[indices]]))
+        return firings
 
-    def _note(self, start: int, timers: Column) -> None:
-        """Keeps in mind when a window is needed next; one of processing time has a timer at its end too."""
-        known = [self._next[start]] if start in self._next else []
-        self._next[start] = min([*known, int(timers.min()), *([] if self._event_time else [self._last(start)])])
+    def _note_first_timer(self, start: int, timers: Column) -> None:
+        """Updates the first timer of a window. A processing-time window also has a timer at its end."""
+        known = [self._first_timers[start]] if start in self._first_timers else []
+        at_end = [] if self._event_time else [self._max_timestamp(start)]
+        self._first_timers[start] = min([*known, int(timers.min()), *at_end])
 
-    def _following(self, start: int, times: Column) -> Column:
-        """The next timer: no later than the window's end, while that is ahead, unless the watermark fires there."""
-        following, last = times + self._interval, self._last(start)
+    def _next_times(self, start: int, times: Column) -> Column:
+        """Returns the next timers, at most at the end of the window if that is ahead and the watermark does not fire there."""
+        following, last = times + self._interval, self._max_timestamp(start)
         return following if self._final else np.where(times < last, np.minimum(following, last), following)
 
-    # -- elements, and the end of windows by the watermark
+    # -- elements, and the end of event-time windows
 
-    def _by_watermark(self, arrived: Arrived, advance: Advance, out: VectorEmissions) -> None:
+    def _process_elements(self, columns: InputColumns, advance: Advance, out: ColumnarEmissions) -> None:
         if self._event_time:
-            starts = self._grid.slices(arrived.times)
-            late = starts + (self._grid.size - 1) <= arrived.effective
-            self.late_records += int(arrived.counts[late].sum())
+            starts = self._grid.slice_starts(columns.times)
+            late = starts + (self._grid.size - 1) <= columns.effective
+            self.late_records += int(columns.counts[late].sum())
         else:
             start = advance.now - (advance.now - self._grid.offset) % self._grid.size
-            starts, late = np.full(len(arrived), start, np.int64), np.zeros(len(arrived), bool)
-        for start in self._grid.different(starts[~late]):
-            unseen = self._clear is None and not self._final
-            if self._event_time and self._last(start) <= advance.end and unseen:
-                continue  # it is dropped before the clock moves again, and nobody wants to know
-            some = arrived.take(np.flatnonzero((starts == start) & ~late))
-            self._add(start, self._by_key(Groups(some.codes, some.counts, some.columns)), advance.now)
+            starts, late = np.full(len(columns), start, np.int64), np.zeros(len(columns), bool)
+        for start in self._grid.distinct(starts[~late]):
+            never_emitted = self._clear is None and not self._final
+            if self._event_time and self._max_timestamp(start) <= advance.end and never_emitted:
+                continue  # it is dropped before processing time advances again
+            added = columns.take(np.flatnonzero((starts == start) & ~late))
+            self._add_to_window(start, self._fold_by_key(added.groups()), advance.now)
         if self._event_time and advance.end > advance.before:
-            for start in self._table.times(advance.end):
-                self._end(start, advance, out)
+            for start in self._table.times_until(advance.end):
+                self._end_window(start, advance, out)
 
-    def _add(self, start: int, came: Groups, now: int) -> None:
-        first = self._following(start, np.full(len(came.codes), now - now % self._interval))
-        stored = self._table.some_of(start, came.codes)
+    def _add_to_window(self, start: int, added: Groups, now: int) -> None:
+        first = self._next_times(start, np.full(len(added.codes), now - now % self._interval))
+        stored = self._table.read_keys(start, added.codes)
         if stored is None:
-            self._note(start, first)
-            self._table.write(start, Groups(came.codes, came.counts, [*came.columns, first]))
+            self._note_first_timer(start, first)
+            self._table.write(start, Groups(added.codes, added.counts, [*added.columns, first]))
             return
         *columns, times = stored.columns
-        timers = dict(zip(came.codes.tolist(), first.tolist(), strict=True))
+        timers = dict(zip(added.codes.tolist(), first.tolist(), strict=True))
         timers |= zip(stored.codes.tolist(), times.tolist(), strict=True)
-        merged = self._by_key(Groups.join([Groups(stored.codes, stored.counts, columns), came]))
-        following = np.array([timers[code] for code in merged.codes.tolist()], np.int64)
-        self._note(start, following)
-        self._table.write(start, Groups(merged.codes, merged.counts, [*merged.columns, following]))
+        merged = self._fold_by_key(Groups.join([Groups(stored.codes, stored.counts, columns), added]))
+        next_times = np.array([timers[code] for code in merged.codes.tolist()], np.int64)
+        self._note_first_timer(start, next_times)
+        self._table.write(start, Groups(merged.codes, merged.counts, [*merged.columns, next_times]))
 
-    def _end(self, start: int, advance: Advance, out: VectorEmissions) -> None:
-        """Drops a window that the watermark has passed; one with a final result gives it first."""
-        last = self._last(start)
+    def _end_window(self, start: int, advance: Advance, out: ColumnarEmissions) -> None:
+        """Drops a window that the watermark has passed, after its final result if it has one."""
+        last = self._max_timestamp(start)
         if last > advance.end:
             return
-        groups = self._table.all_of(start)
+        groups = self._table.read_all(start)
         if groups is not None:
             if self._final:
-                held = Groups(groups.codes, groups.counts, groups.columns[:-1])
-                self._fire(Firing.of_window(held, start, last + 1, last), advance, out)
+                contents = Groups(groups.codes, groups.counts, groups.columns[:-1])
+                self._fire(Firing.of_window(contents, start, last + 1, last), advance, out)
             else:
-                self._dropped(groups, (start, last + 1), last)
+                self._clear_windows(groups, (start, last + 1), last)
             self._table.delete_all(start)
-            self._next.pop(start, None)
+            self._first_timers.pop(start, None)

@@ -1,7 +1,7 @@
-"""Sums and extremes of groups of values, in numpy where the values allow it.
+"""Sums, minima and maxima of groups of values, computed with numpy where the types allow it.
 
-A column of values is an array of whole or floating numbers, or a list of whatever else can be added or compared. Whole
-numbers stay whole and exact; what numpy cannot hold is folded one by one, as the aggregate function itself would.
+A column of values is an array of int64 or float64, or a list of any other values that can be added or compared. Integers stay
+exact. Values that numpy cannot represent are folded one by one, as the aggregate function itself does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from penstock.functions.named_aggregates import NamedAggregate
-from penstock.runtime.records import Column
+from penstock.runtime.loop.records import Column
 
 Values = Any  # an array of int64 or float64, or a list
 
@@ -21,32 +21,32 @@ _AGGREGATES = {kind: NamedAggregate[Any](kind) for kind in ("sum", "min", "max")
 
 
 def fold(kind: str, groups: Column, total: int, values: Values) -> Values:
-    """The sum, min or max of each of `total` groups; `groups` says which one a value belongs to.
+    """Returns the sum, min or max of each of `total` groups. `groups` holds the group number of each value.
 
-    Groups without values have no meaning.
+    The result of a group without values is undefined.
 
     >>> fold("sum", np.array([0, 1, 0]), 2, [1, 2, 3]).tolist()
     [4, 2]
     """
     numbers = as_numbers(values, kind)
     if numbers is None:
-        return _one_by_one(kind, groups, total, values)
+        return _fold_in_python(kind, groups, total, values)
     if kind == "sum":
         folded = np.zeros(total, numbers.dtype)
         np.add.at(folded, groups, numbers)
         return folded
-    whole = numbers.dtype.kind == "i"
+    integers = numbers.dtype.kind == "i"
     with np.errstate(invalid="ignore"):  # NaN
         if kind == "min":
-            folded = np.full(total, _LARGEST if whole else np.nan, numbers.dtype)
-            (np.minimum if whole else np.fmin).at(folded, groups, numbers)
+            folded = np.full(total, _LARGEST if integers else np.nan, numbers.dtype)
+            (np.minimum if integers else np.fmin).at(folded, groups, numbers)
         else:
-            folded = np.full(total, _LEAST if whole else -np.inf, numbers.dtype)
+            folded = np.full(total, _LEAST if integers else -np.inf, numbers.dtype)
             np.maximum.at(folded, groups, numbers)
     return folded
 
 
-def _one_by_one(kind: str, groups: Column, total: int, values: Values) -> list[Any]:
+def _fold_in_python(kind: str, groups: Column, total: int, values: Values) -> list[Any]:
     merge = _AGGREGATES[kind].merge
     folded: list[Any] = [None] * total
     empty = [True] * total
@@ -59,7 +59,7 @@ def _one_by_one(kind: str, groups: Column, total: int, values: Values) -> list[A
 
 
 def as_numbers(values: Values, kind: str) -> Any:
-    """The values as an array of whole or of floating numbers, if each of them is one and no sum can overflow."""
+    """Returns the values as an array if all are int or all are float and no sum can overflow, else None."""
     if isinstance(values, np.ndarray):
         numbers = values
     else:
@@ -79,10 +79,10 @@ def as_numbers(values: Values, kind: str) -> Any:
     return numbers
 
 
-def narrow(values: list[Any]) -> Values:
-    """A list as an array where it is one of numbers of one kind.
+def pack_values(values: list[Any]) -> Values:
+    """Returns a list as an array if all values are int or all are float, else the list.
 
-    >>> narrow([1, 2]).dtype, narrow([1, 2.5])
+    >>> pack_values([1, 2]).dtype, pack_values([1, 2.5])
     (dtype('int64'), [1, 2.5])
     """
     numbers = as_numbers(values, "max")
@@ -90,17 +90,18 @@ def narrow(values: list[Any]) -> Values:
 
 
 def as_list(values: Values) -> list[Any]:
+    """Returns a column as a list of Python values."""
     listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else values
     return listed
 
 
-def take(values: Values, at: Any) -> Values:
-    """The values at some places."""
-    return values[at] if isinstance(values, np.ndarray) else [values[i] for i in at.tolist()]
+def take(values: Values, indices: Any) -> Values:
+    """Returns the values at some indices."""
+    return values[indices] if isinstance(values, np.ndarray) else [values[i] for i in indices.tolist()]
 
 
-def join(parts: list[Values]) -> Values:
-    """All parts as one column."""
+def concatenate(parts: list[Values]) -> Values:
+    """Joins columns. The result is an array if all parts are arrays of one type."""
     if len(parts) == 1:
         return parts[0]
     if all(isinstance(p, np.ndarray) for p in parts) and len({p.dtype for p in parts}) == 1:

@@ -1,4 +1,4 @@
-"""Numbers for the keys that a batch meets, and what follows from each key."""
+"""Integer codes for the keys of a batch, with the hash and the stored form of each key."""
 
 from __future__ import annotations
 
@@ -6,49 +6,49 @@ from typing import Any
 
 import numpy as np
 
-from penstock.runtime.records import Column, column
-from penstock.runtime.state.backend import StateBackend
+from penstock.runtime.loop.records import Column, column
+from penstock.runtime.state.backend import KeyedStateStore
 
-_MOST_NAMES = 200_000
+_MAX_CACHED_KEYS = 200_000
 
 
 class KeyCodes:
-    """The keys of a batch by number, and the other way round.
+    """The keys of a batch by code, and the codes by key.
 
-    A key's `suffix` is its hash and bytes: how tables that are ordered by time name it, so that keys of one time stand in the
-    order in which their timers fire (time.md 3.2).
+    The suffix of a key is its hash followed by its encoded bytes. Tables ordered by time use it to name the key, so that the
+    keys of one time are stored in the order in which their timers fire (time-rules 3.2).
     """
 
-    def __init__(self, backend: StateBackend) -> None:
+    def __init__(self, backend: KeyedStateStore) -> None:
         self._backend = backend
-        self._names: dict[bytes, Any] = {}  # suffix to key; outlives batches
-        self.begin()
+        self._keys_by_suffix: dict[bytes, Any] = {}  # kept across batches
+        self.begin_batch()
 
-    def begin(self) -> None:
-        """Forgets the numbers of the last batch."""
+    def begin_batch(self) -> None:
+        """Discards the codes of the last batch."""
         self._codes: dict[Any, int] = {}
         self.keys: list[Any] = []
         self.suffixes: list[bytes] = []
         self._hashes: list[int] = []
 
-    def of(self, keys: list[Any]) -> Column:
-        """The number of each key."""
+    def encode(self, keys: list[Any]) -> Column:
+        """Returns the code of each key. New keys get new codes."""
         known, codes = self._codes, []
         for key in keys:
             code = known.get(key)
             codes.append(self._add(key) if code is None else code)
         return column(codes)
 
-    def named(self, suffixes: list[bytes]) -> Column:
-        """The number of each key by its suffix, as tables have it."""
-        if len(self._names) > _MOST_NAMES:
-            self._names.clear()
-        names, keys = self._names, []
+    def encode_suffixes(self, suffixes: list[bytes]) -> Column:
+        """Returns the code of each key, given by its suffix."""
+        if len(self._keys_by_suffix) > _MAX_CACHED_KEYS:
+            self._keys_by_suffix.clear()
+        cached, keys = self._keys_by_suffix, []
         for suffix in suffixes:
-            if suffix not in names:
-                names[suffix] = self._backend.key_of(suffix[8:])
-            keys.append(names[suffix])
-        return self.of(keys)
+            if suffix not in cached:
+                cached[suffix] = self._backend.decode_key(suffix[8:])
+            keys.append(cached[suffix])
+        return self.encode(keys)
 
     def _add(self, key: Any) -> int:
         code = self._codes[key] = len(self.keys)
@@ -56,43 +56,44 @@ class KeyCodes:
         suffix = identity.hash.to_bytes(8, "big") + identity.encoded
         self.keys.append(key)
         self.suffixes.append(suffix)
-        self._names[suffix] = key
+        self._keys_by_suffix[suffix] = key
         self._hashes.append(identity.hash)
         return code
 
-    def different(self, *codes: Column) -> Column:
-        """The different ones of some codes, in order."""
-        there = np.zeros(len(self.keys), bool)
+    def distinct(self, *codes: Column) -> Column:
+        """Returns the distinct codes, ascending."""
+        present = np.zeros(len(self.keys), bool)
         for some in codes:
-            there[some] = True
-        return np.flatnonzero(there)
+            present[some] = True
+        return np.flatnonzero(present)
 
-    def numbered(self, codes: Column) -> tuple[Column, Column]:
-        """The different ones of some codes, in order, and for each code the place of its like among them."""
-        different = self.different(codes)
-        places = np.empty(len(self.keys), np.int64)
-        places[different] = np.arange(len(different))
-        return different, places[codes]
+    def distinct_with_inverse(self, codes: Column) -> tuple[Column, Column]:
+        """Returns the distinct codes, ascending, and for each code its index among them."""
+        distinct = self.distinct(codes)
+        indices = np.empty(len(self.keys), np.int64)
+        indices[distinct] = np.arange(len(distinct))
+        return distinct, indices[codes]
 
     def hashes(self, codes: Column) -> Column:
+        """Returns the hash of each key."""
         return column(self._hashes)[codes]
 
-    def in_order(self, codes: Column, *times: Column, windows: Column | None = None) -> Any:
-        """The places of some keys in the order of their timers: by times, the first ones first, then by hash and bytes.
+    def timer_order(self, codes: Column, *times: Column, windows: Column | None = None) -> Any:
+        """Returns the indices of keys in timer order: by the given times, then by the hash and bytes of the key.
 
-        `windows` are numbers in the order of windows, for keys of which several windows fire at once.
+        `windows` are ranks in window order, for keys that fire several windows at the same time.
         """
         last = np.zeros(len(codes), np.int64) if windows is None else windows
         hashes = self.hashes(codes)
         columns = (*times, hashes)
         order = np.lexsort((last, *columns[::-1]))
-        alike = codes[order][1:] != codes[order][:-1]  # different keys of one hash: only their bytes tell
+        colliding = codes[order][1:] != codes[order][:-1]  # different keys with one hash are ordered by their bytes
         for ranked in (c[order] for c in columns):
-            alike &= ranked[1:] == ranked[:-1]
-        if not alike.any():
+            colliding &= ranked[1:] == ranked[:-1]
+        if not colliding.any():
             return order
         numbers, listed, ranks = codes.tolist(), [c.tolist() for c in times], last.tolist()
-        places = range(len(numbers))
+        indices = range(len(numbers))
         return np.array(
-            sorted(places, key=lambda i: (*(c[i] for c in listed), self.suffixes[numbers[i]], ranks[i])), np.int64
+            sorted(indices, key=lambda i: (*(c[i] for c in listed), self.suffixes[numbers[i]], ranks[i])), np.int64
         )

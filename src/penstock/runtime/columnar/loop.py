@@ -1,23 +1,23 @@
-"""One batch of a window operator that works by columns, beside the slot loop for those that take elements one by one."""
+"""The loop of columnar window operators, which processes one batch of one slot as columns, not element by element."""
 
 from __future__ import annotations
 
-from penstock.runtime.call_site import CallSite
-from penstock.runtime.operator import OperatorContext
-from penstock.runtime.slot import Advance
-from penstock.runtime.vector.blocks import Block
-from penstock.runtime.vector.emissions import VectorEmissions
-from penstock.runtime.vector.windows import VectorWindows
+from penstock.runtime.columnar.column_block import ColumnBlock
+from penstock.runtime.columnar.emissions import ColumnarEmissions
+from penstock.runtime.columnar.operator import ColumnarWindowOperator
+from penstock.runtime.loop.call_site import CallSite
+from penstock.runtime.loop.emissions import Advance
+from penstock.runtime.loop.operator import OperatorContext
 
 
-class VectorLoop:
-    """Runs the batches of one operator in one slot."""
+class ColumnarLoop:
+    """Processes the batches of one columnar operator in one slot."""
 
-    def __init__(self, name: str, operator: VectorWindows, context: OperatorContext) -> None:
+    def __init__(self, name: str, operator: ColumnarWindowOperator, context: OperatorContext) -> None:
         self._operator = operator
         self.site = CallSite(name, context.runtime.uid)
 
-    def run(self, blocks: list[Block], advance: Advance) -> VectorEmissions:
+    def run(self, blocks: list[ColumnBlock], advance: Advance) -> ColumnarEmissions:
         return self._operator.run(blocks, advance, self.site)
 
     def wake(self) -> int | None:

@@ -1,4 +1,4 @@
-"""What all window operators by columns share: their life, and what becomes of a window's keys when it fires."""
+"""Base classes of the columnar window operators: lifecycle, firing, and calls of window functions."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ import numpy as np
 
 from penstock.functions import TimeDomain
 from penstock.functions.named_aggregates import WithWindow
-from penstock.runtime.call_site import CallSite
-from penstock.runtime.codec import is_immutable
-from penstock.runtime.operator import OperatorContext
-from penstock.runtime.records import column
-from penstock.runtime.slot import Advance
-from penstock.runtime.timers import Timer
-from penstock.runtime.vector.arrived import Arrived
-from penstock.runtime.vector.blocks import Block
-from penstock.runtime.vector.emissions import Firing, VectorEmissions
-from penstock.runtime.vector.key_codes import KeyCodes
-from penstock.runtime.vector.measures import Groups, Measures
-from penstock.runtime.window_context import WindowFunctionContext
-from penstock.runtime.window_function import Evaluate, clearing, evaluation
+from penstock.runtime.columnar.accumulators import Accumulators, Groups
+from penstock.runtime.columnar.column_block import ColumnBlock
+from penstock.runtime.columnar.emissions import ColumnarEmissions, Firing
+from penstock.runtime.columnar.input_columns import InputColumns
+from penstock.runtime.columnar.key_codes import KeyCodes
+from penstock.runtime.columnar.slices import Grid
+from penstock.runtime.columnar.time_table import TimeTable
+from penstock.runtime.loop.call_site import CallSite
+from penstock.runtime.loop.emissions import Advance
+from penstock.runtime.loop.operator import OperatorContext
+from penstock.runtime.loop.records import column
+from penstock.runtime.state.codec import is_immutable
+from penstock.runtime.state.timers import Timer
+from penstock.runtime.windows.context import WindowFunctionContext
+from penstock.runtime.windows.functions import WindowEvaluator, make_clear_function, make_evaluator
 from penstock.windows import TimeWindow
 
 
-class VectorWindows:
-    """Windows of named aggregates over a keyed stream. Subclasses say when windows fire, and keep their measures."""
+class ColumnarWindowOperator:
+    """Windows of named aggregates over a keyed stream. Subclasses store the accumulators and decide when windows fire."""
 
     keyed = True
     merges = False
 
     def __init__(self, aggregate: Any, function: Any = None) -> None:
         self.late_records = 0
-        self.measures = Measures(aggregate)
+        self.accumulators = Accumulators(aggregate)
         self._function = function
-        self._evaluate: Evaluate
+        self._evaluate: WindowEvaluator
         self._clear: Callable[..., None] | None = None
         self._context: OperatorContext
         self._keys: KeyCodes
@@ -47,87 +49,88 @@ class VectorWindows:
         self._keys = KeyCodes(context.backend)
         if hasattr(self._function, "open"):
             self._function.open(context.runtime)
-        view = WindowFunctionContext(context, self.merges)
-        self._evaluate = evaluation(self._function, view)
-        self._clear = clearing(self._function, view)
+        function_context = WindowFunctionContext(context, self.merges)
+        self._evaluate = make_evaluator(self._function, function_context)
+        self._clear = make_clear_function(self._function, function_context)
 
     def close(self) -> None:
         if hasattr(self._function, "close"):
             self._function.close()
 
-    def run(self, blocks: list[Block], advance: Advance, site: CallSite) -> VectorEmissions:
-        """One batch: all that came, and how far the clocks go."""
+    def run(self, blocks: list[ColumnBlock], advance: Advance, site: CallSite) -> ColumnarEmissions:
+        """Processes one batch: processing time first, then the elements and the watermark."""
         self._site = site
-        self._keys.begin()
+        self._keys.begin_batch()
         self._context.begin_batch(advance.batch, advance.now)
-        out = VectorEmissions()
+        out = ColumnarEmissions()
         try:
-            self._by_clock(advance, out)
-            arrived = Arrived.of(blocks, self._keys, advance.before, advance.end, len(self.measures.wanted))
-            self._by_watermark(arrived, advance, out)
+            self._advance_processing_time(advance, out)
+            definitions = self.accumulators.definitions
+            columns = InputColumns.from_blocks(blocks, self._keys, advance.before, advance.end, len(definitions))
+            self._process_elements(columns, advance, out)
         finally:
             self._context.backend.unset_key()
         return out
 
     def wake(self) -> int | None:
-        """When the clock lets the next window fire."""
+        """Returns the processing time at which the next window fires, or None."""
         return None
 
-    def _by_clock(self, advance: Advance, out: VectorEmissions) -> None:
-        """Fires what is due by the clock, before the elements."""
+    def _advance_processing_time(self, advance: Advance, out: ColumnarEmissions) -> None:
+        """Fires the windows that are due in processing time. Called before the elements are processed."""
 
-    def _by_watermark(self, arrived: Arrived, advance: Advance, out: VectorEmissions) -> None:
-        """Takes the elements, and fires what the watermark has passed."""
+    def _process_elements(self, columns: InputColumns, advance: Advance, out: ColumnarEmissions) -> None:
+        """Adds the elements to their windows and fires the windows that the watermark has passed."""
         raise NotImplementedError
 
-    def _by_key(self, groups: Groups) -> Groups:
-        """One group for each key."""
-        codes, anew = self._keys.numbered(groups.codes)
+    def _fold_by_key(self, groups: Groups) -> Groups:
+        """Merges groups so that each key has one group."""
+        codes, inverse = self._keys.distinct_with_inverse(groups.codes)
         if len(codes) == len(groups.codes):
             return groups
         counts = np.zeros(len(codes), np.int64)
-        np.add.at(counts, anew, groups.counts)
-        return Groups(codes, counts, self.measures.fold(anew, len(codes), groups.columns))
+        np.add.at(counts, inverse, groups.counts)
+        return Groups(codes, counts, self.accumulators.fold(inverse, len(codes), groups.columns))
 
     # -- firing
 
-    def _fire(self, firing: Firing, advance: Advance, out: VectorEmissions) -> None:
-        """Emits the results of windows, in the order of their timers. A window that fires at its end is done."""
-        order = self._keys.in_order(firing.groups.codes, firing.dues, firing.times, windows=firing.window_ranks())
+    def _fire(self, firing: Firing, advance: Advance, out: ColumnarEmissions) -> None:
+        """Emits the results of windows in timer order. A window that fires at its end is complete."""
+        order = self._keys.timer_order(firing.groups.codes, firing.dues, firing.times, windows=firing.window_ranks())
         firing = firing.take(order)
         groups, keys = firing.groups, [self._keys.keys[code] for code in firing.groups.codes.tolist()]
         hashes = self._keys.hashes(groups.codes)
-        results = self.measures.results(groups.counts.tolist(), groups.columns)
+        results = self.accumulators.results(groups.counts.tolist(), groups.columns)
         function = self._function
         if function is None:
-            out.add(firing, hashes, results)
+            out.add_firing(firing, hashes, results)
         elif isinstance(function, WithWindow):
             starts, ends = firing.starts.tolist(), firing.ends.tolist()
-            out.add(firing, hashes, list(map(function.result, keys, starts, ends, results)))
+            out.add_firing(firing, hashes, list(map(function.result, keys, starts, ends, results)))
         else:
-            self._call(firing, keys, hashes, results, advance, out)
+            self._call_function(firing, keys, hashes, results, advance, out)
 
-    def _call(
+    def _call_function(
         self,
         firing: Firing,
         keys: list[Any],
         hashes: Any,
         results: list[Any],
         advance: Advance,
-        out: VectorEmissions,
+        out: ColumnarEmissions,
     ) -> None:
-        """Asks the user's window function about each key and window."""
+        """Calls the user's window function for each key and window."""
         context, mutable, clear = self._context, self._context.backend.mutable, self._clear if firing.closing else None
-        by_event_time = firing.before is None
-        context.domain = TimeDomain.EVENT_TIME if by_event_time else TimeDomain.PROCESSING_TIME
+        in_event_time = firing.before is None
+        context.domain = TimeDomain.EVENT_TIME if in_event_time else TimeDomain.PROCESSING_TIME
         bounds = zip(firing.starts.tolist(), firing.ends.tolist(), strict=True)
         timers = zip(firing.times.tolist(), firing.dues.tolist(), strict=True)
         values: list[Any] = []
         emitters: list[int] = []
-        for at, (key, result, namespace, (time, due)) in enumerate(zip(keys, results, bounds, timers, strict=True)):
+        for index, (key, result, namespace, (time, due)) in enumerate(zip(keys, results, bounds, timers, strict=True)):
             window = TimeWindow(*namespace)
             context.cell.at = key
-            context.watermark = seen_watermark(due, advance.marks) if by_event_time else advance.before
+            context.watermark = watermark_at_timer(due, advance.marks) if in_event_time else advance.before
             context.fired = Timer(time, 0, b"", b"", key, namespace, None)
             try:
                 emitted = self._evaluate(key, namespace, window, [result])
@@ -135,17 +138,17 @@ class VectorWindows:
                     clear(key, namespace, window)
             except Exception as error:
                 raise self._site.error(error, key=key, timer=time) from error
-            values += [_kept(v) for v in emitted] if mutable else emitted
-            emitters += [at] * len(emitted)
+            values += [_copy_if_mutable(v) for v in emitted] if mutable else emitted
+            emitters += [index] * len(emitted)
         context.fired = None
-        out.add(firing, hashes, values, column(emitters))
+        out.add_firing(firing, hashes, values, column(emitters))
 
-    def _dropped(self, groups: Groups, bounds: tuple[int, int], seen: int) -> None:
-        """Tells the window function that a window of these keys is gone, without having fired."""
+    def _clear_windows(self, groups: Groups, bounds: tuple[int, int], watermark: int) -> None:
+        """Calls `clear` of the window function for a window that is dropped without firing, once per key."""
         if self._clear is None:
             return
-        self._context.watermark = seen
-        for code in groups.codes[self._keys.in_order(groups.codes)].tolist():
+        self._context.watermark = watermark
+        for code in groups.codes[self._keys.timer_order(groups.codes)].tolist():
             key = self._keys.keys[code]
             self._context.cell.at = key
             try:
@@ -154,16 +157,40 @@ class VectorWindows:
                 raise self._site.error(error, key=key, timer=bounds[1] - 1) from error
 
 
-def _kept(value: Any) -> Any:
-    """A copy of what may be a part of state that can still change."""
+class GridWindowOperator(ColumnarWindowOperator):
+    """Windows on a grid of time. The accumulators are stored in a table by window start (or slice start) and key."""
+
+    table_name = "__windows__"
+
+    def __init__(self, grid: Grid, aggregate: Any, function: Any = None) -> None:
+        super().__init__(aggregate, function)
+        self._grid = grid
+        self._table: TimeTable
+
+    def open(self, context: OperatorContext) -> None:
+        super().open(context)
+        self._table = TimeTable(context.backend, self.table_name, self._keys, self.accumulators)
+
+    def _max_timestamp(self, start: int) -> int:
+        """Returns the last timestamp that belongs to a window."""
+        return start + self._grid.size - 1
+
+    def _add_groups(self, start: int, groups: Groups) -> None:
+        """Adds groups, one per key, to the stored accumulators of a window."""
+        stored = self._table.read_keys(start, groups.codes)
+        self._table.write(start, groups if stored is None else self._fold_by_key(Groups.join([stored, groups])))
+
+
+def _copy_if_mutable(value: Any) -> Any:
+    """Returns a copy of a value that may be part of mutable state."""
     return value if is_immutable(value) else pickle.loads(pickle.dumps(value, 5))
 
 
-def seen_watermark(time: int, marks: list[int]) -> int:
-    """What `current_watermark()` shows when a timer fires: the explicit mark that is applied, else the timer's time.
+def watermark_at_timer(due: int, marks: list[int]) -> int:
+    """Returns `current_watermark()` while a timer fires: the explicit watermark that made it due, else its due time.
 
-    >>> seen_watermark(5, [3, 8]), seen_watermark(9, [3, 8])
+    >>> watermark_at_timer(5, [3, 8]), watermark_at_timer(9, [3, 8])
     (8, 9)
     """
-    at = int(np.searchsorted(marks, time)) if marks else 0
-    return marks[at] if marks and at < len(marks) else time
+    index = int(np.searchsorted(marks, due)) if marks else 0
+    return marks[index] if marks and index < len(marks) else due

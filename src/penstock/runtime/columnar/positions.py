@@ -1,4 +1,4 @@
-"""Where elements stand in the order of time.md 1.6, kept small until somebody asks: most operators by columns never do."""
+"""Positions of elements in the processing order (time-rules 1.6), in a compact form. Most operators never need the order."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.runtime.records import TAG_NAMES, Column, Tags
+from penstock.runtime.loop.records import TAG_NAMES, Column, Tags
 
 
-class Places:
-    """The places of the elements of one block: positions in a split, or all the tags of an operator's emissions."""
+class ElementPositions:
+    """The positions of the elements of one block: offsets in a split, or all tags of the emissions of an operator."""
 
     __slots__ = ("branch", "columns", "origin")
 
@@ -20,43 +20,43 @@ class Places:
         self.branch = branch
 
     @classmethod
-    def of(cls, tags: Tags, from_source: bool) -> Places:
+    def from_tags(cls, tags: Tags, from_source: bool) -> ElementPositions:
         return cls([tags.position] if from_source else [getattr(tags, name) for name in TAG_NAMES])
 
-    def take(self, at: Any) -> Places:
-        return Places([c[at] for c in self.columns], self.origin, self.branch)
+    def take(self, indices: Any) -> ElementPositions:
+        return ElementPositions([c[indices] for c in self.columns], self.origin, self.branch)
 
     @staticmethod
-    def join(parts: list[Places]) -> Places:
-        """Of blocks of one split, or of one operator."""
-        return Places([np.concatenate(columns) for columns in zip(*(p.columns for p in parts), strict=True)])
+    def join(parts: list[ElementPositions]) -> ElementPositions:
+        """Joins the positions of blocks of one split or of one operator."""
+        return ElementPositions([np.concatenate(columns) for columns in zip(*(p.columns for p in parts), strict=True)])
 
-    def tags(self, at: Column) -> Tags:
-        """The tags of some elements, but for their watermarks."""
+    def tags(self, indices: Column) -> Tags:
+        """Returns the tags of the elements at some indices, without their watermarks."""
         if len(self.columns) > 1:
-            return Tags(*(c[at] for c in self.columns)).on_branch(self.branch)
-        tags = Tags.of_source(np.zeros(len(at), np.int64), self.origin, self.columns[0][at])
-        tags.count = at.astype(np.int64)  # elements that were made from one keep their order
+            return Tags(*(c[indices] for c in self.columns)).on_branch(self.branch)
+        tags = Tags.of_source(np.zeros(len(indices), np.int64), self.origin, self.columns[0][indices])
+        tags.count = indices.astype(np.int64)  # elements made from the same record keep their order
         return tags.on_branch(self.branch)
 
 
-class AllPlaces:
-    """The places of all elements of a batch, block after block."""
+class BatchPositions:
+    """The positions of all elements of a batch, block after block."""
 
-    def __init__(self, parts: list[Places], sizes: list[int]) -> None:
+    def __init__(self, parts: list[ElementPositions], sizes: list[int]) -> None:
         self._parts = parts
         self._ends = np.cumsum(sizes)
 
-    def tags(self, at: Column, effective: Column) -> Tags:
-        """The tags of some elements, which come at these watermarks."""
-        block = np.searchsorted(self._ends, at, side="right")
-        tags = Tags(*(np.zeros(len(at), np.int64) for _ in TAG_NAMES))
+    def tags(self, indices: Column, effective: Column) -> Tags:
+        """Returns the tags of the elements at some indices. `effective` are their watermarks."""
+        block = np.searchsorted(self._ends, indices, side="right")
+        tags = Tags(*(np.zeros(len(indices), np.int64) for _ in TAG_NAMES))
         for number, part in enumerate(self._parts):
-            mine = np.flatnonzero(block == number)
-            if len(mine):
+            members = np.flatnonzero(block == number)
+            if len(members):
                 start = self._ends[number - 1] if number else 0
-                some = part.tags(at[mine] - start)
+                part_tags = part.tags(indices[members] - start)
                 for name in TAG_NAMES:
-                    getattr(tags, name)[mine] = getattr(some, name)
+                    getattr(tags, name)[members] = getattr(part_tags, name)
         tags.watermark = effective
         return tags

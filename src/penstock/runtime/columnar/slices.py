@@ -1,4 +1,4 @@
-"""Windows that stand on a grid of time, cut into slices whose elements belong to the same windows (time.md 5.9)."""
+"""Windows on a grid of time, divided into slices whose elements belong to the same windows (time-rules 5.9)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from penstock.runtime.records import Column
+from penstock.runtime.loop.records import Column
 from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
 from penstock.windows import WindowAssigner
-from penstock.windows.assigner import event_time_of
+from penstock.windows.assigner import require_timestamp
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Tumbling windows have one slice each; sliding ones share slices of gcd(size, slide).
+    """A grid of windows. A tumbling window is one slice; sliding windows share slices of gcd(size, slide).
 
-    >>> Grid(10, 5, 0).windows_of(5)
+    >>> Grid(10, 5, 0).window_starts(5)
     [5, 0]
     """
 
@@ -27,23 +27,24 @@ class Grid:
     offset: int
 
     @classmethod
-    def of(cls, assigner: WindowAssigner[Any, Any]) -> Grid:
-        """The grid of a tumbling or sliding assigner."""
+    def from_assigner(cls, assigner: WindowAssigner[Any, Any]) -> Grid:
+        """Returns the grid of a tumbling or sliding assigner."""
         size: int = assigner.size  # type: ignore[attr-defined]
         return cls(size, getattr(assigner, "slide", size), assigner.offset)  # type: ignore[attr-defined]
 
     @property
     def width(self) -> int:
+        """The length of a slice in milliseconds."""
         return math.gcd(self.size, self.slide)
 
-    def slices(self, times: Column) -> Column:
-        """The start of each time's slice."""
+    def slice_starts(self, times: Column) -> Column:
+        """Returns the start of the slice of each timestamp."""
         if len(times) and times.min() == NO_TIMESTAMP:
-            event_time_of(NO_TIMESTAMP)
+            require_timestamp(NO_TIMESTAMP)
         return times - (times - self.offset) % self.width
 
-    def different(self, slices: Column) -> list[int]:
-        """The different ones of some slices, in order."""
+    def distinct(self, slices: Column) -> list[int]:
+        """Returns the distinct slices, ascending."""
         if not len(slices):
             return []
         lowest, width = int(slices.min()), self.width
@@ -52,26 +53,26 @@ class Grid:
             return [int(s) for s in np.unique(slices)]
         return [lowest + width * step for step in np.flatnonzero(np.bincount(steps)).tolist()]
 
-    def last_starts(self, slices: Column) -> Column:
-        """The start of the last window of each slice."""
+    def last_window_starts(self, slices: Column) -> Column:
+        """Returns the start of the last window of each slice."""
         return slices if self.slide == self.width else slices - (slices - self.offset) % self.slide
 
-    def last_start(self, start: int) -> int:
-        """The start of the last window of a slice."""
+    def last_window_start(self, start: int) -> int:
+        """Returns the start of the last window of a slice."""
         return start - (start - self.offset) % self.slide
 
-    def windows_of(self, start: int) -> list[int]:
-        """The starts of a slice's windows, the latest first."""
-        return list(range(self.last_start(start), start - self.size, -self.slide))
+    def window_starts(self, start: int) -> list[int]:
+        """Returns the starts of the windows of a slice, latest first."""
+        return list(range(self.last_window_start(start), start - self.size, -self.slide))
 
-    def slices_of(self, window: int) -> range:
-        """The slices of the window that starts here."""
+    def slices_of_window(self, window: int) -> range:
+        """Returns the slices of the window with the given start."""
         return range(window, window + self.size, self.width)
 
-    def classes(self, slices: Column, watermarks: Column) -> tuple[Column, Column] | None:
-        """How many of a slice's windows had been cleaned up when an element came, and when the last of them was.
+    def lateness_classes(self, slices: Column, watermarks: Column) -> tuple[Column, Column] | None:
+        """Returns how many windows of its slice had been cleaned up when each element arrived, and the last cleanup time.
 
-        None where that is none, for all elements: so it is when they come in order.
+        Returns None if that is zero for all elements, as it is for elements that arrive in order.
         """
         behind = np.flatnonzero(watermarks >= slices + (self.width - 1))
         if not len(behind):
@@ -79,7 +80,7 @@ class Grid:
         classes = np.zeros(len(slices), np.int64)
         passed = np.full(len(slices), MIN_WATERMARK, np.int64)
         some, marks = slices[behind], watermarks[behind]
-        last = self.last_starts(some)
+        last = self.last_window_starts(some)
         windows = (last - (some - self.size) - 1) // self.slide + 1
         first_cleanup = last - (windows - 1) * self.slide + self.size - 1
         reached = marks >= first_cleanup

@@ -1,7 +1,7 @@
-"""Watermarks of an operator's channels, and how they combine (time.md 2.1, 2.6, 2.7).
+"""Watermarks of the channels of an operator, and how they combine (time-rules 2.1, 2.6, 2.7).
 
-A channel is a split of a source, or an edge from an upstream operator. All slots keep the same table, since all get the
-same marks.
+A channel is a split of a source, or an edge from an upstream operator. All slots have the same table, because all get the same
+watermarks.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import msgspec
 
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 
+ALL_SPLITS = "*"  # the name of one channel for all transient splits of a stream, or for a stream without splits
+
 
 class Channel(msgspec.Struct, array_like=True):
-    """One channel's mark, for how long it had no records, whether it is idle and whether it has ended."""
+    """The watermark of a channel, the time without records, and whether it is idle or has ended."""
 
     mark: int = MIN_WATERMARK
     idle_ms: int = 0
@@ -22,16 +24,16 @@ class Channel(msgspec.Struct, array_like=True):
     ended: bool = False
 
 
-class Combined(msgspec.Struct, frozen=True):
-    """What the channels of an operator amount to."""
+class CombinedWatermark(msgspec.Struct, frozen=True):
+    """The combined watermark of the channels of an operator."""
 
     watermark: int
     idle: bool
     ended: bool
 
 
-def combine(channels: Iterable[Channel]) -> Combined:
-    """The minimum of the active channels; of idle ones the maximum; of none but ended ones the end of time.
+def combine(channels: Iterable[Channel]) -> CombinedWatermark:
+    """Returns the minimum of the active channels, else the maximum of the idle ones, else (all ended) the maximum watermark.
 
     >>> combine([Channel(mark=5), Channel(mark=3, idle=True)]).watermark
     5
@@ -45,10 +47,10 @@ def combine(channels: Iterable[Channel]) -> Combined:
         else:
             active = channel.mark if active is None else min(active, channel.mark)
     if active is not None:
-        return Combined(active, False, False)
+        return CombinedWatermark(active, False, False)
     if idle is not None:
-        return Combined(idle, True, False)
-    return Combined(MAX_WATERMARK, False, True)
+        return CombinedWatermark(idle, True, False)
+    return CombinedWatermark(MAX_WATERMARK, False, True)
 
 
 class SplitTable(msgspec.Struct, array_like=True):
@@ -57,34 +59,38 @@ class SplitTable(msgspec.Struct, array_like=True):
     splits: dict[str, Channel] = {}
     idle_timeout: int | None = None
 
-    def known(self, names: Iterable[str]) -> None:
+    def add_splits(self, names: Iterable[str]) -> None:
         for name in names:
             self.splits.setdefault(name, Channel())
 
-    def ended(self, names: Iterable[str]) -> None:
+    def end_splits(self, names: Iterable[str]) -> None:
         for name in names:
             self.splits.setdefault(name, Channel()).ended = True
 
     def end_all(self) -> None:
-        """Ends the stream, also one that never had a split."""
-        self.ended([*self.splits] or ["*"])
+        """Ends the stream, even if it never had a split."""
+        self.end_splits([*self.splits] or [ALL_SPLITS])
 
     def mark(self, name: str, mark: int) -> None:
         channel = self.splits.setdefault(name, Channel())
         channel.mark = max(channel.mark, mark)
 
-    def age(self, passed: int, spoke: set[str], waiting: set[str], fresh_run: bool) -> None:
-        """Counts silence: none for a split that spoke, nor in a run's first batch, nor while data waits unread."""
+    def update_idleness(self, passed: int, active: set[str], waiting: set[str], first_batch: bool) -> None:
+        """Updates the idle times after `passed` milliseconds.
+
+        The idle time restarts for splits with records and in the first batch of a run. It does not grow for splits in
+        `waiting`, which have unread data.
+        """
         for name, channel in self.splits.items():
-            if name in spoke or fresh_run:
+            if name in active or first_batch:
                 channel.idle_ms = 0
             elif name not in waiting:
                 channel.idle_ms += passed
             channel.idle = self.idle_timeout is not None and channel.idle_ms > self.idle_timeout
 
     def next_idle(self, now: int) -> int | None:
-        """When the next split becomes idle if it stays silent."""
+        """Returns when the next split becomes idle if it gets no records."""
         if self.idle_timeout is None:
             return None
-        quiet = [c.idle_ms for c in self.splits.values() if not c.idle and not c.ended]
-        return now + self.idle_timeout - max(quiet) + 1 if quiet else None
+        idle_times = [c.idle_ms for c in self.splits.values() if not c.idle and not c.ended]
+        return now + self.idle_timeout - max(idle_times) + 1 if idle_times else None

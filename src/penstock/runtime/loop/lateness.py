@@ -1,6 +1,6 @@
-"""When a record is too late (time.md section 4): one place for every operator's rule.
+"""The rules of all operators for late records (time-rules 4).
 
-`watermark` is the record's effective one, so it is what `current_watermark()` shows to a function.
+`watermark` is the effective watermark of the record, which is also what `current_watermark()` returns to a function.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from penstock.time import MAX_WATERMARK
 
 
 def cleanup_time(max_timestamp: int, lateness: int) -> int:
-    """When a window's state is dropped; the end of time, hence never, if the sum is beyond it.
+    """Returns when the state of a window is dropped; at most the maximum watermark, which means never.
 
     >>> cleanup_time(9, 5)
     14
@@ -19,7 +19,7 @@ def cleanup_time(max_timestamp: int, lateness: int) -> int:
 
 
 def window_is_late(cleanup: int, watermark: int) -> bool:
-    """Whether a window with a cleanup time is closed; of a session, the merged window is asked about.
+    """Whether a window with this cleanup time is closed. For a session, pass the merged window.
 
     >>> window_is_late(9, 9), window_is_late(9, 8)
     (True, False)
@@ -28,7 +28,7 @@ def window_is_late(cleanup: int, watermark: int) -> bool:
 
 
 def element_is_late(timestamp: int, lateness: int, watermark: int) -> bool:
-    """Whether an element that no window took is late; else it just belongs to no window.
+    """Whether an element that was added to no window is late. Otherwise it just belongs to no window.
 
     >>> element_is_late(3, 0, 3)
     True

@@ -1,11 +1,11 @@
-"""The seam between the slot loop and what runs in it."""
+"""The interface between loops and operators, and the contexts that user functions see."""
 
 from __future__ import annotations
 
 import random
 import uuid
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import xxhash
 
@@ -13,9 +13,9 @@ from penstock.errors import StateError, TimeError
 from penstock.functions import OnTimerContext, RuntimeContext, TimerService
 from penstock.metrics import MetricGroup
 from penstock.metrics.registry import SubtaskMetrics
-from penstock.runtime.failure import shortened
-from penstock.runtime.state.backend import StateBackend
-from penstock.runtime.timers import Timer, TimerQueue
+from penstock.runtime.failure import short_repr
+from penstock.runtime.state.backend import KeyedStateStore
+from penstock.runtime.state.timers import Timer, TimerQueue
 from penstock.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -29,15 +29,35 @@ from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
 Emitted = Iterable[Any] | None
 
 
+class TimestampedResult(NamedTuple):
+    """An emitted value whose timestamp differs from that of the element or timer that caused it.
+
+    >>> TimestampedResult("result", 9).timestamp
+    9
+    """
+
+    value: Any
+    timestamp: int
+
+
+class IndexedError(Exception):
+    """An error with the index of the value that caused it; index -1 if that is not known."""
+
+    def __init__(self, index: int, cause: Exception) -> None:
+        super().__init__(index, cause)
+        self.index = index
+        self.cause = cause
+
+
 class Operator(Protocol):
-    """Running logic of one operator in one slot."""
+    """The logic of one operator in one slot."""
 
     keyed: bool
 
     def open(self, context: OperatorContext) -> None: ...
 
     def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
-        """One function per input: (value, context) to what it emits."""
+        """Returns one function per input, from (value, context) to the emitted values."""
         ...
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted: ...
@@ -46,14 +66,14 @@ class Operator(Protocol):
 
 
 class OperatorContext(OnTimerContext, TimerService):
-    """Everything an operator or a user's function sees of the loop: one object per operator and slot.
+    """The clocks, timers, state and current element of one operator in one slot.
 
-    It is the ctx of process functions, their timer service too: the loop sets the current element, nothing is allocated
+    It is both the ctx of process functions and their timer service. The loop sets the current element, so nothing is allocated
     per record.
     """
 
     def __init__(
-        self, backend: StateBackend, event: TimerQueue, processing: TimerQueue, runtime: SubtaskContext
+        self, backend: KeyedStateStore, event: TimerQueue, processing: TimerQueue, runtime: FunctionRuntimeContext
     ) -> None:
         self.backend = backend
         self.event_timers = event
@@ -72,7 +92,7 @@ class OperatorContext(OnTimerContext, TimerService):
         self._random: random.Random | None = None
         self._random_for: Any = None
 
-    # -- the element or timer being processed
+    # -- the current element or timer
 
     def timestamp(self) -> int | None:
         if self.fired is not None:
@@ -109,7 +129,7 @@ class OperatorContext(OnTimerContext, TimerService):
     def delete_processing_time_timer(self, timestamp: int) -> None:
         self.processing_timers.delete(timestamp, self.cell.at, None)
 
-    # -- randomness that repeats
+    # -- reproducible random values
 
     @property
     def random(self) -> random.Random:
@@ -123,7 +143,7 @@ class OperatorContext(OnTimerContext, TimerService):
         return uuid.UUID(bytes=xxhash.xxh3_128_digest(self._seed(key)), version=4)
 
     def _seed(self, key: bytes) -> bytes:
-        """Differs for every call in a batch; equal when the batch is run again, whichever other keys are here."""
+        """Returns a seed that differs for every call in a batch, but is the same when the batch is repeated with other keys."""
         count = self._counters[key] = self._counters.get(key, 0) + 1
         return b"|".join((self.runtime.uid.encode(), key, b"%d" % self.batch, b"%d" % count))
 
@@ -137,8 +157,8 @@ class OperatorContext(OnTimerContext, TimerService):
         self.running_due = None
 
 
-class SubtaskContext(RuntimeContext):
-    """The surroundings of a function in one slot."""
+class FunctionRuntimeContext(RuntimeContext):
+    """The runtime context of a function in one slot."""
 
     def __init__(
         self,
@@ -149,7 +169,7 @@ class SubtaskContext(RuntimeContext):
         parallelism: int,
         max_parallelism: int,
         parameters: dict[str, str],
-        backend: StateBackend | None,
+        backend: KeyedStateStore | None,
         attempt: int = 0,
         in_batch_mode: bool = False,
     ) -> None:
@@ -161,8 +181,8 @@ class SubtaskContext(RuntimeContext):
         self._parameters = parameters
         self._backend = backend
         self._attempt = attempt
-        self.in_batch_mode = in_batch_mode  # all input is there at once, so only final results are emitted
-        self.metrics: SubtaskMetrics | None = None  # once the function asks for them
+        self.in_batch_mode = in_batch_mode  # the complete input is available, so only final results are emitted
+        self.metrics: SubtaskMetrics | None = None  # created when the function requests its metrics group
 
     def get_task_name(self) -> str:
         return self._name
@@ -209,12 +229,12 @@ class SubtaskContext(RuntimeContext):
         if not isinstance(state_descriptor, kind):
             raise StateError(
                 "STATE_DESCRIPTOR",
-                f"{method}() got {shortened(state_descriptor)}; it takes a {kind.__name__}, such as {_EXAMPLES[kind]}.",
+                f"{method}() got {short_repr(state_descriptor)}, but expects a {kind.__name__}, such as {_EXAMPLES[kind]}.",
             )
         if self._backend is None:
             raise StateError(
                 "STATE_WITHOUT_KEY",
-                f"Operator '{self._name}' asks for state '{state_descriptor.name}', and its stream has no key. Call key_by first.",
+                f"Operator '{self._name}' uses state '{state_descriptor.name}', but its stream has no key. Call key_by first.",
             )
         return self._backend.handle(state_descriptor)
 
@@ -228,8 +248,8 @@ _EXAMPLES = {
 }
 
 
-class WithoutTimers(TimerService):
-    """The timer service of a stream without keys: clocks only."""
+class ClockOnlyTimerService(TimerService):
+    """The timer service of a stream without keys. It has clocks, but no timers."""
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -240,8 +260,10 @@ class WithoutTimers(TimerService):
     def current_watermark(self) -> int:
         return int(self._context.watermark)
 
-    def _refuse(self, timestamp: int) -> None:
-        raise TimeError("TIMER_WITHOUT_KEY", "A timer was set on a stream that has no key. Call key_by before process.")
+    def _raise_no_key(self, timestamp: int) -> None:
+        raise TimeError(
+            "TIMER_WITHOUT_KEY", "A timer was registered on a stream without a key. Call key_by before process."
+        )
 
-    register_processing_time_timer = register_event_time_timer = _refuse
-    delete_processing_time_timer = delete_event_time_timer = _refuse
+    register_processing_time_timer = register_event_time_timer = _raise_no_key
+    delete_processing_time_timer = delete_event_time_timer = _raise_no_key

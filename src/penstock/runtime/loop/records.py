@@ -1,9 +1,8 @@
-"""Elements of one operator in one batch, as columns, in the one order that time.md 1.6 gives them.
+"""The elements of one operator in one batch, as columns, in the order of time-rules 1.6.
 
-Tags (the columns after `timestamps`) say where in that order an element stands:
-`watermark` is w(r), `phase` 0 after a processing timer, 1 after an element, 2 after an event timer, `origin` and `position`
-its source's split and sequence number (or a timer's due), `emitter` the hash of the emitting key, `count` the emission's
-number there.
+`Tags` hold the position of an element in that order: `watermark` is w(r), `phase` is 0 after a processing timer, 1 after an
+element and 2 after an event timer, `origin` and `position` are the source split and sequence number (or the due time of a timer),
+`emitter` is the hash of the emitting key, and `count` the number of the emission there.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def column(values: Any) -> Column:
 
 @dataclass(slots=True)
 class Tags:
-    """Where elements stand in the order."""
+    """The positions of elements in the order."""
 
     watermark: Column
     phase: Column
@@ -48,11 +47,11 @@ class Tags:
         )
 
     def on_branch(self, branch: int) -> Tags:
-        """Of elements that came by several ways from one place: their counts differ by way first, then by emission."""
+        """Tags for one of several branches from the same operator: counts differ by branch first, then by emission."""
         return self if branch == 0 else replace(self, count=self.count + (branch << 40))
 
     def without_watermarks(self) -> Tags:
-        """For elements that get new watermarks behind an operator: they stay in order by the old ones."""
+        """Tags for elements that get new watermarks after an operator. The old watermarks still define their order."""
         keyed = self.emitter != 0
         return Tags(
             np.full(len(keyed), MIN_WATERMARK, np.int64),
@@ -75,18 +74,18 @@ class Tags:
 
 @dataclass(slots=True)
 class Records:
-    """The elements of one operator and batch; before `arrange` in any order."""
+    """The elements of one operator and batch; unordered before `sort`."""
 
     values: list[Any]
     keys: list[Any] | None
-    inputs: list[int] | None  # which input each element came by; None: all by input 0
+    inputs: list[int] | None  # input of each element; None: all of input 0
     timestamps: Column
     tags: Tags
     effective: Column = field(default_factory=lambda: column([]))
 
     @classmethod
     def concatenate(cls, parts: list[tuple[int, Records]], keyed: bool) -> Records:
-        """All parts, each with the input that it came by."""
+        """Concatenates parts, each with the number of its input."""
         if not parts:
             empty = column([])
             return cls([], [] if keyed else None, None, empty, Tags(*(empty for _ in TAG_NAMES)))
@@ -110,17 +109,17 @@ class Records:
             Tags.concatenate([p.tags for _, p in parts]),
         )
 
-    def arrange(self, watermark_before: int, watermark_end: int) -> None:
-        """Computes each element's effective watermark and puts all into order."""
+    def sort(self, watermark_before: int, watermark_end: int) -> None:
+        """Computes the effective watermark of each element and sorts the elements."""
         tags = self.tags
         self.effective = np.maximum(watermark_before, np.minimum(tags.watermark, watermark_end))
-        order = order_of(self.effective, tags)
+        order = sort_order(self.effective, tags)
         if order is not None:
             self.take(order)
             self.effective = self.effective[order]
 
     def take(self, order: NDArray[np.intp]) -> None:
-        """Puts the elements into an order."""
+        """Reorders the elements."""
         at = order.tolist()
         self.values = [self.values[i] for i in at]
         if self.keys is not None:
@@ -131,8 +130,8 @@ class Records:
         self.tags = self.tags.take(order)
 
 
-def order_of(effective: Column, tags: Tags) -> NDArray[np.intp] | None:
-    """The permutation that sorts by (effective, phase, origin, position, emitter, count); None: sorted already."""
+def sort_order(effective: Column, tags: Tags) -> NDArray[np.intp] | None:
+    """Returns the permutation that sorts by (effective, phase, origin, position, emitter, count); None if already sorted."""
     n = len(effective)
     if n < 2:
         return None
@@ -148,7 +147,7 @@ def order_of(effective: Column, tags: Tags) -> NDArray[np.intp] | None:
     else:
         return None
     if not np.any(tags.emitter):
-        # Straight from sources: each split's elements come in order, so few runs have to be merged.
+        # Directly from sources: the elements of each split are already in order, so few runs have to be merged.
         origin_first = np.lexsort((tags.count, tags.position, tags.origin, tags.phase))
         return origin_first[np.argsort(effective[origin_first], kind="stable")]
     return np.lexsort(columns[::-1])

@@ -1,4 +1,4 @@
-"""Windows over two streams: a window operator over the elements of both, and functions over their groups and pairs."""
+"""Windows over two streams: a window operator for both inputs, and adapters for functions of groups and of pairs."""
 
 from __future__ import annotations
 
@@ -6,64 +6,64 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.functions import Function, RuntimeContext, TaggedUnion
-from penstock.runtime.operator import Emitted, OperatorContext
-from penstock.runtime.state.backend import StateBackend
-from penstock.runtime.timers import Timer
-from penstock.runtime.window import WindowOperator
-from penstock.runtime.window_build import window_operator
-from penstock.runtime.window_contents import At
+from penstock.runtime.loop.operator import Emitted, OperatorContext
+from penstock.runtime.state.backend import KeyedStateStore
+from penstock.runtime.state.timers import Timer
+from penstock.runtime.windows.contents import PaneKey
+from penstock.runtime.windows.factory import window_operator
+from penstock.runtime.windows.operator import WindowOperator
 from penstock.state import ListStateDescriptor
 from penstock.types import TypeInformation, type_information
 from penstock.windows import Evictor, Window, WindowAssigner
 
 
-class Grouped:
-    """All elements of a pane by input, each stored by itself. A pane is its own address."""
+class GroupedContents:
+    """The elements of a pane, in one list state per input. The address of a pane is the pane itself."""
 
     def __init__(self, first_type: TypeInformation, second_type: TypeInformation) -> None:
         self._types = (first_type, second_type)
         self._lists: tuple[Any, ...] = ()
         self._cell: Any = None
 
-    def open(self, backend: StateBackend) -> None:
+    def open(self, backend: KeyedStateStore) -> None:
         names = zip(("__first__", "__second__"), self._types, strict=True)
         self._lists = tuple(backend.handle(ListStateDescriptor(*name), "namespace") for name in names)
         self._cell = backend.namespace_cell
 
-    def pane(self, at: At) -> At:
+    def pane(self, at: PaneKey) -> PaneKey:
         return at
 
-    def add(self, pane: At, value: TaggedUnion, timestamp: int) -> None:
+    def add(self, pane: PaneKey, value: TaggedUnion, timestamp: int) -> None:
         self._cell.at = pane
         self._lists[value.number].add(value.value)
 
-    def elements(self, at: At) -> list[Any] | None:
-        """The two groups."""
+    def elements(self, at: PaneKey) -> list[Any] | None:
+        """Returns the elements of both inputs; None if there are none."""
         self._cell.at = at
-        groups = [list(kept.get()) for kept in self._lists]
+        groups = [list(state.get()) for state in self._lists]
         return groups if any(groups) else None
 
-    def clear(self, at: At) -> None:
+    def clear(self, at: PaneKey) -> None:
         self._cell.at = at
-        for kept in self._lists:
-            kept.clear()
+        for state in self._lists:
+            state.clear()
 
-    def merge(self, target: At, sources: Iterable[At]) -> None:
+    def merge(self, target: PaneKey, sources: Iterable[PaneKey]) -> None:
         for at in sources:
             moved = self.elements(at)
             if moved is not None:
                 self.clear(at)
                 self._cell.at = target
-                for kept, group in zip(self._lists, moved, strict=True):
-                    kept.add_all(group)
+                for state, group in zip(self._lists, moved, strict=True):
+                    state.add_all(group)
 
 
-class OfGroups(Function):
-    """A window function that gives a user's function its groups, or its pairs one by one.
+class GroupFunction(Function):
+    """A window function that calls a user function with both groups, or with each pair.
 
-    `kind` says which: "co_group", or of pairs "join" (one result each) or "flat_join" (any number).
+    `kind` is "co_group" for groups; for pairs it is "join" (one result per pair) or "flat_join" (any number of results).
 
-    >>> OfGroups(lambda one, two: one + two, "join").apply("key", None, [["a", "b"], ["c"]])
+    >>> GroupFunction(lambda one, two: one + two, "join").apply("key", None, [["a", "b"], ["c"]])
     ['ac', 'bc']
     """
 
@@ -88,16 +88,16 @@ class OfGroups(Function):
         call = self._call
         if self._kind == "join":
             return [call(one, two) for one in first for two in second]
-        return self._flat(first, second)
+        return self._flat_join(first, second)
 
-    def _flat(self, first: list[Any], second: list[Any]) -> Iterator[Any]:
+    def _flat_join(self, first: list[Any], second: list[Any]) -> Iterator[Any]:
         for one in first:
             for two in second:
                 yield from self._call(one, two) or ()
 
 
-class OfElements(OfGroups):
-    """The same, given the elements of both streams as they came: what is left of them when an evictor has looked."""
+class ElementGroupFunction(GroupFunction):
+    """The same for the elements of both inputs in order of arrival, as an evictor leaves them."""
 
     def apply(self, key: Any, window: Window | None, elements: list[TaggedUnion]) -> Emitted:
         groups = [[e.value for e in elements if e.number == number] for number in (0, 1)]
@@ -105,7 +105,7 @@ class OfElements(OfGroups):
 
 
 class CoGroupOperator:
-    """A window operator of two inputs: their elements share windows, triggers and timers.
+    """A window operator with two inputs, whose elements share windows, triggers and timers.
 
     >>> from penstock.windows import TumblingEventTimeWindows
     >>> CoGroupOperator(TumblingEventTimeWindows.of(10), max, "join").late_records
@@ -128,9 +128,9 @@ class CoGroupOperator:
         first, second = map(type_information, types)
         self._windows: WindowOperator = window_operator(
             assigner,
-            function=(OfGroups if evictor is None else OfElements)(function, kind),
+            function=(GroupFunction if evictor is None else ElementGroupFunction)(function, kind),
             evictor=evictor,
-            contents=Grouped(first, second) if evictor is None else None,
+            contents=GroupedContents(first, second) if evictor is None else None,
             **settings,
         )
 
@@ -145,10 +145,10 @@ class CoGroupOperator:
         self._windows.close()
 
     def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
-        (take,) = self._windows.elements()
+        (process,) = self._windows.elements()
         return (
-            lambda value, context: take(TaggedUnion(0, value), context),
-            lambda value, context: take(TaggedUnion(1, value), context),
+            lambda value, context: process(TaggedUnion(0, value), context),
+            lambda value, context: process(TaggedUnion(1, value), context),
         )
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:

@@ -1,4 +1,4 @@
-"""Joins the elements of two keyed streams whose timestamps lie in an interval of each other (time.md 4.3)."""
+"""The interval join: joins elements of two keyed streams whose timestamps are within an interval of each other (time-rules 4.3)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Any
 
 from penstock.errors import PlanError, TimeError
 from penstock.functions import JoinContext, OutputTag
-from penstock.runtime.lateness import join_is_late
-from penstock.runtime.operator import Emitted, OperatorContext
-from penstock.runtime.stamped import Stamped
-from penstock.runtime.state.timeline import Line, TimelineDescriptor
-from penstock.runtime.timers import Timer
+from penstock.runtime.loop.lateness import join_is_late
+from penstock.runtime.loop.operator import Emitted, OperatorContext, TimestampedResult
+from penstock.runtime.state.timeline import KeyTimeline, TimelineDescriptor
+from penstock.runtime.state.timers import Timer
 from penstock.time import MAX_WATERMARK, NO_TIMESTAMP
 from penstock.types import TypeInformation, type_information
 
-_STEPS = 4  # elements are dropped at so many times in a lifetime: fewer need fewer timers, and keep the dead for longer
+_CLEANUPS = 4  # per lifetime of an element; fewer need fewer timers, but retain expired elements longer
 
 
 class PairContext(JoinContext):
-    """The times of the pair that a join function is given, and what it sent to side outputs."""
+    """The timestamps of the current pair of a join function, and what it sent to side outputs."""
 
     __slots__ = ("left", "right", "sent")
 
@@ -29,7 +28,7 @@ class PairContext(JoinContext):
         self.sent: list[Any] = []
 
     def begin(self) -> PairContext:
-        """For the pairs of another element; a call that raised may have left something."""
+        """Starts the pairs of another element, and drops what a call that raised has sent."""
         self.sent = []
         return self
 
@@ -46,51 +45,52 @@ class PairContext(JoinContext):
         self.sent.append((output_tag, value))
 
 
-class Side:
-    """One stream's elements that may still meet others.
+class JoinSide:
+    """The stored elements of one input that may still be joined.
 
-    An element lives until the watermark reaches its timestamp + `lifetime`. Nothing that has died is ever met; it is
-    dropped at the next multiple of `step`, so that most elements need no timer of their own.
+    An element expires when the watermark reaches its timestamp + `lifetime`. Expired elements are never joined; they are dropped
+    at the next multiple of `step`, so that many elements share one timer.
     """
 
     def __init__(
-        self, number: int, element_type: TypeInformation, reach: tuple[int, int], late_tag: OutputTag | None
+        self, number: int, element_type: TypeInformation, bounds: tuple[int, int], late_tag: OutputTag | None
     ) -> None:
-        self.number = number  # of the input; its timers' namespace too
+        self.number = number  # of the input; also the namespace of its timers
         self.late_tag = late_tag
-        self.lower, self.upper = reach  # elements of the other side that meet one of this side lie so far from it
-        self.lifetime = max(reach[1], 0)
-        self.step = max(self.lifetime // _STEPS, 1)
+        self.lower, self.upper = bounds  # of the other side, relative to the timestamp of an element of this side
+        self.lifetime = max(bounds[1], 0)
+        self.step = max(self.lifetime // _CLEANUPS, 1)
         self._type = element_type
         self.timeline: Any = None
 
     def open(self, context: OperatorContext) -> None:
         self.timeline = context.backend.handle(TimelineDescriptor(("__left__", "__right__")[self.number], self._type))
 
-    def meet(self, value: Any, timestamp: int, other: Side, context: OperatorContext) -> tuple[Line, range]:
-        """Keeps an element of this side; gives a line of the other side, and the places in it that it meets."""
-        line = self.timeline.add(timestamp, value)
+    def add_and_match(
+        self, value: Any, timestamp: int, other: JoinSide, context: OperatorContext
+    ) -> tuple[KeyTimeline, range]:
+        """Stores an element of this side. Returns the timeline of the other side and the indexes of its matches there."""
+        timeline: KeyTimeline = self.timeline.add(timestamp, value)
         cleanup = timestamp + self.lifetime
         cleanup += -cleanup % self.step
-        if line.note != cleanup:  # the time of the timer that was set last
-            line.note = cleanup
+        if timeline.cleanup_timer != cleanup:
+            timeline.cleanup_timer = cleanup
             if cleanup < MAX_WATERMARK:
                 context.event_timers.register(cleanup, context.cell.at, self.number, context.running_due)
         lower = timestamp + self.lower
         if other.lifetime:
-            # With a lifetime of zero an element may come at the very watermark, and live until the next one. Those are
-            # dropped on time, so what is there is alive.
+            # With a lifetime of zero, an element may arrive exactly at the watermark and lives until the next one. Such
+            # elements are dropped on time, so none of the stored ones has expired.
             lower = max(lower, context.watermark - other.lifetime + 1)
-        line = other.timeline.since(lower)
-        return line, line.between(lower, timestamp + self.upper)
+        timeline = other.timeline.since(lower)
+        return timeline, timeline.between(lower, timestamp + self.upper)
 
 
 class IntervalJoinOperator:
-    """Gives the function each pair with left + lower <= right <= left + upper (< where a bound is exclusive).
+    """Calls the function for each pair with left + lower <= right <= left + upper (< if a bound is exclusive).
 
-    The function is `process_element(left, right, ctx)` of a ProcessJoinFunction, or a callable like it. A result's
-    timestamp is the later one of its pair. Elements behind the watermark go to a late output, or are counted in
-    `late_records`.
+    The function is `process_element(left, right, ctx)` of a ProcessJoinFunction, or a callable with the same arguments. The
+    timestamp of a result is the later one of its pair. Late elements go to a late output, or are counted in `late_records`.
 
     >>> IntervalJoinOperator(None, -5, 5).late_records
     0
@@ -118,8 +118,8 @@ class IntervalJoinOperator:
         self._call = getattr(function, "process_element", function)
         low = lower if lower_inclusive else lower + 1
         high = upper if upper_inclusive else upper - 1
-        self._left = Side(0, type_information(left_type), (low, high), left_late_tag)
-        self._right = Side(1, type_information(right_type), (-high, -low), right_late_tag)
+        self._left = JoinSide(0, type_information(left_type), (low, high), left_late_tag)
+        self._right = JoinSide(1, type_information(right_type), (-high, -low), right_late_tag)
         self._pair = PairContext()
 
     def open(self, context: OperatorContext) -> None:
@@ -138,42 +138,42 @@ class IntervalJoinOperator:
     def _left_element(self, value: Any, context: OperatorContext) -> Emitted:
         timestamp = context.timestamps[context.index]
         if timestamp == NO_TIMESTAMP or join_is_late(timestamp, context.watermark):
-            return self._refuse(value, timestamp, self._left)
-        line, met = self._left.meet(value, timestamp, self._right, context)
-        if not met:
+            return self._late(value, timestamp, self._left)
+        timeline, matches = self._left.add_and_match(value, timestamp, self._right, context)
+        if not matches:
             return None
         emitted: list[Any] = []
         pair = self._pair.begin()
         pair.left = timestamp
-        for place in met:
-            pair.right = line.times[place]
-            results = self._call(value, line.values[place], pair)
-            self._gather(emitted, results, pair.right > timestamp)
+        for index in matches:
+            pair.right = timeline.times[index]
+            results = self._call(value, timeline.values[index], pair)
+            self._collect(emitted, results, pair.right > timestamp)
         return emitted
 
     def _right_element(self, value: Any, context: OperatorContext) -> Emitted:
         timestamp = context.timestamps[context.index]
         if timestamp == NO_TIMESTAMP or join_is_late(timestamp, context.watermark):
-            return self._refuse(value, timestamp, self._right)
-        line, met = self._right.meet(value, timestamp, self._left, context)
-        if not met:
+            return self._late(value, timestamp, self._right)
+        timeline, matches = self._right.add_and_match(value, timestamp, self._left, context)
+        if not matches:
             return None
         emitted: list[Any] = []
         pair = self._pair.begin()
         pair.right = timestamp
-        for place in met:
-            pair.left = line.times[place]
-            results = self._call(line.values[place], value, pair)
-            self._gather(emitted, results, pair.left > timestamp)
+        for index in matches:
+            pair.left = timeline.times[index]
+            results = self._call(timeline.values[index], value, pair)
+            self._collect(emitted, results, pair.left > timestamp)
         return emitted
 
-    def _gather(self, emitted: list[Any], results: Emitted, stamped: bool) -> None:
-        """Adds what a pair gave. `stamped`: the other element is the later one, so results need its timestamp."""
+    def _collect(self, emitted: list[Any], results: Emitted, other_is_later: bool) -> None:
+        """Adds the results of a pair. If the other element is the later one, they get its timestamp."""
         pair = self._pair
-        if stamped:
-            stamp = pair.get_timestamp()
-            emitted += [Stamped(result, stamp) for result in results or ()]
-            emitted += [Stamped(sent, stamp) for sent in pair.sent]
+        if other_is_later:
+            timestamp = pair.get_timestamp()
+            emitted += [TimestampedResult(result, timestamp) for result in results or ()]
+            emitted += [TimestampedResult(sent, timestamp) for sent in pair.sent]
         else:
             if results is not None:
                 emitted += results
@@ -182,12 +182,12 @@ class IntervalJoinOperator:
         if pair.sent:
             pair.sent = []
 
-    def _refuse(self, value: Any, timestamp: int, side: Side) -> Emitted:
+    def _late(self, value: Any, timestamp: int, side: JoinSide) -> Emitted:
         if timestamp == NO_TIMESTAMP:
             raise TimeError(
                 "ELEMENT_WITHOUT_TIMESTAMP",
-                "An element without a timestamp came to an interval join. Call assign_timestamps_and_watermarks with a "
-                "timestamp assigner on both streams before they are joined.",
+                "An interval join received an element without a timestamp. Call assign_timestamps_and_watermarks with a "
+                "timestamp assigner on both streams before the join.",
             )
         if side.late_tag is not None:
             return ((side.late_tag, value),)
@@ -201,10 +201,10 @@ class IntervalJoinOperator:
 
 
 def check_bounds(lower: int, upper: int) -> None:
-    """Refuses bounds that no pair can lie between."""
+    """Raises JOIN_BOUNDS if no pair can be within the bounds."""
     if lower > upper:
         raise PlanError(
             "JOIN_BOUNDS",
-            f"An interval join has a lower bound of {lower} ms and an upper bound of {upper} ms; the lower one "
+            f"An interval join has a lower bound of {lower} ms and an upper bound of {upper} ms. The lower bound "
             "must not be greater. Both are relative to the left element: between(lower, upper).",
         )

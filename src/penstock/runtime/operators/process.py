@@ -1,4 +1,4 @@
-"""Process functions as operators: keyed, two-input, and beside a broadcast stream."""
+"""Process functions as operators: with one or two inputs, keyed or not, and with a broadcast stream."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.functions import TimerService
-from penstock.runtime.operator import Emitted, OperatorContext, WithoutTimers
+from penstock.runtime.loop.operator import ClockOnlyTimerService, Emitted, OperatorContext
 from penstock.runtime.state.cell import NO_KEY
-from penstock.runtime.timers import Timer
+from penstock.runtime.state.timers import Timer
 from penstock.state import MapStateDescriptor, StateDescriptor
 
 
 class ProcessOperator:
-    """A process function of one or two inputs; keyed or not."""
+    """Runs a process function with one or two inputs, keyed or not."""
 
     def __init__(self, function: Any, keyed: bool, two_inputs: bool = False) -> None:
         self.keyed = keyed
@@ -41,11 +41,11 @@ class ProcessOperator:
 
 
 class UnkeyedContext:
-    """The ctx of a function on a stream without keys: no key, no timers."""
+    """The ctx of a function on a stream without keys. It has no key and no timers."""
 
     def __init__(self, context: OperatorContext) -> None:
         self._context = context
-        self._timers = WithoutTimers(context)
+        self._timers = ClockOnlyTimerService(context)
 
     def timestamp(self) -> int | None:
         return self._context.timestamp()
@@ -59,10 +59,10 @@ def _with_context(function: Callable[[Any, Any], Emitted], context: Any) -> Call
 
 
 class BroadcastOperator:
-    """A function beside a broadcast stream: input 0 is the stream, input 1 the broadcast one.
+    """Runs a function with a broadcast stream. Input 0 is the stream, input 1 the broadcast stream.
 
-    Every slot processes each broadcast element on its own copy of the broadcast state. What that emits is kept once, by the
-    slot of key group 0, unless the call used apply_to_keyed_state: then each slot has something of its own to say.
+    Every slot processes each broadcast element with its own copy of the broadcast state. Only the slot of key group 0 keeps what
+    that call emits, unless the call used apply_to_keyed_state; then the results of all slots differ and are kept.
     """
 
     broadcast_inputs = (1,)
@@ -102,7 +102,7 @@ class BroadcastOperator:
 
 
 class BroadcastSideContext:
-    """The ctx of both sides; writing to broadcast state is for the broadcast side."""
+    """The ctx of both inputs. Only the broadcast input can write to broadcast state."""
 
     def __init__(self, context: OperatorContext, states: dict[str, MapStateDescriptor]) -> None:
         self._context = context
@@ -139,10 +139,10 @@ class BroadcastSideContext:
 
     def get_broadcast_state(self, descriptor: MapStateDescriptor) -> Any:
         handle = self._context.backend.handle(self._states.get(descriptor.name, descriptor), "slot")
-        return handle if self._writing else ReadOnlyMap(handle)
+        return handle if self._writing else ReadOnlyMapView(handle)
 
     def apply_to_keyed_state(self, descriptor: StateDescriptor, function: Callable[[Any, Any], None]) -> None:
-        """Calls function(key, state) for each key of this slot that has the state, in order of the keys' bytes."""
+        """Calls function(key, state) for each key of this slot that has the state, ordered by encoded key."""
         self.applied = True
         backend = self._context.backend
         handle = backend.handle(descriptor)
@@ -152,8 +152,8 @@ class BroadcastSideContext:
         backend.set_key(NO_KEY)
 
 
-class ReadOnlyMap:
-    """Broadcast state for the side that may only read it."""
+class ReadOnlyMapView:
+    """Read-only access to broadcast state, for the input that is not broadcast."""
 
     __slots__ = ("_map", "contains", "get", "is_empty", "items", "keys", "values")
 

@@ -1,1 +1,1 @@
-"""Keyed state as it runs: decoded values of one batch over the store."""
+"""Keyed state: handles with the decoded values of a batch, the store below them, timers, keys and codecs."""

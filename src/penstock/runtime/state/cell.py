@@ -1,4 +1,4 @@
-"""What the state handles of an operator share: the current key, and how it becomes bytes."""
+"""The current key of an operator, which all its state handles share, and its encoding."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any, Protocol
 import msgspec
 
 from penstock.errors import StateError
-from penstock.runtime.keys import KeyTable
+from penstock.runtime.state.keys import KeyTable
 
 _encode = msgspec.msgpack.encode
 
 
 class NoKey:
-    """Stands where no key is current; using it as a key is an error."""
+    """The value of a cell while no key is current. Hashing it raises an error, so it never becomes a key of an entry."""
 
     def __hash__(self) -> int:
         raise StateError(
             "STATE_OUTSIDE_KEY",
-            "Keyed state was used where no key is current (in open(), close(), or a broadcast element). "
-            "Use it while an element or a timer of a key is processed.",
+            "Keyed state was used while no key is current (in open(), in close(), or for a broadcast element). "
+            "Use it only while an element or a timer of a key is processed.",
         )
 
 
@@ -27,7 +27,7 @@ NO_KEY = NoKey()
 
 
 class Cell(Protocol):
-    """The address of the current entry: `at` finds it in memory, `prefix(at)` in the store."""
+    """The address of the current entry: `at` is its key in memory, `prefix(at)` the start of its key in the store."""
 
     at: Any
 
@@ -35,7 +35,7 @@ class Cell(Protocol):
 
 
 class KeyCell:
-    """The current key."""
+    """Holds the current key."""
 
     __slots__ = ("_keys", "at")
 
@@ -48,7 +48,7 @@ class KeyCell:
 
 
 class NamespaceCell:
-    """The current (key, namespace); a namespace is a tuple of plain values, such as a window's bounds."""
+    """Holds the current (key, namespace). A namespace is a tuple of plain values, such as the bounds of a window."""
 
     __slots__ = ("_keys", "at")
 
@@ -62,7 +62,7 @@ class NamespaceCell:
 
 
 class SlotCell:
-    """No key at all: what every slot has one copy of, such as broadcast state."""
+    """The address of state without a key, such as broadcast state; every slot has one copy."""
 
     __slots__ = ("at",)
     GROUP = b"\xff\xff"

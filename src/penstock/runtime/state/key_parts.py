@@ -1,4 +1,4 @@
-"""A key's bytes taken apart without its class, which may be gone or another one by now."""
+"""Decodes encoded keys without the class of the key, which may have changed or no longer exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 _decode = msgspec.msgpack.decode
-_READ: dict[str, Any] = {
+_READERS: dict[str, Any] = {
     "datetime": datetime.datetime.fromisoformat,
     "date": datetime.date.fromisoformat,
     "time": datetime.time.fromisoformat,
@@ -20,47 +20,47 @@ _READ: dict[str, Any] = {
 
 
 def key_parts(encoded: bytes) -> Any:
-    """A key of plain values; an object is a tuple of its class's name and its fields.
+    """Decodes a key to plain values; an object becomes a tuple of its class name and its fields.
 
-    >>> from penstock.runtime.keys import encode_key
+    >>> from penstock.runtime.state.keys import encode_key
     >>> key_parts(encode_key((1, datetime.date(2026, 1, 2)))[0])
     (1, datetime.date(2026, 1, 2))
     """
-    return opened(_decode(encoded))
+    return decode_part(_decode(encoded))
 
 
-def opened(part: Any) -> Any:
-    """The same of a part that msgpack has decoded."""
+def decode_part(part: Any) -> Any:
+    """The same for a part that msgpack has already decoded."""
     if isinstance(part, list):
-        return tuple(opened(p) for p in part)
+        return tuple(decode_part(p) for p in part)
     if not isinstance(part, msgspec.msgpack.Ext):
         return part
     if part.code == 1:
         return int(bytes(part.data), 16)
     if part.code == 3:
-        return frozenset(opened(member) for member in members(part))
-    kind, content = labelled(part)
-    if kind in _READ:
-        return _READ[kind](content)
+        return frozenset(decode_part(member) for member in set_members(part))
+    kind, content = object_parts(part)
+    if kind in _READERS:
+        return _READERS[kind](content)
     fields = content if isinstance(content, list) else [content]
-    return (kind, *(opened(f) for f in fields))
+    return (kind, *(decode_part(f) for f in fields))
 
 
-def labelled(part: Any) -> tuple[str, Any]:
-    """The name and the content of an object."""
+def object_parts(part: Any) -> tuple[str, Any]:
+    """Returns the class name and the content of an object."""
     kind, content = _decode(part.data)
     return kind, content
 
 
-def members(part: Any) -> list[Any]:
-    """The members of a set."""
+def set_members(part: Any) -> list[Any]:
+    """Returns the members of a set."""
     return [_decode(member) for member in _decode(part.data)]
 
 
 class KeyText:
-    """A key as messages show it.
+    """Shows an encoded key in messages.
 
-    >>> from penstock.runtime.keys import encode_key
+    >>> from penstock.runtime.state.keys import encode_key
     >>> KeyText(encode_key(("a", 1))[0])
     ('a', 1)
     """
@@ -76,9 +76,9 @@ def _text(part: Any) -> str:
     if isinstance(part, list):
         return f"({', '.join(map(_text, part))}{',' if len(part) == 1 else ''})"
     if isinstance(part, msgspec.msgpack.Ext) and part.code == 2:
-        kind, content = labelled(part)
+        kind, content = object_parts(part)
         if kind == "Row":
             return f"Row({', '.join(map(_text, content[1:]))})"
-        if kind not in _READ:
+        if kind not in _READERS:
             return f"{kind}.{content}" if isinstance(content, str) else f"{kind}({', '.join(map(_text, content))})"
-    return repr(opened(part))
+    return repr(decode_part(part))

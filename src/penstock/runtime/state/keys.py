@@ -1,6 +1,6 @@
-"""Keys as bytes: a canonical encoding, a stable hash, and the key group that a key belongs to.
+"""Keys as bytes: a canonical encoding, a stable hash, and the key group of a key.
 
-Keys that are equal in Python have one encoding, so 1, 1.0 and True are the same key, as they are in a dict.
+Keys that are equal in Python have the same encoding, so 1, 1.0 and True are one key, as in a dict.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 import xxhash
 
-from penstock.errors import KeyError_
+from penstock.errors import InvalidKeyError
 from penstock.row import Row
 
 _encode = msgspec.msgpack.encode
@@ -31,22 +31,22 @@ _hash = xxhash.xxh3_64_intdigest
 _BIG_INT, _OBJECT, _SET = 1, 2, 3  # msgpack extension codes
 _HASH_MASK = (1 << 63) - 1  # hashes are columns of signed 64-bit numbers
 CACHED_KEYS = 200_000
-_TRIALS = 4  # batches in which a cache may fill before it is judged
-_WITHOUT = 40  # batches until it is tried again: there may be fewer new keys then
+_WARM_UP = 4  # batches in which a cache may fill before its misses count
+_PAUSE = 40  # batches without the cache; there may be fewer new keys after that
 
 
 class KeyIdentity(NamedTuple):
-    """All that is derived from a key."""
+    """The values that are derived from a key."""
 
     hash: int
     group: int
     encoded: bytes
-    plain: bool  # the key can be decoded from its encoding alone
-    prefix: bytes  # of its entries in a table: group and encoding
+    decodable: bool  # whether the key can be decoded from its encoding
+    prefix: bytes  # key group and encoding, with which its entries in a table start
 
 
 def encode_key(key: Any) -> tuple[bytes, bool]:
-    """The canonical bytes of a key, and whether they alone give the key back.
+    """Returns the canonical encoding of a key, and whether the key can be decoded from it.
 
     >>> encode_key(1.0) == encode_key(True)
     True
@@ -56,33 +56,33 @@ def encode_key(key: Any) -> tuple[bytes, bool]:
         return _encode(key), True
     if kind is int and -(2**63) <= key < 2**63:
         return _encode(key), True
-    canonical, plain = _canonical(key)
-    return _encode(canonical), plain
+    canonical, decodable = _canonical(key)
+    return _encode(canonical), decodable
 
 
 def decode_key(data: bytes) -> Any:
-    """The key of an encoding that is plain.
+    """Decodes a key whose encoding is decodable.
 
     >>> decode_key(encode_key(("a", 1))[0])
     ('a', 1)
     """
-    return _thaw(_decode(data, ext_hook=_from_extension))
+    return _to_tuples(_decode(data, ext_hook=_from_extension))
 
 
 def key_hash(encoded: bytes) -> int:
-    """A stable hash of 63 bits."""
+    """Returns a stable hash of 63 bits."""
     return _hash(encoded) & _HASH_MASK
 
 
 def key_group(hashed: int, max_parallelism: int) -> int:
-    """The key group of a hash: the unit of rescaling."""
+    """Returns the key group of a hash. Key groups are the unit of rescaling."""
     return hashed % max_parallelism
 
 
-def encoded_at_once(keys: Collection[Any]) -> tuple[list[bytes], Any] | None:
-    """The bytes of many keys and the column of their hashes; None when they are not all texts, or all whole numbers.
+def encode_keys(keys: Collection[Any]) -> tuple[list[bytes], Any] | None:
+    """Encodes many keys and returns them with a column of their hashes; None unless all are str or all are int.
 
-    >>> encoded, hashes = encoded_at_once(["a", "b"])
+    >>> encoded, hashes = encode_keys(["a", "b"])
     >>> encoded[1] == encode_key("b")[0], int(hashes[1]) == key_hash(encoded[1])
     (True, True)
     """
@@ -96,24 +96,24 @@ def encoded_at_once(keys: Collection[Any]) -> tuple[list[bytes], Any] | None:
     return encoded, np.fromiter(map(_hash, encoded), np.uint64, len(encoded)) & np.uint64(_HASH_MASK)
 
 
-class CacheTrial:
-    """Whether a cache of keys is worth asking. One that lacks most keys of a batch is not, for a while."""
+class CachePolicy:
+    """Decides whether a cache of keys is used. A cache that misses most keys of a batch pauses for some batches."""
 
-    __slots__ = ("_met", "_tried", "_without", "lacked")
+    __slots__ = ("_batches", "_lookups", "_paused", "misses")
 
     def __init__(self) -> None:
-        self.lacked = 0  # keys that it was asked for in vain, counted by the cache
-        self._met = self._tried = self._without = 0
+        self.misses = 0  # counted by the cache
+        self._lookups = self._batches = self._paused = 0
 
-    def is_worth(self, keys: int) -> bool:
-        """Asked before each batch of so many keys."""
-        if self._without:
-            self._without -= 1
+    def should_use(self, keys: int) -> bool:
+        """Returns whether to use the cache for the next batch, which has this number of keys."""
+        if self._paused:
+            self._paused -= 1
             return False
-        self._tried += 1
-        if self._tried > _TRIALS and self.lacked * 2 > self._met:
-            self._tried, self._without = 0, _WITHOUT
-        self._met, self.lacked = keys, 0
+        self._batches += 1
+        if self._batches > _WARM_UP and self.misses * 2 > self._lookups:
+            self._batches, self._paused = 0, _PAUSE
+        self._lookups, self.misses = keys, 0
         return True
 
 
@@ -124,22 +124,22 @@ class KeyTable(dict[Any, KeyIdentity]):
         super().__init__()
         self._max_parallelism = max_parallelism
         self._groups = [group.to_bytes(2, "big") for group in range(max_parallelism)]
-        self._trial = CacheTrial()
-        self.exotic: dict[bytes, Any] = {}  # keys that their bytes alone do not give back, met since last asked
+        self._policy = CachePolicy()
+        self.pickled_keys: dict[bytes, Any] = {}  # by encoding: new keys that cannot be decoded, to be stored
 
-    def expect(self, keys: list[Any]) -> None:
-        """Told the keys of a batch before it runs.
+    def prepare_batch(self, keys: list[Any]) -> None:
+        """Prepares the table for the keys of a batch.
 
-        While most keys are new in every batch, those of a batch are made known all at once: a third of the time that they take
-        one by one. What the table had before would only be in the way of the processor's caches.
+        If most keys are new in every batch, all keys of the batch are encoded at once, which takes a third of the time. Older
+        entries are dropped, since they would only fill the CPU caches.
         """
-        if not self._trial.is_worth(len(keys)):
-            self._learn(dict.fromkeys(keys))
+        if not self._policy.should_use(len(keys)):
+            self._encode_all(dict.fromkeys(keys))
 
-    def _learn(self, keys: dict[Any, None]) -> None:
-        if len(keys) > CACHED_KEYS or (found := encoded_at_once(keys)) is None:
+    def _encode_all(self, keys: dict[Any, None]) -> None:
+        if len(keys) > CACHED_KEYS or (columns := encode_keys(keys)) is None:
             return
-        encoded, hashes = found
+        encoded, hashes = columns
         groups = (hashes % np.uint64(self._max_parallelism)).tolist()
         prefixes = [self._groups[group] + data for group, data in zip(groups, encoded, strict=True)]
         parts = zip(hashes.tolist(), groups, encoded, repeat(True, len(keys)), prefixes, strict=True)
@@ -147,29 +147,30 @@ class KeyTable(dict[Any, KeyIdentity]):
         self.update(zip(keys, map(partial(tuple.__new__, KeyIdentity), parts), strict=True))
 
     def __missing__(self, key: Any) -> KeyIdentity:
-        self._trial.lacked += 1
+        self._policy.misses += 1
         if len(self) >= CACHED_KEYS:
             self.clear()
-        encoded, plain = encode_key(key)
-        if not plain:
-            self.exotic[encoded] = key
+        encoded, decodable = encode_key(key)
+        if not decodable:
+            self.pickled_keys[encoded] = key
         hashed = key_hash(encoded)
         group = key_group(hashed, self._max_parallelism)
-        identity = self[key] = KeyIdentity(hashed, group, encoded, plain, self._groups[group] + encoded)
+        identity = self[key] = KeyIdentity(hashed, group, encoded, decodable, self._groups[group] + encoded)
         return identity
 
-    def forget_exotic(self) -> None:
-        """What was written of exotic keys may be lost: they count as new when they are met again."""
-        self.exotic.clear()
-        for key in [key for key, identity in self.items() if not identity.plain]:
+    def forget_pickled_keys(self) -> None:
+        """Forgets keys that cannot be decoded, so that they are stored again. Earlier writes of them may be lost."""
+        self.pickled_keys.clear()
+        for key in [key for key, identity in self.items() if not identity.decodable]:
             del self[key]
 
 
 def _canonical(key: Any) -> tuple[Any, bool]:
-    """A value that msgpack encodes in one way only, and whether it decodes to an equal key."""
+    """Returns a value with exactly one msgpack encoding, and whether it decodes to an equal key."""
     if key is None:
-        raise KeyError_(
-            "KEY_IS_NONE", "The key of an element is None. A key must be a value; filter such elements out first."
+        raise InvalidKeyError(
+            "KEY_IS_NONE",
+            "The key of an element is None. A key must have a value; filter such elements out before key_by.",
         )
     if isinstance(key, enum.Enum) and not isinstance(key, (str, int)):
         return _object(type(key).__qualname__, key.name)
@@ -181,7 +182,7 @@ def _canonical(key: Any) -> tuple[Any, bool]:
         return bytes(key), True
     if isinstance(key, tuple):
         parts = [_part(k) for k in key]
-        return [p for p, _ in parts], type(key) is tuple and all(plain for _, plain in parts)
+        return [p for p, _ in parts], type(key) is tuple and all(decodable for _, decodable in parts)
     if isinstance(key, frozenset):
         members = sorted(_encode(_part(k)[0]) for k in key)
         return msgspec.msgpack.Ext(_SET, _encode(members)), False
@@ -194,38 +195,39 @@ def _canonical(key: Any) -> tuple[Any, bool]:
     if isinstance(key, uuid.UUID):
         return _object("UUID", key.hex)
     if isinstance(key, Row):
-        return _object("Row", [key.get_row_kind().value, *(_part(v)[0] for v in key.by_name())])
-    # By default objects are equal to themselves only, so to nothing in another process.
+        return _object("Row", [key.get_row_kind().value, *(_part(v)[0] for v in key.values_by_name())])
+    # By default an object is equal only to itself, so never to an object in another process.
     by_identity = getattr(type(key), "__hash__", None) is object.__hash__
     if is_dataclass(key) and not isinstance(key, type) and not by_identity:
         return _object(type(key).__qualname__, [_part(getattr(key, f.name))[0] for f in fields(key) if f.compare])
     if isinstance(key, msgspec.Struct) and not by_identity:
         return _object(type(key).__qualname__, [_part(getattr(key, f))[0] for f in key.__struct_fields__])
-    raise KeyError_(
+    raise InvalidKeyError(
         "KEY_TYPE",
-        f"{key!r} of type {type(key).__name__} cannot be a key: it would not be the same key in every process. "
+        f"{key!r} of type {type(key).__name__} cannot be a key, because it would not be the same key in every process. "
         "Use a str, int, float, bytes, tuple, date, UUID, enum, a Row, or a frozen dataclass or Struct of these.",
     )
 
 
 def _part(key: Any) -> tuple[Any, bool]:
-    """Of a key that is a part of another: it may be None."""
+    """The same for a part of a key, which may be None."""
     return (None, True) if key is None else _canonical(key)
 
 
 def _number(key: Any) -> tuple[Any, bool]:
     if key != key:
-        raise KeyError_(
-            "KEY_IS_NAN", "The key of an element is NaN, which equals no key. Filter such elements out first."
+        raise InvalidKeyError(
+            "KEY_IS_NAN",
+            "The key of an element is NaN, which equals no other key. Filter such elements out before key_by.",
         )
     if key in (math.inf, -math.inf):
         return float(key), type(key) is float
-    if key == (whole := int(key)):
-        small = -(2**63) <= whole < 2**63
-        return whole if small else msgspec.msgpack.Ext(_BIG_INT, b"%x" % whole), type(key) is int
+    if key == (integer := int(key)):
+        small = -(2**63) <= integer < 2**63
+        return integer if small else msgspec.msgpack.Ext(_BIG_INT, b"%x" % integer), type(key) is int
     if (binary := float(key)) == key:
         return binary, type(key) is float
-    sign, digits, exponent = key.as_tuple()  # a decimal that no float equals
+    sign, digits, exponent = key.as_tuple()  # a decimal that equals no float
     text = "".join(map(str, digits))
     return _object("Decimal", [sign, text.rstrip("0"), exponent + len(text) - len(text.rstrip("0"))])
 
@@ -237,17 +239,18 @@ def _object(kind: str, content: Any) -> tuple[Any, bool]:
 def _from_extension(code: int, data: memoryview) -> Any:
     if code == _BIG_INT:
         return int(bytes(data), 16)
-    raise KeyError_(
-        "KEY_NOT_PLAIN", f"A key with extension {code} is not decoded from its bytes; it is stored beside them."
+    raise InvalidKeyError(
+        "KEY_NOT_PLAIN",
+        f"A key with msgpack extension {code} cannot be decoded from its encoding; it is stored as a pickle.",
     )
 
 
-def _thaw(key: Any) -> Any:
-    return tuple(_thaw(k) for k in key) if isinstance(key, list) else key
+def _to_tuples(key: Any) -> Any:
+    return tuple(_to_tuples(k) for k in key) if isinstance(key, list) else key
 
 
 def encoded_length(data: bytes, at: int) -> int:
-    """How many bytes the encoded key at a position takes.
+    """Returns the number of bytes of the encoded key at a position.
 
     >>> encoded_length(encode_key(("a", 1))[0] + b"rest", 0)
     4
@@ -270,18 +273,18 @@ def encoded_length(data: bytes, at: int) -> int:
     return 1 + width + extra + int.from_bytes(data[at + 1 : at + 1 + width], "big")
 
 
-# msgpack's codes: with a fixed length in all; with a count of so many bytes (and a type byte of extensions)
+# msgpack codes with a fixed total length, and with a length field of (bytes, extra type byte of extensions).
 _FIXED = {0xCA: 5, 0xCB: 9, 0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9, 0xD0: 2, 0xD1: 3, 0xD2: 5, 0xD3: 9}
 _FIXED |= {0xD4: 3, 0xD5: 4, 0xD6: 6, 0xD7: 10, 0xD8: 18}
 _COUNTED = {0xC4: (1, 0), 0xC5: (2, 0), 0xC6: (4, 0), 0xC7: (1, 1), 0xC8: (2, 1), 0xC9: (4, 1)}
 _COUNTED |= {0xD9: (1, 0), 0xDA: (2, 0), 0xDB: (4, 0)}
 
 
-def freeze_key(key: Any, plain: bool) -> bytes:
-    """What must be kept beside the encoding so that the key can be given back: nothing, when it is plain."""
-    return b"" if plain else pickle.dumps(key, 5)
+def pickle_undecodable(key: Any, decodable: bool) -> bytes:
+    """Returns the pickle to store with an encoded key; empty if the key can be decoded from its encoding."""
+    return b"" if decodable else pickle.dumps(key, 5)
 
 
-def thaw_key(encoded: bytes, frozen: bytes) -> Any:
-    """The key of an encoding and of what `freeze_key` kept beside it."""
-    return pickle.loads(frozen) if frozen else decode_key(encoded)
+def restore_key(encoded: bytes, pickled: bytes) -> Any:
+    """Returns the key of an encoding and the result of `pickle_undecodable`."""
+    return pickle.loads(pickled) if pickled else decode_key(encoded)

@@ -1,4 +1,4 @@
-"""Map state: each entry is stored by itself, so changing one writes that one only."""
+"""Map state: each map entry is stored separately, so changing one writes only that one."""
 
 from __future__ import annotations
 
@@ -6,35 +6,32 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
 
-from penstock.runtime.codec import Codec, is_immutable
-from penstock.runtime.keys import encode_key, freeze_key, thaw_key
 from penstock.runtime.state.cell import Cell
-from penstock.runtime.store import Store, after_prefix
+from penstock.runtime.state.codec import Codec, is_immutable
+from penstock.runtime.state.handle import StateHandle
+from penstock.runtime.state.keys import encode_key, pickle_undecodable, restore_key
+from penstock.runtime.state.store import Store, after_prefix
 
 _ABSENT = object()
-_MOST_CACHED = 200_000
-_NOT_FROZEN = bytes(4)  # the length of a key kept beside its value
+_MAX_CACHED = 200_000
+_NO_PICKLED_KEY = bytes(4)  # the length of the pickled map key, which is stored before the value
 
 
-class MapHandle:
-    """A map per key. Iteration goes by the bytes of the user keys, so it never depends on how batches are cut.
+class MapHandle(StateHandle):
+    """A map per key. Iteration follows the encoded map keys, so it does not depend on the boundaries of batches.
 
-    Of each key's map only the entries that a batch read or wrote are in memory, as one plain dict.
+    Only the entries that the batch has read or written are in memory, as one dict per key.
     """
 
-    __slots__ = ("_cache", "_cell", "_changed", "_cleared", "_codec", "_complete", "_maps", "_raw", "_store", "_table")
+    __slots__ = ("_changed", "_cleared", "_complete", "_maps", "_stored")
 
     def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec, cached: bool = False) -> None:
-        self._store = store
-        self._table = table
-        self._cell = cell
-        self._codec = codec
-        self._maps: dict[Any, dict[Any, Any]] = {}  # values; _ABSENT: known not to be there
+        super().__init__(store, table, cell, codec, cached)
+        self._maps: dict[Any, dict[Any, Any]] = {}  # values; _ABSENT for map keys that do not exist
         self._changed: dict[Any, set[Any]] = {}
-        self._raw: dict[Any, dict[Any, bytes]] = {}  # as stored, of values that may be changed in place
-        self._complete: set[Any] = set()  # all stored entries are in memory
+        self._stored: dict[Any, dict[Any, bytes]] = {}  # bytes as read, of values that may be changed in place
+        self._complete: set[Any] = set()  # keys of which all stored map entries are in memory
         self._cleared: set[Any] = set()
-        self._cache: dict[Any, tuple[dict[Any, Any], dict[Any, bytes] | None, bool]] | None = {} if cached else None
 
     def get(self, key: Any) -> Any:
         entries = self._maps.get(self._cell.at)
@@ -71,12 +68,12 @@ class MapHandle:
         return value is not _ABSENT
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        entries = self._whole()
+        entries = self._load_all()
         present = [(encode_key(k)[0], k) for k, v in entries.items() if v is not _ABSENT]
         present.sort(key=itemgetter(0))
         for _, key in present:
             value = entries.get(key, _ABSENT)
-            if value is not _ABSENT:  # removed while iterating
+            if value is not _ABSENT:  # it may be removed during the iteration
                 yield key, value
 
     def keys(self) -> Iterator[Any]:
@@ -92,7 +89,7 @@ class MapHandle:
         at = self._cell.at
         self._current().clear()
         self._changed.pop(at, None)
-        self._raw.pop(at, None)
+        self._stored.pop(at, None)
         self._complete.add(at)
         self._cleared.add(at)
 
@@ -105,10 +102,10 @@ class MapHandle:
 
     def _begin(self, at: Any) -> dict[Any, Any]:
         entries: dict[Any, Any] = {}
-        if self._cache is not None and (kept := self._cache.pop(at, None)) is not None:
-            entries, raw, complete = kept
-            if raw:
-                self._raw[at] = raw
+        if self._cache is not None and (cached := self._cache.pop(at, None)) is not None:
+            entries, stored, complete = cached
+            if stored:
+                self._stored[at] = stored
             if complete:
                 self._complete.add(at)
         self._maps[at] = entries
@@ -124,27 +121,30 @@ class MapHandle:
         entries[key] = value
         return value
 
-    def _decode(self, at: Any, key: Any, data: bytes) -> Any:
-        value = self._codec.decode(data[_frozen_end(data) :])
-        if not self._codec.immutable and not is_immutable(value):
-            self._raw.setdefault(at, {})[key] = data
-        return value
-
-    def _whole(self) -> dict[Any, Any]:
-        """The current key's map with all its stored entries."""
+    def _load_all(self) -> dict[Any, Any]:
+        """Returns the map of the current key with all its stored entries."""
         at, entries = self._cell.at, self._current()
         if at not in self._complete:
             prefix = self._table + self._cell.prefix(at)
             for stored, data in self._store.scan(prefix, after_prefix(prefix)):
-                key = thaw_key(stored[len(prefix) :], data[4 : _frozen_end(data)])
+                key = restore_key(stored[len(prefix) :], data[4 : map_value_offset(data)])
                 if key not in entries:
                     entries[key] = self._decode(at, key, data)
             self._complete.add(at)
         return entries
 
+    def _decode(self, at: Any, key: Any, data: bytes) -> Any:
+        value = self._codec.decode(data[map_value_offset(data) :])
+        if not self._codec.immutable and not is_immutable(value):
+            self._stored.setdefault(at, {})[key] = data
+        return value
+
+    def _encode(self, key: Any, decodable: bool, value: Any) -> bytes:
+        pickled = pickle_undecodable(key, decodable)
+        return len(pickled).to_bytes(4, "big") + pickled + self._codec.encode(value)
+
     def flush(self) -> None:
-        """Writes what changed and forgets the batch."""
-        prefix_of, table, writes = self._cell.prefix, self._table, self._store.changes()
+        prefix_of, table, writes = self._cell.prefix, self._table, self._store.pending_changes()
         for at in self._cleared:
             prefix = table + prefix_of(at)
             for stored, _ in list(self._store.scan(prefix, after_prefix(prefix))):
@@ -153,71 +153,52 @@ class MapHandle:
         for at, changed in self._changed.items():
             prefix, entries = table + prefix_of(at), maps[at]
             for key in changed:
-                encoded, plain = encode_key(key)
+                encoded, decodable = encode_key(key)
                 value = entries[key]
                 if value is _ABSENT:
                     writes[prefix + encoded] = None
-                elif plain:
-                    writes[prefix + encoded] = _NOT_FROZEN + encode(value)
+                elif decodable:
+                    writes[prefix + encoded] = _NO_PICKLED_KEY + encode(value)
                 else:
-                    writes[prefix + encoded] = self._encode(key, plain, value)
-        self._flush_changed_in_place()
+                    writes[prefix + encoded] = self._encode(key, decodable, value)
+        self._write_changed_in_place()
         if self._cache is not None:
-            self._keep_cache()
+            self._fill_cache(self._cache)
         self._end_batch()
 
-    def _flush_changed_in_place(self) -> None:
-        writes = self._store.changes()
-        for at, raw in self._raw.items():
+    def _write_changed_in_place(self) -> None:
+        writes = self._store.pending_changes()
+        for at, stored in self._stored.items():
             prefix, entries, changed = self._table + self._cell.prefix(at), self._maps[at], self._changed.get(at, ())
-            for key, before in raw.items():
+            for key, before in stored.items():
                 value = entries.get(key, _ABSENT)
                 if key in changed or value is _ABSENT:
                     continue
-                encoded, plain = encode_key(key)
-                if (now := self._encode(key, plain, value)) != before:
-                    writes[prefix + encoded] = raw[key] = now
+                encoded, decodable = encode_key(key)
+                if (data := self._encode(key, decodable, value)) != before:
+                    writes[prefix + encoded] = stored[key] = data
 
-    def _keep_cache(self) -> None:
-        """Values that may be changed in place are kept with what is stored of them now."""
-        assert self._cache is not None
-        if len(self._cache) > _MOST_CACHED:
-            self._cache.clear()
-        writes = self._store.changes()
+    def _fill_cache(self, cache: dict[Any, Any]) -> None:
+        """Caches the maps of the batch; values that may be changed in place together with their stored bytes."""
+        if len(cache) > _MAX_CACHED:
+            cache.clear()
+        writes, immutable = self._store.pending_changes(), self._codec.immutable
         for at, entries in self._maps.items():
-            raw = self._raw.get(at, {})
+            stored = self._stored.get(at, {})
             prefix = self._table + self._cell.prefix(at)
             for key in self._changed.get(at, ()):
-                _note(
-                    raw, key, writes[prefix + encode_key(key)[0]], self._codec.immutable or is_immutable(entries[key])
-                )
-            self._cache[at] = (entries, raw or None, at in self._complete)
+                data = writes[prefix + encode_key(key)[0]]
+                if data is None or immutable or is_immutable(entries[key]):
+                    stored.pop(key, None)
+                else:
+                    stored[key] = data
+            cache[at] = (entries, stored or None, at in self._complete)
 
     def _end_batch(self) -> None:
-        for part in (self._maps, self._changed, self._raw, self._complete, self._cleared):
+        for part in (self._maps, self._changed, self._stored, self._complete, self._cleared):
             part.clear()
 
-    def forget(self) -> None:
-        """Drops a batch that failed, and with it all that it may have changed in place."""
-        self._end_batch()
-        self.forget_cache()
 
-    def forget_cache(self) -> None:
-        if self._cache is not None:
-            self._cache.clear()
-
-    def _encode(self, key: Any, plain: bool, value: Any) -> bytes:
-        frozen = freeze_key(key, plain)
-        return len(frozen).to_bytes(4, "big") + frozen + self._codec.encode(value)
-
-
-def _note(raw: dict[Any, bytes], key: Any, data: bytes | None, immutable: bool) -> None:
-    """Remembers what was written of a value that may be changed in place."""
-    if data is None or immutable:
-        raw.pop(key, None)
-    else:
-        raw[key] = data
-
-
-def _frozen_end(data: bytes) -> int:
+def map_value_offset(data: bytes) -> int:
+    """Start of the value in a stored entry, after the pickled map key (length and bytes)."""
     return 4 + int.from_bytes(data[:4], "big")

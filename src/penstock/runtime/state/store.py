@@ -1,7 +1,7 @@
-"""The store under keyed state: ordered bytes to bytes, with the changes of one batch kept apart.
+"""The store of keyed state: ordered keys and values as bytes, with the changes of the current batch in an overlay.
 
-A `Base` holds committed entries. A `Store` is an overlay over it: reads see the overlay first, and the base never changes
-until somebody applies the changes that were taken. So a batch that fails leaves no trace.
+A `ReadView` holds committed entries. A `Store` is an overlay on it: reads see the overlay first, and the committed entries do not
+change until the changes are taken and applied. So a batch that fails leaves no trace.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from typing import Protocol
 
 from sortedcontainers import SortedDict
 
-_FEW = 8
+_FEW_CHANGES = 8
 Changes = dict[bytes, bytes | None]  # None: deleted
 
 
-class Base(Protocol):
-    """Committed entries, ordered by key."""
+class ReadView(Protocol):
+    """Committed entries, ordered by key. It can only be read."""
 
     def get(self, key: bytes) -> bytes | None: ...
 
     def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Entries with start <= key < stop, in order of their keys."""
+        """Returns the entries with start <= key < stop, ordered by key."""
         ...
 
 
 class Store:
-    """An overlay over a base; what states, timers and windows write to.
+    """An overlay on committed entries. States, timers and windows write to it.
 
-    >>> store = Store(MemoryBase())
+    >>> store = Store(MemoryView())
     >>> store.put(b"a", b"1"); store.get(b"a"), store.take_changes()
     (b'1', {b'a': b'1'})
     """
 
     __slots__ = ("_changes", "_ordered", "base")
 
-    def __init__(self, base: Base) -> None:
+    def __init__(self, base: ReadView) -> None:
         self.base = base
         self._changes: Changes = {}
-        self._ordered: list[bytes] = []  # keys of changes, as of the last scan
+        self._ordered: list[bytes] = []  # keys of the changes as of the last scan
 
     def get(self, key: bytes) -> bytes | None:
         if key in self._changes:
@@ -58,27 +58,30 @@ class Store:
         if not changed:
             yield from self.base.scan(start, stop)
             return
-        yield from merged(self.base.scan(start, stop), changed, self._changes)
+        yield from merge_entries(self.base.scan(start, stop), changed, self._changes)
 
     def _changed(self, start: bytes, stop: bytes) -> list[bytes]:
-        """The changed keys of a range. Keys are only ever added to a batch's changes, so their number dates the order."""
-        more = len(self._changes) - len(self._ordered)
-        if 0 < more <= _FEW:
-            for key in islice(reversed(self._changes), more):
+        """Returns the changed keys of a range, in order.
+
+        Changes are only ever added within a batch, so their number tells whether the sorted list is up to date.
+        """
+        new = len(self._changes) - len(self._ordered)
+        if 0 < new <= _FEW_CHANGES:
+            for key in islice(reversed(self._changes), new):
                 insort(self._ordered, key)
-        elif more:
+        elif new:
             self._ordered = sorted(self._changes)
         return self._ordered[bisect_left(self._ordered, start) : bisect_left(self._ordered, stop)]
 
-    def drop_last(self, drops: Callable[[bytes], bool]) -> None:
-        """Forgets the latest changes, back to the first one that stays."""
+    def pop_latest_changes(self, predicate: Callable[[bytes], bool]) -> None:
+        """Removes the latest changes as long as the predicate is true for their keys."""
         changes = self._changes
-        while changes and drops(next(reversed(changes))):
+        while changes and predicate(next(reversed(changes))):
             changes.popitem()
             self._ordered = []
 
-    def changes(self) -> Changes:
-        """What changed so far: the overlay itself, which states write to in bulk."""
+    def pending_changes(self) -> Changes:
+        """Returns the overlay itself. Handles write to it directly, in bulk."""
         return self._changes
 
     def take_changes(self) -> Changes:
@@ -87,34 +90,34 @@ class Store:
         return changes
 
 
-def merged(
+def merge_entries(
     entries: Iterator[tuple[bytes, bytes]], changed: list[bytes], changes: Changes
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Entries in order, with changes of the same range on top of them; `changed` are the changes' keys in order."""
-    at, last = 0, len(changed)
+    """Merges entries with changes of the same range; both are sorted, `changed` holds the keys of the changes."""
+    at, end = 0, len(changed)
     for key, value in entries:
-        while at < last and changed[at] <= key:
-            mine = changes[changed[at]]
-            if mine is not None:
-                yield changed[at], mine
+        while at < end and changed[at] <= key:
+            new_value = changes[changed[at]]
+            if new_value is not None:
+                yield changed[at], new_value
             at += 1
         if key not in changes:
             yield key, value
     for key in changed[at:]:
-        mine = changes[key]
-        if mine is not None:
-            yield key, mine
+        new_value = changes[key]
+        if new_value is not None:
+            yield key, new_value
 
 
-class MemoryBase:
-    """A base in memory, for the harness."""
+class MemoryView:
+    """Entries in memory, for the harness."""
 
     def __init__(self) -> None:
         self.entries: SortedDict[bytes, bytes] = SortedDict()
 
     def get(self, key: bytes) -> bytes | None:
-        found: bytes | None = self.entries.get(key)
-        return found
+        value: bytes | None = self.entries.get(key)
+        return value
 
     def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
         for key in list(self.entries.irange(start, stop, inclusive=(True, False))):
@@ -131,7 +134,7 @@ class MemoryBase:
 
 
 def after_prefix(prefix: bytes) -> bytes:
-    """The first key that is past all keys with a prefix.
+    """Returns the first key after all keys with a prefix.
 
     >>> after_prefix(b"a")
     b'b'

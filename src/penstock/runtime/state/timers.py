@@ -1,7 +1,7 @@
-"""Timers of one operator in one slot and one time domain: an ordered table in the store, and what a batch adds to it.
+"""Timers of one operator in one slot and one time domain: an ordered table in the store, and the changes of a batch.
 
-Order: time, key hash, key bytes, namespace. Identity: (key, namespace, time); registering twice or deleting an absent
-timer has no effect.
+Timers are ordered by time, key hash, encoded key and namespace. A timer is identified by (key, namespace, time); registering it
+twice or deleting an absent one has no effect.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from penstock.runtime.keys import KeyTable, freeze_key, thaw_key
-from penstock.runtime.store import Store
+from penstock.runtime.state.keys import KeyTable, pickle_undecodable, restore_key
+from penstock.runtime.state.store import Store
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 
 _encode = msgspec.msgpack.encode
@@ -22,7 +22,7 @@ NO_NAMESPACE = b""
 
 
 class Timer(NamedTuple):
-    """A timer as it fires; the first four fields are its place in the order."""
+    """A timer that fires. The first four fields define the order of timers."""
 
     time: int
     hash: int
@@ -30,14 +30,14 @@ class Timer(NamedTuple):
     encoded_namespace: bytes
     key: Any
     namespace: Any
-    due: int | None  # when it was registered in a callback: the callback's due
+    due: int | None  # due time of the callback that registered it, if any
 
 
 class TimerQueue:
     """Registers, deletes and pops timers. `next_time` is never later than the earliest timer that may be due.
 
-    >>> from penstock.runtime.store import MemoryBase
-    >>> queue = TimerQueue(Store(MemoryBase()), b"t", KeyTable(128))
+    >>> from penstock.runtime.state.store import MemoryView
+    >>> queue = TimerQueue(Store(MemoryView()), b"t", KeyTable(128))
     >>> queue.begin(10); queue.register(5, "a", None); queue.pop(10).time
     5
     """
@@ -54,10 +54,10 @@ class TimerQueue:
         self._stored: Iterator[tuple[bytes, bytes]] = iter(())
         self._head: tuple[Timer, bytes] | None = None
         self.next_time = MAX_WATERMARK
-        self.earliest: int | None = None  # of all timers, as of the last flush
+        self.earliest: int | None = None  # time of the earliest timer after the last flush
 
     def begin(self, limit: int, register_limit: int | None = None) -> None:
-        """Starts a batch in which timers up to `limit` may fire, of those registered from now on up to `register_limit`."""
+        """Starts a batch in which stored timers up to `limit` may fire, and new ones up to `register_limit`."""
         self._limit = limit if register_limit is None else register_limit
         self._stored = self._store.scan(self._table, self._table + _time_bytes(limit) + b"\xff" * 9)
         self._read_head()
@@ -79,21 +79,21 @@ class TimerQueue:
         self._added.pop(identity, None)
         self._deleted.add(identity)
 
-    def take_all(self) -> None:
-        """From now on every registration may fire: for a key in batch mode, behind one `begin` for all keys."""
+    def accept_all(self) -> None:
+        """Lets every new registration fire. In batch mode, called for each key after one `begin` for all keys."""
         self._limit = MAX_WATERMARK
 
     @property
     def used(self) -> bool:
-        """Whether anything was registered or deleted since the last `forget`."""
+        """Whether a timer was registered or deleted since the last `discard_batch`."""
         return bool(self._heap or self._added or self._deleted)
 
     def stop_firing(self) -> None:
-        """From now on registrations wait for the next batch."""
+        """Makes new registrations wait for the next batch."""
         self._limit = MIN_WATERMARK
 
     def pop(self, until: int) -> Timer | None:
-        """The first timer with time <= until, removed; None when there is none."""
+        """Removes and returns the first timer with time <= until; None if there is none."""
         while True:
             heap, head = self._heap, self._head
             if heap and (head is None or heap[0][:4] <= head[0][:4]):
@@ -107,7 +107,7 @@ class TimerQueue:
                 if identity not in self._added:
                     continue
                 due = self._added.pop(identity)
-                self._settle()
+                self._update_next_time()
                 return Timer(time, hashed, encoded, encoded_namespace, identity[1], identity[2], due)
             if head is None or head[0].time > until:
                 break
@@ -116,13 +116,13 @@ class TimerQueue:
             self._read_head()
             identity = (timer.time, timer.key, timer.namespace)
             if identity not in self._deleted:
-                self._added.pop(identity, None)  # registered again while it waited: it is one timer, and fires once
-                self._settle()
+                self._added.pop(identity, None)  # also registered in this batch: it is one timer and fires once
+                self._update_next_time()
                 return timer
-        self._settle()
+        self._update_next_time()
         return None
 
-    def _settle(self) -> None:
+    def _update_next_time(self) -> None:
         head = self._head
         time = MAX_WATERMARK if head is None else head[0].time
         if self._heap and self._heap[0][0] < time:
@@ -132,7 +132,7 @@ class TimerQueue:
     def _read_head(self) -> None:
         entry = next(self._stored, None)
         self._head = None if entry is None else (self._decode(*entry), entry[0])
-        self._settle()
+        self._update_next_time()
 
     def _decode(self, stored: bytes, value: bytes) -> Timer:
         at = len(self._table)
@@ -140,32 +140,32 @@ class TimerQueue:
         encoded, encoded_namespace = stored[at + 16 : split], stored[split:]
         time = int.from_bytes(stored[at : at + 8], "big") - _SIGN
         hashed = int.from_bytes(stored[at + 8 : at + 16], "big")
-        namespace = None if not encoded_namespace else _thaw(msgspec.msgpack.decode(encoded_namespace))
-        return Timer(time, hashed, encoded, encoded_namespace, thaw_key(encoded, value[4:]), namespace, None)
+        namespace = None if not encoded_namespace else _to_tuples(msgspec.msgpack.decode(encoded_namespace))
+        return Timer(time, hashed, encoded, encoded_namespace, restore_key(encoded, value[4:]), namespace, None)
 
     def flush(self) -> None:
-        """Writes the batch's registrations, deletions and firings."""
+        """Writes the registrations, deletions and firings of the batch."""
         store, table = self._store, self._table
-        gone = set(self._consumed)
-        gone.update(table + self._stored_key(*identity) for identity in self._deleted)
+        removed = set(self._consumed)
+        removed.update(table + self._stored_key(*identity) for identity in self._deleted)
         keys = self._keys
         added = {}
         for time, key, namespace in self._added:
             known = keys[key]
-            added[table + self._stored_key(time, key, namespace)] = len(known.encoded).to_bytes(4, "big") + freeze_key(
-                key, known.plain
-            )
-        for stored in gone:
+            added[table + self._stored_key(time, key, namespace)] = len(known.encoded).to_bytes(
+                4, "big"
+            ) + pickle_undecodable(key, known.decodable)
+        for stored in removed:
             store.delete(stored)
         for stored, value in added.items():
             store.put(stored, value)
-        self._note_earliest(gone, added)
-        self.forget()
+        self._update_earliest(removed, added)
+        self.discard_batch()
 
-    def _note_earliest(self, gone: set[bytes], added: dict[bytes, bytes]) -> None:
+    def _update_earliest(self, removed: set[bytes], added: dict[bytes, bytes]) -> None:
         table, at = self._table, len(self._table)
-        left = (k for k, _ in self._store.base.scan(table, table + b"\xff" * 17) if k not in gone)
-        first = min([*added, *[k for k in [next(left, None)] if k is not None]], default=None)
+        remaining = (k for k, _ in self._store.base.scan(table, table + b"\xff" * 17) if k not in removed)
+        first = min([*added, *[k for k in [next(remaining, None)] if k is not None]], default=None)
         self.earliest = None if first is None else int.from_bytes(first[at : at + 8], "big") - _SIGN
 
     def _stored_key(self, time: int, key: Any, namespace: Any) -> bytes:
@@ -173,7 +173,7 @@ class TimerQueue:
         encoded = NO_NAMESPACE if namespace is None else _encode(namespace)
         return _time_bytes(time) + known.hash.to_bytes(8, "big") + known.encoded + encoded
 
-    def forget(self) -> None:
+    def discard_batch(self) -> None:
         self._added.clear()
         self._deleted.clear()
         self._consumed.clear()
@@ -187,5 +187,5 @@ def _time_bytes(time: int) -> bytes:
     return (time + _SIGN).to_bytes(8, "big")
 
 
-def _thaw(namespace: Any) -> Any:
-    return tuple(_thaw(n) for n in namespace) if isinstance(namespace, list) else namespace
+def _to_tuples(namespace: Any) -> Any:
+    return tuple(_to_tuples(n) for n in namespace) if isinstance(namespace, list) else namespace

@@ -5,32 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.runtime.codec import Codec, is_immutable
 from penstock.runtime.state.cell import Cell
-from penstock.runtime.store import Store
+from penstock.runtime.state.codec import Codec, is_immutable
+from penstock.runtime.state.handle import StateHandle
+from penstock.runtime.state.store import Store
 
-_MOST_CACHED = 1_000_000
-_NEVER = object()
+_MAX_CACHED = 1_000_000
+_NOT_LOADED = object()
 
 
-class ValueHandle:
-    """One value per key, decoded when first read in a batch and encoded once at its end.
+class ValueHandle(StateHandle):
+    """One value per key, decoded when first read in a batch and encoded once at the end of the batch.
 
-    A value that was changed in place counts as updated: what a function sees never depends on how batches are cut.
-    With a cache, decoded values outlive the batch (the hashmap backend); `forget_cache` when somebody else went on.
+    A value that was changed in place counts as updated, so that results do not depend on the boundaries of batches.
     """
 
-    __slots__ = ("_cache", "_cell", "_codec", "_loaded", "_raw", "_store", "_table", "_values")
+    __slots__ = ("_loaded", "_stored", "_values")
 
     def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec, cached: bool = False) -> None:
-        self._store = store
-        self._table = table
-        self._cell = cell
-        self._codec = codec
+        super().__init__(store, table, cell, codec, cached)
         self._values: dict[Any, Any] = {}
-        self._loaded: dict[Any, Any] = {}  # as read: what is another object at the end was updated
-        self._raw: dict[Any, bytes] = {}  # as read, of values that may be changed in place
-        self._cache: dict[Any, tuple[Any, bytes | None]] | None = {} if cached else None
+        self._loaded: dict[Any, Any] = {}  # as read; a different object at the end of the batch was updated
+        self._stored: dict[Any, bytes] = {}  # bytes as read, of values that may be changed in place
 
     def value(self) -> Any:
         at = self._cell.at
@@ -46,10 +42,10 @@ class ValueHandle:
         self.update(None)
 
     def _load(self, at: Any) -> Any:
-        if self._cache is not None and (kept := self._cache.pop(at, None)) is not None:
-            value, data = kept
+        if self._cache is not None and (cached := self._cache.pop(at, None)) is not None:
+            value, data = cached
             if data is not None:
-                self._raw[at] = data
+                self._stored[at] = data
             self._values[at] = self._loaded[at] = value
             return value
         data = self._store.get(self._table + self._cell.prefix(at))
@@ -58,59 +54,51 @@ class ValueHandle:
         else:
             value = self._codec.decode(data)
             if not self._codec.immutable and not is_immutable(value):
-                self._raw[at] = data
+                self._stored[at] = data
         self._values[at] = self._loaded[at] = value
         return value
 
     def flush(self) -> None:
-        """Writes what changed and forgets the batch."""
-        prefix, encode, table, writes = self._cell.prefix, self._codec.encode, self._table, self._store.changes()
-        values, raw, loaded = self._values, self._raw, self._loaded
-        remember = self._cache is not None and not self._codec.immutable
+        prefix, encode, table = self._cell.prefix, self._codec.encode, self._table
+        writes = self._store.pending_changes()
+        values, stored, loaded = self._values, self._stored, self._loaded
+        caches_bytes = self._cache is not None and not self._codec.immutable
         for at, value in values.items():
-            if value is loaded.get(at, _NEVER):
-                if at in raw and (data := encode(value)) != raw[at]:
-                    writes[table + prefix(at)] = raw[at] = data
+            if value is loaded.get(at, _NOT_LOADED):
+                if at in stored and (data := encode(value)) != stored[at]:
+                    writes[table + prefix(at)] = stored[at] = data
             elif value is None:
                 writes[table + prefix(at)] = None
-                raw.pop(at, None)
+                stored.pop(at, None)
                 if self._cache is not None:
-                    self._cache.pop(at, None)  # it may never have been read in this batch
+                    self._cache.pop(at, None)  # still there if the value was not read in this batch
             else:
                 data = writes[table + prefix(at)] = encode(value)
-                if remember:
-                    raw[at] = data
+                if caches_bytes:
+                    stored[at] = data
                 else:
-                    raw.pop(at, None)
+                    stored.pop(at, None)
         if self._cache is not None:
-            if len(self._cache) > _MOST_CACHED:
+            if len(self._cache) > _MAX_CACHED:
                 self._cache.clear()
-            self._cache.update((at, (value, raw.get(at))) for at, value in values.items() if value is not None)
+            self._cache.update((at, (value, stored.get(at))) for at, value in values.items() if value is not None)
         self._end_batch()
 
     def _end_batch(self) -> None:
         self._values.clear()
         self._loaded.clear()
-        self._raw.clear()
-
-    def forget(self) -> None:
-        """Drops a batch that failed, and with it all that it may have changed in place."""
-        self._end_batch()
-        self.forget_cache()
-
-    def forget_cache(self) -> None:
-        if self._cache is not None:
-            self._cache.clear()
+        self._stored.clear()
 
 
 class ReducingHandle:
-    """All values added for a key, reduced to one."""
+    """The values added for a key, reduced to one value."""
 
     __slots__ = ("_reduce", "inner")
 
-    def __init__(self, inner: Any, reduce: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, inner: Any, descriptor: Any) -> None:
         self.inner = inner
-        self._reduce = reduce
+        function = descriptor.reduce_function
+        self._reduce: Callable[[Any, Any], Any] = getattr(function, "reduce", function)
 
     def get(self) -> Any:
         return self.inner.value()
@@ -124,13 +112,13 @@ class ReducingHandle:
 
 
 class AggregatingHandle:
-    """All values added for a key, in one accumulator."""
+    """The values added for a key, in one accumulator."""
 
     __slots__ = ("_function", "inner")
 
-    def __init__(self, inner: Any, function: Any) -> None:
+    def __init__(self, inner: Any, descriptor: Any) -> None:
         self.inner = inner
-        self._function = function
+        self._function = descriptor.agg_function
 
     def get(self) -> Any:
         accumulator = self.inner.value()

@@ -1,83 +1,85 @@
-"""What a batch remembers of windows, so that most elements need no state, timer or trigger."""
+"""Windows cached for the duration of a batch, so that most elements need no access to state, timers or the trigger."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from penstock.errors import PlanError
-from penstock.runtime.lateness import cleanup_time
-from penstock.runtime.window_set import Namespace
+from penstock.runtime.loop.lateness import cleanup_time
+from penstock.runtime.windows.merging_window_set import Namespace
 from penstock.time import MIN_WATERMARK
 from penstock.windows import Window, WindowAssigner
-from penstock.windows.assigner import window_type_of
+from penstock.windows.assigner import get_window_type
 
 
-class KnownWindow:
-    """What follows from a window, and those of its panes that this batch has added to."""
+class CachedWindow:
+    """A window with its derived times and the panes to which this batch has added elements."""
 
-    __slots__ = ("cleanup", "fires", "namespace", "panes", "window")
+    __slots__ = ("cleanup_time", "max_timestamp", "namespace", "panes", "window")
 
     def __init__(self, window: Window, namespace: Namespace, lateness: int) -> None:
         self.window = window
         self.namespace = namespace
-        self.fires = window.max_timestamp()
-        self.cleanup = cleanup_time(self.fires, lateness)
-        self.panes: dict[Any, Any] = {}  # by key: loaded, marked as changed, their timers set
+        self.max_timestamp = window.max_timestamp()
+        self.cleanup_time = cleanup_time(self.max_timestamp, lateness)
+        self.panes: dict[Any, Any] = {}  # by key: read from state, marked as changed, timers registered
 
 
-class Slice:
-    """A stretch of time whose elements all belong to the same windows."""
+class CachedSlice:
+    """A range of time whose elements all belong to the same windows."""
 
-    __slots__ = ("end", "fires", "start", "windows")
+    __slots__ = ("end", "first_max_timestamp", "start", "windows")
 
-    def __init__(self, start: int, end: int, windows: list[KnownWindow]) -> None:
+    def __init__(self, start: int, end: int, windows: list[CachedWindow]) -> None:
         self.start = start
         self.end = end
         self.windows = windows
-        self.fires = min((w.fires for w in windows), default=MIN_WATERMARK)
+        self.first_max_timestamp = min((w.max_timestamp for w in windows), default=MIN_WATERMARK)
 
 
-class KnownWindows:
-    """The windows and slices that a batch has met."""
+class WindowCache:
+    """The windows and slices that a batch has used so far."""
 
     def __init__(self, assigner: WindowAssigner[Any, Any], lateness: int) -> None:
         self._assigner = assigner
         self._lateness = lateness
-        self._type = window_type_of(assigner)
+        self._type = get_window_type(assigner)
         self._width, self._offset = assigner.grid() or (1, 0)
-        self._windows: dict[Namespace, KnownWindow] = {}
-        self._slices: dict[int, Slice] = {}
-        self.slice = Slice(0, 0, [])  # the one met last
+        self._windows: dict[Namespace, CachedWindow] = {}
+        self._slices: dict[int, CachedSlice] = {}
+        self.current_slice = CachedSlice(0, 0, [])  # the slice of the last element
 
-    def of(self, window: Window) -> KnownWindow:
+    def get(self, window: Window) -> CachedWindow:
+        """Returns the cached form of a window, and caches it if it is new."""
         namespace = window.namespace()
-        known = self._windows.get(namespace)
-        if known is None:
+        cached = self._windows.get(namespace)
+        if cached is None:
             self.check(window)
-            known = self._windows[namespace] = KnownWindow(window, namespace, self._lateness)
-        return known
+            cached = self._windows[namespace] = CachedWindow(window, namespace, self._lateness)
+        return cached
 
     def check(self, window: Window) -> None:
-        """Refuses a window of another class than the assigner is known for."""
+        """Raises WINDOW_TYPE if the class of a window is not the window type of the assigner."""
         if type(window) is not self._type:
             assigner, kind = type(self._assigner).__name__, type(window).__name__
             raise PlanError(
                 "WINDOW_TYPE",
-                f"{assigner} gave the window {window!r}, and its windows are known as {self._type.__name__}: such a window could "
-                f"not be found again. Write `class {assigner}(WindowAssigner[..., {kind}])`, or set window_type = {kind} in it.",
+                f"{assigner} assigned the window {window!r}, but its window type is {self._type.__name__}. A window of another "
+                f"class cannot be restored from state. Write `class {assigner}(WindowAssigner[..., {kind}])`, or set "
+                f"window_type = {kind} in it.",
             )
 
-    def named(self, namespace: Namespace) -> KnownWindow:
-        """The window of a namespace; not remembered if it was not met before."""
-        known = self._windows.get(namespace)
-        return known or KnownWindow(self._type(*namespace), namespace, self._lateness)
+    def from_namespace(self, namespace: Namespace) -> CachedWindow:
+        """Returns the window of a namespace. A window that is not in the cache is not added to it."""
+        cached = self._windows.get(namespace)
+        return cached or CachedWindow(self._type(*namespace), namespace, self._lateness)
 
-    def enter(self, value: Any, time: int, timestamp: int, context: Any) -> Slice:
-        """The slice of a time, of windows that stand on a grid."""
+    def enter_slice(self, value: Any, time: int, timestamp: int, context: Any) -> CachedSlice:
+        """Makes the slice of a time the current one and returns it. The windows must be on a grid."""
         start = time - (time - self._offset) % self._width
-        known = self._slices.get(start)
-        if known is None:
+        cached = self._slices.get(start)
+        if cached is None:
             windows = self._assigner.assign_windows(value, timestamp, context)
-            known = self._slices[start] = Slice(start, start + self._width, [self.of(w) for w in windows])
-        self.slice = known
-        return known
+            cached = self._slices[start] = CachedSlice(start, start + self._width, [self.get(w) for w in windows])
+        self.current_slice = cached
+        return cached

@@ -1,6 +1,6 @@
-"""What is kept of a window's elements: one accumulator, or the elements themselves.
+"""The contents of windows: one accumulator per pane, or its elements.
 
-A pane is the contents of one key and window, found by `at` = (key, namespace).
+A pane is one window of one key.
 """
 
 from __future__ import annotations
@@ -9,49 +9,49 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from penstock.runtime.state.backend import StateBackend
+from penstock.runtime.state.backend import KeyedStateStore
 from penstock.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.types import TypeInformation, Types
 
-At = tuple[Any, tuple[Any, ...]]
+PaneKey = tuple[Any, tuple[Any, ...]]  # key, namespace
 
 _NAME = "__contents__"
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A reduce or aggregate function as four plain functions."""
+    """A reduce or aggregate function in the form of four functions."""
 
     start: Callable[[Any], Any]  # value to accumulator
     add: Callable[[Any, Any], Any]  # value, accumulator
     merge: Callable[[Any, Any], Any]  # accumulator, accumulator
-    result: Callable[[Any], Any]  # accumulator to what is emitted
+    result: Callable[[Any], Any]  # accumulator to result
 
     @classmethod
-    def of(cls, reduce: Any, aggregate: Any) -> Fold | None:
-        """The fold of whichever is given; None when elements are to be kept."""
+    def from_functions(cls, reduce: Any, aggregate: Any) -> Fold | None:
+        """Returns the fold of `reduce` or of `aggregate`. Returns None if both are None."""
         if reduce is not None:
-            return cls.of_reduce(reduce)
-        return None if aggregate is None else cls.of_aggregate(aggregate)
+            return cls.from_reduce(reduce)
+        return None if aggregate is None else cls.from_aggregate(aggregate)
 
     @classmethod
-    def of_reduce(cls, function: Any) -> Fold:
-        """The fold of a ReduceFunction or a callable of two values.
+    def from_reduce(cls, function: Any) -> Fold:
+        """Returns the fold of a ReduceFunction or of a callable with two arguments.
 
-        >>> Fold.of_reduce(max).add(2, 1)
+        >>> Fold.from_reduce(max).add(2, 1)
         2
         """
         reduce = function.reduce if hasattr(function, "reduce") else function
-        return cls(_same, lambda value, accumulator: reduce(accumulator, value), reduce, _same)
+        return cls(_identity, lambda value, accumulator: reduce(accumulator, value), reduce, _identity)
 
     @classmethod
-    def of_aggregate(cls, function: Any) -> Fold:
-        """The fold of an AggregateFunction."""
+    def from_aggregate(cls, function: Any) -> Fold:
+        """Returns the fold of an AggregateFunction."""
         add, create = function.add, function.create_accumulator
         return cls(lambda value: add(value, create()), add, function.merge, function.get_result)
 
-    def of_all(self, values: list[Any]) -> list[Any]:
-        """The result of some values, as a list of one; of none, an empty list."""
+    def fold_values(self, values: list[Any]) -> list[Any]:
+        """Returns a list with the result of some values. The list is empty if there are no values."""
         if not values:
             return []
         accumulator = self.start(values[0])
@@ -60,34 +60,34 @@ class Fold:
         return [self.result(accumulator)]
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
-class Contents(Protocol):
-    """How panes are kept."""
+class WindowContents(Protocol):
+    """Storage of panes."""
 
-    def open(self, backend: StateBackend) -> None: ...
+    def open(self, backend: KeyedStateStore) -> None: ...
 
-    def pane(self, at: At) -> Any:
-        """The pane to add to; valid until it is cleared, or the batch ends."""
+    def pane(self, pane_key: PaneKey) -> Any:
+        """Returns the pane to which elements are added. It is valid until it is cleared or the batch ends."""
         ...
 
     def add(self, pane: Any, value: Any, timestamp: int) -> None: ...
 
-    def elements(self, at: At) -> list[Any] | None:
-        """What the window function is given; None when nothing is there."""
+    def elements(self, pane_key: PaneKey) -> list[Any] | None:
+        """Returns the elements for the window function, or None if the pane is empty."""
         ...
 
-    def clear(self, at: At) -> None: ...
+    def clear(self, pane_key: PaneKey) -> None: ...
 
-    def merge(self, target: At, sources: Iterable[At]) -> None:
-        """Moves the sources' contents behind the target's."""
+    def merge(self, target: PaneKey, sources: Iterable[PaneKey]) -> None:
+        """Appends the contents of the sources to those of the target and clears the sources."""
         ...
 
 
-class Folded:
-    """One accumulator per pane. A pane is a list of at most one, changed in place and written once a batch."""
+class AggregatedContents:
+    """One accumulator per pane. A pane is a list of at most one value, changed in place and written once per batch."""
 
     def __init__(self, fold: Fold, accumulator_type: TypeInformation) -> None:
         self.fold = fold
@@ -95,12 +95,12 @@ class Folded:
         self._state: Any = None
         self._cell: Any = None
 
-    def open(self, backend: StateBackend) -> None:
+    def open(self, backend: KeyedStateStore) -> None:
         self._state = backend.handle(ValueStateDescriptor(_NAME, self._type), "namespace")
         self._cell = backend.namespace_cell
 
-    def pane(self, at: At) -> list[Any]:
-        self._cell.at = at
+    def pane(self, pane_key: PaneKey) -> list[Any]:
+        self._cell.at = pane_key
         pane: list[Any] | None = self._state.value()
         if pane is None:
             pane = []
@@ -119,19 +119,19 @@ class Folded:
         else:
             pane.append(accumulator)
 
-    def elements(self, at: At) -> list[Any] | None:
-        self._cell.at = at
+    def elements(self, pane_key: PaneKey) -> list[Any] | None:
+        self._cell.at = pane_key
         pane = self._state.value()
         return [self.fold.result(pane[0])] if pane else None
 
-    def clear(self, at: At) -> None:
-        self._cell.at = at
+    def clear(self, pane_key: PaneKey) -> None:
+        self._cell.at = pane_key
         self._state.clear()
 
-    def merge(self, target: At, sources: Iterable[At]) -> None:
+    def merge(self, target: PaneKey, sources: Iterable[PaneKey]) -> None:
         pane = self.pane(target)
-        for at in sources:
-            self._cell.at = at
+        for source_key in sources:
+            self._cell.at = source_key
             source = self._state.value()
             self._state.clear()
             if source:
@@ -140,60 +140,60 @@ class Folded:
             self.clear(target)
 
 
-class Collected:
-    """All elements of a pane, each stored by itself. A pane is its own address."""
+class ListContents:
+    """All elements of a pane, each stored separately. A pane is represented by its key."""
 
     def __init__(self, element_type: TypeInformation) -> None:
         self._type = element_type
         self._state: Any = None
         self._cell: Any = None
 
-    def open(self, backend: StateBackend) -> None:
+    def open(self, backend: KeyedStateStore) -> None:
         self._state = backend.handle(ListStateDescriptor(_NAME, self._type), "namespace")
         self._cell = backend.namespace_cell
 
-    def pane(self, at: At) -> At:
-        return at
+    def pane(self, pane_key: PaneKey) -> PaneKey:
+        return pane_key
 
-    def add(self, pane: At, value: Any, timestamp: int) -> None:
+    def add(self, pane: PaneKey, value: Any, timestamp: int) -> None:
         self._cell.at = pane
         self._state.add(value)
 
-    def elements(self, at: At) -> list[Any] | None:
-        self._cell.at = at
+    def elements(self, pane_key: PaneKey) -> list[Any] | None:
+        self._cell.at = pane_key
         return list(self._state.get()) or None
 
-    def replace(self, at: At, elements: list[Any]) -> None:
-        self._cell.at = at
+    def replace(self, pane_key: PaneKey, elements: list[Any]) -> None:
+        self._cell.at = pane_key
         self._state.update(elements)
 
-    def clear(self, at: At) -> None:
-        self._cell.at = at
+    def clear(self, pane_key: PaneKey) -> None:
+        self._cell.at = pane_key
         self._state.clear()
 
-    def merge(self, target: At, sources: Iterable[At]) -> None:
-        for at in sources:
-            moved = self.elements(at)
+    def merge(self, target: PaneKey, sources: Iterable[PaneKey]) -> None:
+        for source_key in sources:
+            moved = self.elements(source_key)
             if moved:
-                self.clear(at)
+                self.clear(source_key)
                 self._cell.at = target
                 self._state.add_all(moved)
 
 
-class Timed(Collected):
-    """All elements of a pane with their timestamps: what an evictor looks at."""
+class TimestampedContents(ListContents):
+    """All elements of a pane with their timestamps, for evictors."""
 
     def __init__(self, element_type: TypeInformation) -> None:
         super().__init__(Types.TUPLE([Types.LONG(), element_type]))
 
-    def add(self, pane: At, value: Any, timestamp: int) -> None:
+    def add(self, pane: PaneKey, value: Any, timestamp: int) -> None:
         super().add(pane, (timestamp, value), timestamp)
 
 
-def contents_of(fold: Fold | None, value_type: TypeInformation, evicting: bool) -> Contents:
-    """How a window's panes are kept: with an evictor, all elements and their timestamps, whatever the function."""
+def make_contents(fold: Fold | None, value_type: TypeInformation, evicting: bool) -> WindowContents:
+    """Returns the storage for panes. With an evictor it stores all elements and timestamps, whatever the function."""
     if evicting:
-        return Timed(value_type)
+        return TimestampedContents(value_type)
     if fold is None:
-        return Collected(value_type)
-    return Folded(fold, value_type)
+        return ListContents(value_type)
+    return AggregatedContents(fold, value_type)

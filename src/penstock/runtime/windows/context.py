@@ -1,4 +1,4 @@
-"""What triggers, assigners, evictors and window functions see of the operator: one object, moved from pane to pane."""
+"""Contexts of triggers, assigners, evictors and window functions. Each is one object that is set to the current pane."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from penstock.errors import StateError
 from penstock.functions import KeyedStateStore, ProcessAllWindowFunction, ProcessWindowFunction
 from penstock.metrics import MetricGroup
-from penstock.runtime.operator import OperatorContext
-from penstock.runtime.window_set import Namespace
+from penstock.runtime.loop.operator import OperatorContext
+from penstock.runtime.windows.merging_window_set import Namespace
 from penstock.state import AggregatingStateDescriptor, StateDescriptor
 from penstock.windows import Evictor, Trigger, Window, WindowAssigner
 
 
 class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner.WindowAssignerContext):
-    """The context of one key and window; `at` is set before each call."""
+    """The context of one key and window. `set_current` is called before each use."""
 
     def __init__(self, context: OperatorContext) -> None:
         self._context = context
@@ -25,9 +25,9 @@ class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner
         self.key: Any = None
         self.namespace: Namespace = ()
         self._states: dict[str, Any] = {}
-        self.merged: list[Namespace] = []  # while on_merge runs: the windows that became this one
+        self.merged_windows: list[Namespace] = []  # during on_merge: the windows that were merged into this one
 
-    def at(self, key: Any, namespace: Namespace) -> PaneContext:
+    def set_current(self, key: Any, namespace: Namespace) -> PaneContext:
         self.key = key
         self.namespace = namespace
         return self
@@ -60,9 +60,9 @@ class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner
         self._backend.set_namespace(self.key, self.namespace)
         state = self._states.get(state_descriptor.name)
         if state is None:
-            own = copy.copy(state_descriptor)
-            own.name = f"trigger:{own.name}"  # a window function may have a state of the same name
-            state = self._states[state_descriptor.name] = self._backend.handle(own, "namespace")
+            prefixed = copy.copy(state_descriptor)
+            prefixed.name = f"trigger:{prefixed.name}"  # a window function may have a state of the same name
+            state = self._states[state_descriptor.name] = self._backend.handle(prefixed, "namespace")
         return state
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
@@ -70,10 +70,10 @@ class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner
         if state_descriptor.kind not in ("reducing", "aggregating", "list"):
             raise StateError(
                 "STATE_NOT_MERGEABLE",
-                f"State '{state_descriptor.name}' of a trigger is {state_descriptor.kind} state, and windows that "
-                "merge cannot combine it. Use reducing, aggregating or list state.",
+                f"State '{state_descriptor.name}' of a trigger is {state_descriptor.kind} state, which cannot be merged when "
+                "windows merge. Use reducing, aggregating or list state.",
             )
-        for namespace in self.merged:
+        for namespace in self.merged_windows:
             if namespace == self.namespace:
                 continue
             self._backend.set_namespace(self.key, namespace)
@@ -85,27 +85,25 @@ class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner
             if state_descriptor.kind == "list":
                 state.add_all(moved)
             elif isinstance(state_descriptor, AggregatingStateDescriptor):
-                mine = state.inner.value()
+                current = state.inner.value()
                 merge = state_descriptor.agg_function.merge
-                state.inner.update(moved if mine is None else merge(mine, moved))
+                state.inner.update(moved if current is None else merge(current, moved))
             else:
                 state.add(moved)
 
 
 class WindowFunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction.Context[Any]):
-    """The context of a process window function: its window, the clocks, state per window and per key."""
+    """The context of a process window function: the window, the clocks, and state per window and per key."""
 
     def __init__(self, context: OperatorContext, merging: bool) -> None:
         self._context = context
         self._merging = merging
         self._window: Window | None = None
-        self._namespace: Namespace = ()
-        self._of_window = KeyedStates(context, "namespace")
-        self._of_key = KeyedStates(context, "key")
+        self._window_state = ScopedStateStore(context, "namespace")
+        self._global_state = ScopedStateStore(context, "key")
 
-    def at(self, key: Any, namespace: Namespace, window: Window) -> WindowFunctionContext:
+    def set_current(self, key: Any, namespace: Namespace, window: Window) -> WindowFunctionContext:
         self._window = window
-        self._namespace = namespace
         self._context.backend.set_namespace(key, namespace)
         return self
 
@@ -118,21 +116,21 @@ class WindowFunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindow
     def current_watermark(self) -> int:
         return self._context.watermark
 
-    def window_state(self) -> KeyedStates:
+    def window_state(self) -> ScopedStateStore:
         if self._merging:
             raise StateError(
                 "STATE_OF_MERGING_WINDOW",
-                "A window function asks for state per window, and its windows merge: the state would be lost with "
-                "every merge. Use global_state(), or windows that do not merge.",
+                "A window function uses per-window state, but its windows merge. The state would be lost with every merge. "
+                "Use global_state(), or windows that do not merge.",
             )
-        return self._of_window
+        return self._window_state
 
-    def global_state(self) -> KeyedStates:
-        return self._of_key
+    def global_state(self) -> ScopedStateStore:
+        return self._global_state
 
 
-class KeyedStates(KeyedStateStore):
-    """State by descriptor, of the current key or the current key and window."""
+class ScopedStateStore(KeyedStateStore):
+    """State of the current key, or of the current key and window."""
 
     def __init__(self, context: OperatorContext, scope: str) -> None:
         self._backend = context.backend

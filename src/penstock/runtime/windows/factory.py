@@ -1,12 +1,12 @@
-"""Picks the class that runs some windows."""
+"""Creates the window operator for an assigner."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from penstock.runtime.window import WindowOperator
-from penstock.runtime.window_merging import MergingWindowOperator
-from penstock.runtime.window_session import SessionOperator
+from penstock.runtime.windows.merging_operator import MergingWindowOperator
+from penstock.runtime.windows.operator import WindowOperator
+from penstock.runtime.windows.session_operator import SessionWindowOperator
 from penstock.windows import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
@@ -16,17 +16,17 @@ from penstock.windows import (
 
 
 def window_operator(assigner: WindowAssigner[Any, Any], *, batch_mode: bool = False, **settings: Any) -> WindowOperator:
-    """The operator of a window assigner; the settings are those of WindowOperator.
+    """Returns the operator for a window assigner. The settings are those of WindowOperator.
 
-    In batch mode timers that callbacks set do not fire, so sessions must not rely on them.
+    In batch mode, timers that are registered in timer callbacks do not fire, so SessionWindowOperator is not used.
 
     >>> type(window_operator(EventTimeSessionWindows.with_gap(10), reduce=max)).__name__
-    'SessionOperator'
+    'SessionWindowOperator'
     """
     if not isinstance(assigner, MergingWindowAssigner):
         return WindowOperator(assigner, **settings)
     trigger = settings.get("trigger") or assigner.get_default_trigger(None)
     session = type(assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows)
     if session and trigger.waits_for_end() and not batch_mode:
-        return SessionOperator(assigner, **settings)
+        return SessionWindowOperator(assigner, **settings)
     return MergingWindowOperator(assigner, **settings)

@@ -1,7 +1,8 @@
-"""The windows of one key that may still merge, each with the window under which its contents are kept.
+"""The windows of one key that may still merge, each with its state window (as in Flink's MergingWindowSet).
 
-When windows merge, their contents go into the state of the earliest one; so a session that grows keeps its place in the
-store, and only the set changes. Windows are namespaces here: tuples of plain values.
+The state window is the window whose state holds the contents. When windows merge, their contents move to the state window of
+the earliest one. So the contents of a growing session stay where they are stored, and only the set changes. Windows are
+represented by their namespaces, tuples of plain values.
 """
 
 from __future__ import annotations
@@ -10,87 +11,89 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from penstock.runtime.state.backend import StateBackend
+from penstock.runtime.state.backend import KeyedStateStore
 from penstock.state import ValueStateDescriptor
 from penstock.time import MAX_WATERMARK
 from penstock.types import Types
 from penstock.windows import MergingWindowAssigner, TimeWindow, Window
-from penstock.windows.assigner import window_type_of
+from penstock.windows.assigner import get_window_type
 
 Namespace = tuple[Any, ...]
-Entry = tuple[Namespace, Namespace]  # a window, and the one under which its contents are kept
+Entry = tuple[Namespace, Namespace]  # a window and its state window
 
 _ENTRIES = list[tuple[tuple[Any, ...], tuple[Any, ...]]]
 
 
 class Merge(NamedTuple):
-    """Windows that become one. `merged` are those of the set, the earliest first; a new window is not among them."""
+    """Windows that merge. `merged` are those of the set, earliest first. The new window is not among them."""
 
     result: Namespace
     merged: list[Entry]
-    takes_new: bool = True  # the new window is one of those that become one
+    includes_new_window: bool = True  # whether the new window is part of the merge
 
     @property
-    def changes_nothing(self) -> bool:
-        """Whether the result is the one window that was there before."""
+    def is_noop(self) -> bool:
+        """Whether the result is the same as the only merged window."""
         return len(self.merged) == 1 and self.merged[0][0] == self.result
 
 
-class WindowSet:
-    """The set of the current key, as keyed state."""
+class MergingWindowSet:
+    """The merging windows of the current key, in keyed state."""
 
-    def __init__(self, assigner: MergingWindowAssigner[Any, Any], backend: StateBackend) -> None:
+    def __init__(self, assigner: MergingWindowAssigner[Any, Any], backend: KeyedStateStore) -> None:
         self._assigner = assigner
-        self._type = window_type_of(assigner)
-        self._by_cover = type(assigner).merge_windows is MergingWindowAssigner.merge_windows
+        self._type = get_window_type(assigner)
+        self._merges_time_windows = type(assigner).merge_windows is MergingWindowAssigner.merge_windows
         self._state = backend.handle(ValueStateDescriptor("__windows__", Types.of(_ENTRIES)))
 
-    def merges(self, new: Namespace) -> list[Merge]:
-        """What a new window makes merge; nothing has changed yet."""
+    def find_merges(self, new: Namespace) -> list[Merge]:
+        """Returns the merges that a new window causes. Does not change the set."""
         entries = self._state.value()
         if not entries:
             return []
-        return merges_by_cover(entries, new) if self._by_cover else self._merges_by_assigner(entries, new)
+        if self._merges_time_windows:
+            return find_time_window_merges(entries, new)
+        return self._merges_by_assigner(entries, new)
 
     def apply(self, merge: Merge) -> Namespace:
-        """Replaces the merged windows by their result; returns where its contents are kept."""
-        gone = {window for window, _ in merge.merged}
-        kept = merge.merged[0][1]
-        self._write([e for e in self._state.value() if e[0] not in gone] + [(merge.result, kept)])
-        return kept
+        """Replaces the merged windows with their result. Returns the state window of the result."""
+        replaced = {window for window, _ in merge.merged}
+        state_window = merge.merged[0][1]
+        self._write([e for e in self._state.value() if e[0] not in replaced] + [(merge.result, state_window)])
+        return state_window
 
-    def add(self, window: Namespace) -> Namespace:
-        """Adds a window that merges with none; returns where its contents are kept."""
+    def add_window(self, window: Namespace) -> Namespace:
+        """Adds a window that does not merge. Returns its state window, which is the window itself."""
         self._write([*(self._state.value() or ()), (window, window)])
         return window
 
-    def kept_under(self, window: Namespace) -> Namespace | None:
-        """Where a window's contents are kept; None when the window is not in the set."""
+    def get_state_window(self, window: Namespace) -> Namespace | None:
+        """Returns the state window of a window, or None if the window is not in the set."""
         for entry in self._state.value() or ():
             if entry[0] == window:
-                kept: Namespace = entry[1]
-                return kept
+                state_window: Namespace = entry[1]
+                return state_window
         return None
 
-    def covering(self, window: Namespace) -> Entry | None:
-        """The entry of a time window that a window has become part of: windows only grow."""
+    def find_covering(self, window: Namespace) -> Entry | None:
+        """Returns the entry of the time window that covers a window. Windows only grow, so it contains the merged window."""
         if self._type is not TimeWindow:
             return None
         for entry in self._state.value() or ():
             if entry[0][0] <= window[0] and window[1] <= entry[0][1]:
-                found: Entry = entry
-                return found
+                covering: Entry = entry
+                return covering
         return None
 
     def entries(self) -> list[Entry]:
-        """All entries, in order; whoever changes the list says so with `changed`."""
+        """Returns all entries in order. After changing the list, call `update_entries`."""
         entries: list[Entry] | None = self._state.value()
         return entries or []
 
-    def changed(self, entries: list[Entry]) -> None:
+    def update_entries(self, entries: list[Entry]) -> None:
         self._state.update(entries)
 
-    def retire(self, window: Namespace) -> None:
+    def retire_window(self, window: Namespace) -> None:
         self._write([e for e in self._state.value() or () if e[0] != window])
 
     def _write(self, entries: list[Entry]) -> None:
@@ -98,21 +101,21 @@ class WindowSet:
         self._state.update(entries or None)
 
     def _merges_by_assigner(self, entries: list[Entry], new: Namespace) -> list[Merge]:
-        known = dict(entries)
-        heard = _Heard()
-        self._assigner.merge_windows([self._type(*w) for w in {**known, new: new}], heard)
+        state_windows = dict(entries)
+        callback = _RecordingMergeCallback()
+        self._assigner.merge_windows([self._type(*w) for w in {**state_windows, new: new}], callback)
         merges = []
-        for windows, result in heard.merges:
+        for windows, result in callback.merges:
             namespaces = sorted(w.namespace() for w in windows)
-            merged = [(w, known[w]) for w in namespaces if w in known]
+            merged = [(w, state_windows[w]) for w in namespaces if w in state_windows]
             merges.append(Merge(result.namespace(), merged, new in namespaces))
-        if new in known and not any(m.takes_new for m in merges):
-            merges.append(Merge(new, [(new, known[new])]))
+        if new in state_windows and not any(m.includes_new_window for m in merges):
+            merges.append(Merge(new, [(new, state_windows[new])]))
         return merges
 
 
-class _Heard(MergingWindowAssigner.MergeCallback[Window]):
-    """Keeps what an assigner says about merges."""
+class _RecordingMergeCallback(MergingWindowAssigner.MergeCallback[Window]):
+    """Records the merges that an assigner reports."""
 
     def __init__(self) -> None:
         self.merges: list[tuple[list[Window], Window]] = []
@@ -121,10 +124,10 @@ class _Heard(MergingWindowAssigner.MergeCallback[Window]):
         self.merges.append((list(to_be_merged), merge_result))
 
 
-def merges_by_cover(entries: list[Entry], new: Namespace) -> list[Merge]:
-    """The merge of all windows that overlap or touch a new one. Those of a set are sorted and never touch each other.
+def find_time_window_merges(entries: list[Entry], new: Namespace) -> list[Merge]:
+    """Returns the merge of all windows that overlap or touch a new one. The windows of a set are sorted and never touch.
 
-    >>> merges_by_cover([((1, 6), (1, 6)), ((9, 14), (9, 14))], (6, 9))[0].result
+    >>> find_time_window_merges([((1, 6), (1, 6)), ((9, 14), (9, 14))], (6, 9))[0].result
     (1, 14)
     """
     start, end = new

@@ -1,6 +1,6 @@
-"""The window operator: puts elements into windows, asks the trigger, fires and cleans up (time.md 4 and 5).
+"""The window operator, which assigns elements to windows, calls the trigger, fires and clears windows (time-rules 4 and 5).
 
-Windows that merge are in `window_merging.py` and `window_session.py`; `window_build.py` picks the class.
+Subclasses for merging windows are in `merging_operator.py` and `session_operator.py`. `factory.py` chooses the class.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from typing import Any
 
 from penstock.errors import PlanError
 from penstock.functions import OutputTag, TimeDomain
-from penstock.runtime.codec import is_immutable
-from penstock.runtime.lateness import element_is_late, window_is_late
-from penstock.runtime.operator import Emitted, OperatorContext
-from penstock.runtime.stamped import Stamped
-from penstock.runtime.timers import Timer
-from penstock.runtime.window_contents import At, Contents, Fold, Timed, contents_of
-from penstock.runtime.window_context import PaneContext, WindowFunctionContext
-from penstock.runtime.window_function import Evaluate, clearing, evaluation, pass_through
-from penstock.runtime.window_known import KnownWindow, KnownWindows
-from penstock.runtime.window_set import Namespace
+from penstock.runtime.loop.lateness import element_is_late, window_is_late
+from penstock.runtime.loop.operator import Emitted, OperatorContext, TimestampedResult
+from penstock.runtime.state.codec import is_immutable
+from penstock.runtime.state.timers import Timer
+from penstock.runtime.windows.batch_cache import CachedWindow, WindowCache
+from penstock.runtime.windows.contents import Fold, PaneKey, TimestampedContents, WindowContents, make_contents
+from penstock.runtime.windows.context import PaneContext, WindowFunctionContext
+from penstock.runtime.windows.functions import WindowEvaluator, make_clear_function, make_evaluator, pass_through
+from penstock.runtime.windows.merging_window_set import Namespace
 from penstock.time import MAX_WATERMARK, NO_TIMESTAMP
 from penstock.types import TypeInformation, type_information
 from penstock.windows import (
@@ -32,15 +31,16 @@ from penstock.windows import (
     Window,
     WindowAssigner,
 )
-from penstock.windows.agreement import check_lateness, check_trigger
+from penstock.windows.validation import check_lateness, check_trigger
 
 CONTINUE = TriggerResult.CONTINUE
 
 
 class WindowOperator:
-    """Windows over a keyed stream: of `reduce`, of `aggregate`, or of all elements; then `function`, if given.
+    """Windows over a keyed stream with `reduce`, `aggregate` or all elements, and an optional window function.
 
-    Results carry their window's last timestamp. Late elements go to `late_tag`, or are counted in `late_records`.
+    The timestamp of a result is the last timestamp of its window. Late elements are emitted to `late_tag` or counted in
+    `late_records`.
 
     >>> from penstock.windows import TumblingEventTimeWindows
     >>> WindowOperator(TumblingEventTimeWindows.of(10), reduce=max).late_records
@@ -63,7 +63,7 @@ class WindowOperator:
         evictor: Evictor | None = None,
         allowed_lateness: int = 0,
         late_tag: OutputTag | None = None,
-        contents: Contents | None = None,  # how panes are kept, where neither function nor evictor says it
+        contents: WindowContents | None = None,  # the storage of panes, if neither function nor evictor determines it
     ) -> None:
         self.late_records = 0
         self._assigner = assigner
@@ -72,15 +72,15 @@ class WindowOperator:
         self._late_tag = late_tag
         self._event_time = assigner.is_event_time()
         self._lateness = allowed_lateness if self._event_time else 0
-        self._fold = Fold.of(reduce, aggregate)
-        kept = type_information(value_type)
-        self._contents = contents or contents_of(self._fold, kept, evictor is not None)
+        self._fold = Fold.from_functions(reduce, aggregate)
+        stored_type = type_information(value_type)
+        self._contents = contents or make_contents(self._fold, stored_type, evictor is not None)
         self._functions = [f for f in (reduce, aggregate, function) if f is not None]
         self._function = function
-        self._evaluate: Evaluate = pass_through
+        self._evaluate: WindowEvaluator = pass_through
         self._clear: Callable[[Any, Namespace, Window], None] | None = None
         self._aligned = assigner.grid() is not None and self._trigger.waits_for_end()
-        self._known = KnownWindows(assigner, self._lateness)
+        self._cache = WindowCache(assigner, self._lateness)
         self._pane: PaneContext
         self._check(allowed_lateness)
 
@@ -90,12 +90,12 @@ class WindowOperator:
         if self._fold is None and self._function is None:
             raise PlanError(
                 "WINDOW_WITHOUT_FUNCTION",
-                "A window has neither reduce, aggregate nor a window function, so it has no results. Give one of them.",
+                "A window has no reduce, aggregate or window function, so it has no results. Pass one of them.",
             )
         if isinstance(self._assigner, MergingWindowAssigner) and not self.merges:
-            raise TypeError("This operator cannot merge windows; make it with window_operator().")
+            raise TypeError("This operator cannot merge windows. Create it with window_operator().")
 
-    # -- the operator's life
+    # -- lifecycle
 
     def open(self, context: OperatorContext) -> None:
         self._pane = PaneContext(context)
@@ -103,9 +103,9 @@ class WindowOperator:
         for function in self._functions:
             if hasattr(function, "open"):
                 function.open(context.runtime)
-        view = WindowFunctionContext(context, self.merges)
-        self._evaluate = evaluation(self._function, view)
-        self._clear = clearing(self._function, view)
+        function_context = WindowFunctionContext(context, self.merges)
+        self._evaluate = make_evaluator(self._function, function_context)
+        self._clear = make_clear_function(self._function, function_context)
 
     def close(self) -> None:
         for function in self._functions:
@@ -113,63 +113,67 @@ class WindowOperator:
                 function.close()
 
     def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
-        """Called once a batch, before its first element: what is known of panes holds until the batch is written."""
-        self._known = KnownWindows(self._assigner, self._lateness)
-        return (self._aligned_element if self._aligned else self._element,)
+        """Called once per batch, before its first element. The cache is valid until the state of the batch is written."""
+        self._cache = WindowCache(self._assigner, self._lateness)
+        return (self._process_aligned_element if self._aligned else self._process_element,)
 
     # -- elements
 
-    def _aligned_element(self, value: Any, context: OperatorContext) -> Emitted:
-        """Most elements change a pane that is at hand: no state, timer or trigger is touched."""
+    def _process_aligned_element(self, value: Any, context: OperatorContext) -> Emitted:
+        """Adds an element to cached panes. Most elements need no access to state, timers or the trigger."""
         timestamp = context.timestamps[context.index]
         time = timestamp if self._event_time else context.now
-        at = self._known.slice
-        if not at.start <= time < at.end:
-            at = self._known.enter(value, time, timestamp, self._pane)
-        if at.fires <= context.watermark:
-            return self._take(value, timestamp, context)
+        current = self._cache.current_slice
+        if not current.start <= time < current.end:
+            current = self._cache.enter_slice(value, time, timestamp, self._pane)
+        if current.first_max_timestamp <= context.watermark:
+            return self._add_to_windows(value, timestamp, context)
         key, add = context.cell.at, self._contents.add
-        for known in at.windows:
-            pane = known.panes.get(key)
+        for cached in current.windows:
+            pane = cached.panes.get(key)
             if pane is None:
-                pane = known.panes[key] = self._contents.pane((key, known.namespace))
-                self._ask(value, timestamp, known, key, context)
+                pane = cached.panes[key] = self._contents.pane((key, cached.namespace))
+                self._call_trigger(value, timestamp, cached, key, context)
             add(pane, value, timestamp)
         return None
 
-    def _element(self, value: Any, context: OperatorContext) -> Emitted:
-        return self._take(value, context.timestamps[context.index], context)
+    def _process_element(self, value: Any, context: OperatorContext) -> Emitted:
+        return self._add_to_windows(value, context.timestamps[context.index], context)
 
-    def _take(self, value: Any, timestamp: int, context: OperatorContext) -> Emitted:
-        """Adds an element to its windows, which may fire at once."""
+    def _add_to_windows(self, value: Any, timestamp: int, context: OperatorContext) -> Emitted:
+        """Adds an element to its windows. Each of them may fire."""
         key, contents = context.cell.at, self._contents
         emitted: list[Any] = []
-        taken = False
-        for known, kept in self._places(value, timestamp, context):
-            taken = True
-            at = (key, kept)
-            contents.add(contents.pane(at), value, timestamp)
-            result = self._ask(value, timestamp, known, key, context)
+        added = False
+        for cached, state_window in self._target_windows(value, timestamp, context):
+            added = True
+            pane_key = (key, state_window)
+            contents.add(contents.pane(pane_key), value, timestamp)
+            result = self._call_trigger(value, timestamp, cached, key, context)
             if result is not CONTINUE:
-                emitted += self._act(result, key, known, at, stamped=True)
-        if not taken:
-            return self._late(value, timestamp, context.watermark)
+                emitted += self._apply_trigger_result(result, key, cached, pane_key, stamped=True)
+        if not added:
+            return self._handle_late(value, timestamp, context.watermark)
         return emitted or None
 
-    def _places(self, value: Any, timestamp: int, context: OperatorContext) -> Iterator[tuple[KnownWindow, Namespace]]:
-        """The windows that still take an element, and where their contents are kept."""
+    def _target_windows(
+        self, value: Any, timestamp: int, context: OperatorContext
+    ) -> Iterator[tuple[CachedWindow, Namespace]]:
+        """Yields the windows that still accept an element, each with its state window."""
         for window in self._assigner.assign_windows(value, timestamp, self._pane):
-            known = self._known.of(window)
-            if not (self._event_time and window_is_late(known.cleanup, context.watermark)):
-                yield known, known.namespace
+            cached = self._cache.get(window)
+            if not (self._event_time and window_is_late(cached.cleanup_time, context.watermark)):
+                yield cached, cached.namespace
 
-    def _ask(self, value: Any, timestamp: int, known: KnownWindow, key: Any, context: OperatorContext) -> TriggerResult:
-        pane = self._pane.at(key, known.namespace)
-        result = self._trigger.on_element(value, timestamp, known.window, pane)
-        self._set_cleanup_timer(known)
+    def _call_trigger(
+        self, value: Any, timestamp: int, cached: CachedWindow, key: Any, context: OperatorContext
+    ) -> TriggerResult:
+        pane = self._pane.set_current(key, cached.namespace)
+        result = self._trigger.on_element(value, timestamp, cached.window, pane)
+        self._set_cleanup_timer(cached)
         return result
 
-    def _late(self, value: Any, timestamp: int, watermark: int) -> Emitted:
+    def _handle_late(self, value: Any, timestamp: int, watermark: int) -> Emitted:
         if self._event_time and element_is_late(timestamp, self._lateness, watermark):
             if self._late_tag is not None:
                 return ((self._late_tag, value),)
@@ -179,83 +183,97 @@ class WindowOperator:
     # -- timers
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
-        return self._at_time(timer, context, self._known.named(timer.namespace), (timer.key, timer.namespace))
+        return self._process_timer(
+            timer, context, self._cache.from_namespace(timer.namespace), (timer.key, timer.namespace)
+        )
 
     def on_failed_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
-        """Behind a call of `on_timer` that raised and left a dead letter: a window whose end has come is dropped."""
-        self._end_failed(timer, context, self._known.named(timer.namespace), (timer.key, timer.namespace))
+        """Called after `on_timer` raised and a dead letter was emitted. Clears the window if it is due for cleanup."""
+        self._clear_after_failed_timer(
+            timer, context, self._cache.from_namespace(timer.namespace), (timer.key, timer.namespace)
+        )
         return None
 
-    def _end_failed(self, timer: Timer, context: OperatorContext, known: KnownWindow, at: At) -> None:
-        if (context.domain == TimeDomain.EVENT_TIME) == self._event_time and timer.time == known.cleanup:
-            self._close_window(timer.key, known, at)
+    def _clear_after_failed_timer(
+        self, timer: Timer, context: OperatorContext, cached: CachedWindow, pane_key: PaneKey
+    ) -> None:
+        if (context.domain == TimeDomain.EVENT_TIME) == self._event_time and timer.time == cached.cleanup_time:
+            self._clear_window(timer.key, cached, pane_key)
 
-    def _at_time(self, timer: Timer, context: OperatorContext, known: KnownWindow, at: At) -> Emitted:
+    def _process_timer(
+        self, timer: Timer, context: OperatorContext, cached: CachedWindow, pane_key: PaneKey
+    ) -> Emitted:
         key = timer.key
-        of_event_time = context.domain == TimeDomain.EVENT_TIME
-        ask = self._trigger.on_event_time if of_event_time else self._trigger.on_processing_time
-        result = ask(timer.time, known.window, self._pane.at(key, known.namespace))
-        closing = of_event_time == self._event_time and timer.time == known.cleanup
+        in_event_time = context.domain == TimeDomain.EVENT_TIME
+        on_time = self._trigger.on_event_time if in_event_time else self._trigger.on_processing_time
+        result = on_time(timer.time, cached.window, self._pane.set_current(key, cached.namespace))
+        closing = in_event_time == self._event_time and timer.time == cached.cleanup_time
         emitted: list[Any] = []
         if result is not CONTINUE:
-            stamped = not of_event_time or timer.time != known.fires
-            emitted = self._act(result, key, known, at, stamped, closing)
+            stamped = not in_event_time or timer.time != cached.max_timestamp
+            emitted = self._apply_trigger_result(result, key, cached, pane_key, stamped, closing)
         if closing:
-            self._close_window(key, known, at)
+            self._clear_window(key, cached, pane_key)
         return emitted or None
 
-    def _act(
-        self, result: TriggerResult, key: Any, known: KnownWindow, at: At, stamped: bool, closing: bool = False
+    def _apply_trigger_result(
+        self,
+        result: TriggerResult,
+        key: Any,
+        cached: CachedWindow,
+        pane_key: PaneKey,
+        stamped: bool,
+        closing: bool = False,
     ) -> list[Any]:
-        """Fires and purges. `stamped`: results need a timestamp of their own."""
+        """Fires and purges. If `stamped`, results are emitted with their own timestamp, not with that of the timer."""
         emitted: list[Any] = []
         purging = result.is_purge()
         if result.is_fire():
-            emitted = self._fire(key, known, at, lives_on=not (purging or closing))
+            emitted = self._fire(key, cached, pane_key, reused=not (purging or closing))
             if stamped:
-                emitted = [Stamped(value, known.fires) for value in emitted]
+                emitted = [TimestampedResult(value, cached.max_timestamp) for value in emitted]
         if purging:
-            self._drop(key, known, at)
+            self._clear_contents(key, cached, pane_key)
         return emitted
 
-    def _fire(self, key: Any, known: KnownWindow, at: At, lives_on: bool) -> list[Any]:
-        elements = self._contents.elements(at)
+    def _fire(self, key: Any, cached: CachedWindow, pane_key: PaneKey, reused: bool) -> list[Any]:
+        elements = self._contents.elements(pane_key)
         if elements is None:
             return []
         if self._evictor is not None:
-            return self._fire_evicting(key, known, at, elements)
-        if lives_on and self._fold is not None and not is_immutable(elements[0]):
+            return self._fire_evicting(key, cached, pane_key, elements)
+        if reused and self._fold is not None and not is_immutable(elements[0]):
             elements = copy.deepcopy(elements)  # later elements may change the accumulator in place
-        return self._evaluate(key, known.namespace, known.window, elements)
+        return self._evaluate(key, cached.namespace, cached.window, elements)
 
-    def _fire_evicting(self, key: Any, known: KnownWindow, at: At, elements: list[Any]) -> list[Any]:
-        evictor, contents, pane = self._evictor, self._contents, self._pane.at(key, known.namespace)
+    def _fire_evicting(self, key: Any, cached: CachedWindow, pane_key: PaneKey, elements: list[Any]) -> list[Any]:
+        evictor, contents, pane = self._evictor, self._contents, self._pane.set_current(key, cached.namespace)
         assert evictor is not None
-        assert isinstance(contents, Timed)
+        assert isinstance(contents, TimestampedContents)
         timed = [TimestampedValue(value, None if time == NO_TIMESTAMP else time) for time, value in elements]
-        evictor.evict_before(timed, len(timed), known.window, pane)
+        evictor.evict_before(timed, len(timed), cached.window, pane)
         values = [t.value for t in timed]
-        given = values if self._fold is None else self._fold.of_all(values)
-        emitted = self._evaluate(key, known.namespace, known.window, given)
-        evictor.evict_after(timed, len(timed), known.window, pane)
-        contents.replace(at, [(NO_TIMESTAMP if t.timestamp is None else t.timestamp, t.value) for t in timed])
+        inputs = values if self._fold is None else self._fold.fold_values(values)
+        emitted = self._evaluate(key, cached.namespace, cached.window, inputs)
+        evictor.evict_after(timed, len(timed), cached.window, pane)
+        contents.replace(pane_key, [(NO_TIMESTAMP if t.timestamp is None else t.timestamp, t.value) for t in timed])
         return emitted
 
-    def _drop(self, key: Any, known: KnownWindow, at: At) -> None:
-        self._contents.clear(at)
-        known.panes.pop(key, None)
+    def _clear_contents(self, key: Any, cached: CachedWindow, pane_key: PaneKey) -> None:
+        self._contents.clear(pane_key)
+        cached.panes.pop(key, None)
 
-    def _close_window(self, key: Any, known: KnownWindow, at: At) -> None:
-        """Drops all that is kept of a key's window."""
-        self._drop(key, known, at)
-        self._trigger.clear(known.window, self._pane.at(key, known.namespace))
+    def _clear_window(self, key: Any, cached: CachedWindow, pane_key: PaneKey) -> None:
+        """Removes all state of a window of a key."""
+        self._clear_contents(key, cached, pane_key)
+        self._trigger.clear(cached.window, self._pane.set_current(key, cached.namespace))
         if self._clear is not None:
-            self._clear(key, known.namespace, known.window)
+            self._clear(key, cached.namespace, cached.window)
 
-    def _set_cleanup_timer(self, known: KnownWindow) -> None:
-        """For the key and window that `_pane` stands at; a window whose cleanup is at the end of time gets none."""
-        if known.cleanup != MAX_WATERMARK:
+    def _set_cleanup_timer(self, cached: CachedWindow) -> None:
+        """Registers the cleanup timer of the current pane, unless the window never ends."""
+        if cached.cleanup_time != MAX_WATERMARK:
             if self._event_time:
-                self._pane.register_event_time_timer(known.cleanup)
+                self._pane.register_event_time_timer(cached.cleanup_time)
             else:
-                self._pane.register_processing_time_timer(known.cleanup)
+                self._pane.register_processing_time_timer(cached.cleanup_time)

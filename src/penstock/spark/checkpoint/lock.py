@@ -1,4 +1,4 @@
-"""One job at a time on a checkpoint: a lock file with its owner's name and a heartbeat."""
+"""The lock of a checkpoint: a file with the process that owns it, and a heartbeat."""
 
 from __future__ import annotations
 
@@ -14,39 +14,45 @@ from typing import Any
 
 import msgspec
 
+from penstock.atomic_file import write_atomic
 from penstock.errors import CheckpointError
-from penstock.jobs.process import ProcessName, this_process
-from penstock.jobs.whole_file import write_whole
+from penstock.jobs.registry.process import ProcessId, this_process
 
-_BEAT = 5.0
-_STALE = 60.0  # seconds without a beat after which a lock of another machine counts as left behind
+_HEARTBEAT_SECONDS = 5.0
+_STALE_SECONDS = 60.0  # without a heartbeat, after which the lock of another machine is ignored
 
 
 class CheckpointLock:
-    """Held while a job runs. A lock of a process that is gone is taken over.
+    """Held while a job runs, so that a checkpoint has one job at a time. The lock of a process that has ended is taken over.
 
-    On one machine the owner's process is looked at. Of an owner on another machine, which shares the folder, only the
-    heartbeat is seen.
+    For an owner on the same machine the process is checked. For an owner on another machine that shares the folder, only the
+    heartbeat is visible.
     """
 
-    def __init__(self, folder: str | Path, beat: float = _BEAT, stale: float = _STALE) -> None:
+    def __init__(
+        self, folder: str | Path, heartbeat: float = _HEARTBEAT_SECONDS, stale: float = _STALE_SECONDS
+    ) -> None:
         self._file = Path(folder, "penstock", "lock")
-        self._beat = beat
+        self._heartbeat_seconds = heartbeat
         self._stale = stale
         self._token = uuid.uuid4().hex
         self._released = threading.Event()
-        self.lost = False  # somebody else has taken the lock over
+        self.lost = False  # another job has taken over the lock
 
     def acquire(self) -> None:
-        """Takes the lock, or says who has it."""
+        """Acquires the lock.
+
+        Raises:
+            CheckpointError: another job holds it, or the folder cannot be written.
+        """
         try:
-            with self._alone():
+            with self._exclusive():
                 owner = self._owner()
-                if owner is not None and self._alive(owner):
+                if owner is not None and self._is_alive(owner):
                     raise CheckpointError(
                         "CHECKPOINT_IN_USE",
                         f"Another job runs on the checkpoint {self._file.parent.parent}: process {owner.get('pid')} on "
-                        f"{owner.get('host')}. Two jobs would spoil each other's state. Stop that job first, or start "
+                        f"{owner.get('host')}. Two jobs would corrupt each other's state. Stop that job first, or start "
                         "this one without --resume.",
                     )
                 self._write()
@@ -56,30 +62,30 @@ class CheckpointLock:
                 f"The checkpoint folder {self._file.parent.parent} cannot be written: {error}. Choose another one.",
             ) from error
         self._released.clear()
-        threading.Thread(target=self._keep, name="penstock-checkpoint-lock", daemon=True).start()
+        threading.Thread(target=self._send_heartbeats, name="penstock-checkpoint-lock", daemon=True).start()
 
     def release(self) -> None:
-        """Gives the lock back, if it is still ours."""
+        """Releases the lock, if this object still holds it."""
         if self._released.is_set():
             return
         self._released.set()
-        with suppress(OSError), self._alone():
-            if self._is_ours():
+        with suppress(OSError), self._exclusive():
+            if self._is_held():
                 self._file.unlink()
 
-    def _keep(self) -> None:
-        while not self._released.wait(self._beat):
+    def _send_heartbeats(self) -> None:
+        while not self._released.wait(self._heartbeat_seconds):
             with suppress(OSError):
                 if not self._file.parent.is_dir():
-                    continue  # the store is not there now: that is told elsewhere
-                if not self._is_ours():
+                    continue  # storage is unavailable, which is reported elsewhere
+                if not self._is_held():
                     self.lost = True
                     return
                 os.utime(self._file)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Looking and taking is one step, also for two that come at the same time."""
+    def _exclusive(self) -> Iterator[None]:
+        """Makes checking and writing the lock atomic among processes."""
         with open(self._file.with_name("lock.guard"), "w") as guard:
             fcntl.flock(guard, fcntl.LOCK_EX)
             yield
@@ -90,25 +96,25 @@ class CheckpointLock:
         except FileNotFoundError:
             return None
         except ValueError:
-            return {}  # half written by one that died
+            return {}  # partly written by a process that died
         return owner if isinstance(owner, dict) else {}
 
-    def _is_ours(self) -> bool:
+    def _is_held(self) -> bool:
         owner = self._owner()
         return owner is not None and owner.get("token") == self._token
 
-    def _alive(self, owner: dict[str, Any]) -> bool:
+    def _is_alive(self, owner: dict[str, Any]) -> bool:
         if not owner:
             return False
-        process = ProcessName(owner["host"], owner["pid"], owner["started"])
+        process = ProcessId(owner["host"], owner["pid"], owner["started"])
         if process.is_here:
             return process.is_alive()
         probe = self._file.with_name(f"lock.{self._token}")
-        probe.write_text("")  # the folder's own clock, whatever the machines' clocks say
+        probe.write_text("")  # reads the clock of the file system, which may differ from those of the machines
         now = probe.stat().st_mtime
         probe.unlink()
         return now - self._file.stat().st_mtime < self._stale
 
     def _write(self) -> None:
         owner = {"token": self._token, **msgspec.to_builtins(this_process())}
-        write_whole(self._file, json.dumps(owner).encode())
+        write_atomic(self._file, json.dumps(owner).encode(), durable=False)

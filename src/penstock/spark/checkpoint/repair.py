@@ -1,9 +1,10 @@
-"""A damaged checkpoint goes back to its last whole batch, and runs the batches since then again as they were logged.
+"""Repairs a damaged checkpoint: rolls it back to its last intact batch, and prepares the batches since then to be repeated.
 
-Spark knows of a batch by two small files: what it reads (`offsets/n`) and that it is done (`commits/n`). A batch that is run again
-from its entry reads the same records with the same clock, and sinks know its number. So going back loses nothing as long as
-the entries can be read. Where one cannot, its number is spent on a batch that reads nothing, because a sink may have
-taken that number before; what it had read is read again by a later batch. docs/decisions/0022-damaged-checkpoints.md says why.
+Spark stores two small files per batch: its end offsets (`offsets/n`) and that it was committed (`commits/n`). A batch that is
+repeated from its offsets file reads the same records with the same clock, and sinks recognise its number. So a rollback loses
+nothing as long as the offsets files can be read. If one cannot be read, its number is used for a batch that reads nothing,
+because a sink may already have committed that number. A later batch reads the records of the lost batch again. See
+docs/decisions/0022-damaged-checkpoints.md.
 """
 
 from __future__ import annotations
@@ -16,209 +17,222 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from penstock.atomic_file import write_atomic
 from penstock.errors import CheckpointError
-from penstock.jobs.whole_file import write_whole
-from penstock.spark.checkpoint_files import fault_of, put_aside
-from penstock.spark.spark_log import SparkLog
-from penstock.spark.state_versions import Partition, last_common, partitions
+from penstock.spark.checkpoint.checkpoint_files import find_fault, quarantine
+from penstock.spark.checkpoint.spark_log import SparkLog
+from penstock.spark.checkpoint.state_versions import StatePartition, last_common_version, state_partitions
+
+_MAX_FAULTS = 5  # faults in a message
 
 
 @dataclass
-class Mended:
-    """What was done to a checkpoint, for people."""
+class RepairResult:
+    """What a repair changed."""
 
     folder: str
     faults: list[str]
-    last_good: int  # batch
-    repeated: list[int] = field(default_factory=list)  # run again as they were
-    unknown: list[int] = field(default_factory=list)  # what they read is not known any more
-    aside: str = ""
+    last_good: int  # the last intact batch
+    repeated: list[int] = field(default_factory=list)  # batches that run again with the same input
+    unknown: list[int] = field(default_factory=list)  # batches whose input is no longer known
+    quarantine: str = ""  # folder of the files that were removed
 
     @property
-    def words(self) -> str:
-        parts = [f"The checkpoint {self.folder} was damaged: {'; '.join(self.faults[:5])}"]
-        if len(self.faults) > 5:
-            parts[0] += f"; and {len(self.faults) - 5} more"
+    def message(self) -> str:
+        """A description of the damage, the repair and its consequences."""
+        parts = [f"The checkpoint {self.folder} was damaged: {'; '.join(self.faults[:_MAX_FAULTS])}"]
+        if len(self.faults) > _MAX_FAULTS:
+            parts[0] += f"; and {len(self.faults) - _MAX_FAULTS} more"
         if self.repeated or self.unknown:
             state = f"as of batch {self.last_good}" if self.last_good >= 0 else "from before the first batch"
-            parts.append(f"Its last whole state is {state}")
+            parts.append(f"Its last intact state is {state}")
         if self.repeated:
             parts.append(
-                f"{_range(self.repeated)} run again with the same input, and sinks keep what they have of them: nothing of "
-                "them is lost, and nothing comes twice"
+                f"{_batch_range(self.repeated)} run again with the same input, and sinks keep the output that they have "
+                "committed: no data is lost or duplicated"
             )
         if self.unknown:
             parts.append(
-                f"What {_range(self.unknown).lower()} read is not known any more. It is read again, from the end of the batch "
-                "before, by a batch with a new number: nothing is lost, but a sink that had taken it already gets its output "
-                "a second time. Upserts end the same; look for duplicates elsewhere"
+                f"The input of {_batch_range(self.unknown).lower()} is no longer known. A batch with a new number reads it again "
+                "from the end of the batch before: no data is lost, but a sink that had committed the output already receives it "
+                "a second time. Upserts end with the same result; check other sinks for duplicates"
             )
         if not self.repeated and not self.unknown:
-            parts.append("Spark goes on without these files, and nothing is lost")
-        return ". ".join([*parts, f"What was damaged or undone is kept in {self.aside}."])
+            parts.append("Spark does not need these files, and no data is lost")
+        return ". ".join([*parts, f"The removed files are in {self.quarantine}."])
 
 
-def _range(numbers: list[int]) -> str:
+def _batch_range(numbers: list[int]) -> str:
     return f"Batch {numbers[0]}" if len(numbers) == 1 else f"Batches {numbers[0]} to {numbers[-1]}"
 
 
-class Repeats:
-    """Batches of a checkpoint that are to run again, one by one, each from its own entry."""
+class RepeatedBatches:
+    """Batches of a repaired checkpoint that run again, one by one, each from its own offsets file."""
 
     def __init__(self, folder: str) -> None:
         self._spark = Path(folder, "spark")
         self.folder = Path(folder, "penstock", "repeat")
-        self._until = self.folder / "until"
+        self._last_file = self.folder / "until"
         self._offsets, self._commits = SparkLog(self._spark / "offsets"), SparkLog(self._spark / "commits")
 
     def pending(self) -> bool:
-        """Whether the next batch is one that ran before."""
-        return self._next() <= self.until()
+        """Whether the next batch is a repeated one."""
+        return self._next() <= self.last()
 
-    def until(self) -> int:
-        """The last batch that is to run again, or has; -1: none was."""
+    def last(self) -> int:
+        """The last batch that is or was repeated; -1 if there is none."""
         try:
-            return int(self._until.read_text())
+            return int(self._last_file.read_text())
         except FileNotFoundError:
             return -1
 
     def prepare(self) -> None:
-        """Puts the entry of the next batch where Spark looks for it."""
+        """Moves the offsets file of the next batch into Spark's offset log."""
         number = self._next()
         if not self._offsets.file(number).exists():
             os.replace(self.folder / str(number), self._offsets.file(number))
 
     def _next(self) -> int:
-        return (self._commits.numbers() or [-1])[-1] + 1
+        return (self._commits.batches() or [-1])[-1] + 1
 
-    def plan(self, entries: dict[int, bytes], until: int) -> None:
+    def plan(self, entries: dict[int, bytes], last: int) -> None:
+        """Stores the offsets files of the batches to repeat."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for number, entry in entries.items():
-            write_whole(self.folder / str(number), entry)
-        write_whole(self._until, str(until).encode())
+            write_atomic(self.folder / str(number), entry, durable=False)
+        write_atomic(self._last_file, str(last).encode(), durable=False)
 
-    def kept(self, number: int) -> Path:
-        """An entry of a plan that was made and not carried out."""
+    def entry_file(self, number: int) -> Path:
+        """The stored offsets file of a batch that has not been repeated yet."""
         return self.folder / str(number)
 
 
-def mend(folder: str, deep: bool, now: Callable[[], float] = time.time) -> Mended | None:
-    """Makes a checkpoint whole again; None when nothing is wrong. `deep` reads all of the state's files.
+def repair_checkpoint(folder: str, deep: bool, now: Callable[[], float] = time.time) -> RepairResult | None:
+    """Repairs a checkpoint. Returns None if no damage is found. With `deep` all state files are read completely.
 
-    May be broken off at any point, and called again: entries are copied before they are moved, the newest ones first.
+    A repair may be interrupted at any point and called again, because offsets files are copied before they are moved, the
+    newest ones first.
     """
-    spark = Path(folder, "spark")
-    if not spark.is_dir():
-        return None  # it has not begun
-    return _Mending(folder, deep, time.strftime("%Y%m%d-%H%M%S", time.gmtime(now()))).done()
+    if not Path(folder, "spark").is_dir():
+        return None  # no batch was started
+    return _Repair(folder, deep, time.strftime("%Y%m%d-%H%M%S", time.gmtime(now()))).run()
 
 
-class _Mending:
-    def __init__(self, folder: str, deep: bool, when: str) -> None:
+class _Repair:
+    def __init__(self, folder: str, deep: bool, timestamp: str) -> None:
         self._folder = folder
         self._spark = Path(folder, "spark")
-        self._aside = Path(folder, "penstock", "damaged", when)
+        self._quarantine = Path(folder, "penstock", "damaged", timestamp)
         self._offsets, self._commits = SparkLog(self._spark / "offsets"), SparkLog(self._spark / "commits")
-        self._repeats = Repeats(folder)
+        self._repeats = RepeatedBatches(folder)
         self._faults: list[str] = []
-        self._partitions: list[Partition] = partitions(self._spark, deep)
+        self._partitions: list[StatePartition] = state_partitions(self._spark, deep)
 
-    def done(self) -> Mended | None:
-        self._mend_metadata()
-        committed = self._last_whole(self._commits)
-        begun = (self._offsets.numbers() or [-1])[-1]
-        if begun < 0:
+    def run(self) -> RepairResult | None:
+        self._repair_metadata()
+        committed = self._last_intact(self._commits)
+        started = (self._offsets.batches() or [-1])[-1]
+        if started < 0:
             return self._result(-1) if self._faults else None
-        last = self._last_good(min(committed, begun))
-        noted = (self._commits.numbers() or [-1])[-1]
-        until = max(begun, noted)
-        bad = [n for n in range(max(last, 0), begun + 1) if self._offsets.fault(n)]
-        self._faults += [f"{self._offsets.file(n)} {self._offsets.fault(n)}" for n in bad]
-        if last == committed == noted and until <= committed + 1 and not bad:
-            return self._without_snapshots(last)
-        self._faults += [fault for partition in self._partitions for fault in partition.faults()]
-        return self._go_back(
-            last, max(until, self._repeats.until())
-        )  # it may have gone back before, and not far enough
+        last_good = self._last_good(min(committed, started))
+        last_commit = (self._commits.batches() or [-1])[-1]
+        last = max(started, last_commit)
+        damaged = [n for n in range(max(last_good, 0), started + 1) if self._offsets.find_fault(n)]
+        self._faults += [f"{self._offsets.file(n)} {self._offsets.find_fault(n)}" for n in damaged]
+        if last_good == committed == last_commit and last <= committed + 1 and not damaged:
+            return self._remove_damaged_snapshots(last_good)
+        self._faults += self._state_faults()
+        # An earlier rollback may have gone not far enough.
+        return self._roll_back(last_good, max(last, self._repeats.last()))
 
-    def _last_whole(self, log: SparkLog) -> int:
-        """The number of a log's last entry that can be read; -1: there is none."""
-        for number in reversed(log.numbers()):
-            if not (fault := log.fault(number)):
+    def _state_faults(self) -> list[str]:
+        return [fault for partition in self._partitions for fault in partition.faults()]
+
+    def _last_intact(self, log: SparkLog) -> int:
+        """The number of the last entry of a log that can be read; -1 if there is none."""
+        for number in reversed(log.batches()):
+            if not (fault := log.find_fault(number)):
                 return number
             self._faults.append(f"{log.file(number)} {fault}")
         return -1
 
-    def _is_good(self, number: int) -> bool:
-        return not self._offsets.fault(number) or self._repeats.kept(number).exists()
-
     def _last_good(self, committed: int) -> int:
-        """The last batch whose state can be loaded, whose end is known, and that is noted as done."""
+        """The last committed batch whose state can be loaded and whose log entries can be read."""
         last = committed
         while True:
-            last = last_common(self._partitions, last + 1) - 1
-            if last < 0 or not (self._offsets.fault(last) or self._commits.fault(last)):
+            last = last_common_version(self._partitions, last + 1) - 1
+            if last < 0 or not (self._offsets.find_fault(last) or self._commits.find_fault(last)):
                 break
             last -= 1
-        first = (self._offsets.numbers() or [0])[0]
+        first = (self._offsets.batches() or [0])[0]
         if last < first and not (last == -1 and first == 0):
-            raise self._hopeless()
+            raise self._unrepairable()
         return last
 
-    def _hopeless(self) -> CheckpointError:
-        faults = [*self._faults, *(fault for partition in self._partitions for fault in partition.faults())]
+    def _unrepairable(self) -> CheckpointError:
+        faults = [*self._faults, *self._state_faults()]
         return CheckpointError(
             "CHECKPOINT_DAMAGED",
-            f"The checkpoint {self._folder} is damaged, and none of the batches that it remembers is whole: "
-            f"{'; '.join(faults[:5])}. Start from a savepoint or another checkpoint; nothing was changed in this one.",
+            f"The checkpoint {self._folder} is damaged, and none of the batches in it is intact: "
+            f"{'; '.join(faults[:_MAX_FAULTS])}. Start from a savepoint or another checkpoint. This one was not changed.",
         )
 
-    def _without_snapshots(self, last: int) -> Mended | None:
-        """Damaged snapshots that nobody needs: Spark would try them first."""
-        bad = [file for partition in self._partitions for file in partition.bad_snapshots()]
-        self._faults += [fault for partition in self._partitions for fault in partition.faults()]
-        for file in bad:
-            put_aside(file, self._spark, self._aside)
-        return self._result(last) if self._faults else None
+    def _remove_damaged_snapshots(self, last_good: int) -> RepairResult | None:
+        """Removes damaged snapshots that are not needed, because Spark would try to load them first."""
+        self._faults += self._state_faults()
+        for partition in self._partitions:
+            for file in partition.damaged_snapshots():
+                quarantine(file, self._spark, self._quarantine)
+        return self._result(last_good) if self._faults else None
 
-    def _go_back(self, last: int, until: int) -> Mended:
-        entries: dict[int, bytes] = {}
-        known = last  # the last batch of which it is known what it read
-        entry = self._read(last) if last >= 0 else None
-        for number in range(last + 1, until + 1):
-            if self._is_good(number):
-                entry, known = self._read(number), number
-            elif entry is None:
-                raise self._hopeless()  # nothing says where the first batch began
-            entries[number] = entry
-        self._repeats.plan(entries, until)
-        for partition in self._partitions:  # before the logs: what is logged and not there is found again
-            for file in {*partition.newer_than(last + 1), *partition.bad_snapshots()}:
-                put_aside(file, self._spark, self._aside)
-        for number in range(until, last, -1):
+    def _roll_back(self, last_good: int, last: int) -> RepairResult:
+        entries, last_known = self._entries_to_repeat(last_good, last)
+        self._repeats.plan(entries, last)
+        for (
+            partition
+        ) in self._partitions:  # before the logs, so that an interrupted repair finds the missing state again
+            for file in {*partition.files_after(last_good + 1), *partition.damaged_snapshots()}:
+                quarantine(file, self._spark, self._quarantine)
+        for number in range(last, last_good, -1):
             for log in (self._commits, self._offsets):
-                put_aside(log.file(number), self._spark, self._aside)
-        return self._result(
-            last, [*range(last + 1, known + 1)], [*range(known + 1, until + 1)] if known < until else []
-        )
+                quarantine(log.file(number), self._spark, self._quarantine)
+        return self._result(last_good, [*range(last_good + 1, last_known + 1)], [*range(last_known + 1, last + 1)])
 
-    def _read(self, number: int) -> bytes:
-        kept = self._repeats.kept(number)
-        return kept.read_bytes() if kept.exists() else self._offsets.file(number).read_bytes()
+    def _entries_to_repeat(self, last_good: int, last: int) -> tuple[dict[int, bytes], int]:
+        """The offsets files of the batches to repeat, and the last batch whose own file can be read.
 
-    def _mend_metadata(self) -> None:
-        """Spark's name of the query, which nothing of the checkpoint refers to."""
+        A batch whose file is damaged gets the file of the batch before, so that it reads nothing.
+        """
+        entries: dict[int, bytes] = {}
+        last_known = last_good
+        entry = self._read_entry(last_good) if last_good >= 0 else None
+        for number in range(last_good + 1, last + 1):
+            if not self._offsets.find_fault(number) or self._repeats.entry_file(number).exists():
+                entry, last_known = self._read_entry(number), number
+            elif entry is None:
+                raise self._unrepairable()  # the start offsets of the first batch are unknown
+            entries[number] = entry
+        return entries, last_known
+
+    def _read_entry(self, number: int) -> bytes:
+        stored = self._repeats.entry_file(number)
+        return stored.read_bytes() if stored.exists() else self._offsets.file(number).read_bytes()
+
+    def _repair_metadata(self) -> None:
+        """Replaces a damaged file with the id of the Spark query. No other file of the checkpoint refers to the id."""
         file = self._spark / "metadata"
-        fault = fault_of(file, deep=True)
+        fault = find_fault(file, deep=True)
         if not fault:
             try:
                 json.loads(file.read_text())["id"]
             except (ValueError, KeyError, TypeError) as error:
-                fault = f"cannot be understood ({error})"
-        if fault and self._offsets.numbers():
+                fault = f"cannot be decoded ({error})"
+        if fault and self._offsets.batches():
             self._faults.append(f"{file} {fault}")
-            put_aside(file, self._spark, self._aside)
-            write_whole(file, json.dumps({"id": str(uuid.uuid4())}).encode())
+            quarantine(file, self._spark, self._quarantine)
+            write_atomic(file, json.dumps({"id": str(uuid.uuid4())}).encode(), durable=False)
 
-    def _result(self, last: int, repeated: list[int] | None = None, unknown: list[int] | None = None) -> Mended:
-        return Mended(self._folder, self._faults, last, repeated or [], unknown or [], str(self._aside))
+    def _result(
+        self, last_good: int, repeated: list[int] | None = None, unknown: list[int] | None = None
+    ) -> RepairResult:
+        return RepairResult(self._folder, self._faults, last_good, repeated or [], unknown or [], str(self._quarantine))

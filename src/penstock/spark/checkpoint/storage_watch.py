@@ -1,4 +1,4 @@
-"""Looks after a job's checkpoint store: says that the job waits for it, and when it is back."""
+"""Watches the checkpoint storage of a job: recognises its failures, waits for it, and reports both."""
 
 from __future__ import annotations
 
@@ -14,141 +14,152 @@ from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untype
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from penstock.config import STORE_MOST_PAUSE, STORE_PATIENCE, STORE_SLOW, Configuration
+from penstock.config import Configuration
+from penstock.config.checkpoint_options import STORE_MOST_PAUSE, STORE_PATIENCE, STORE_SLOW
 from penstock.errors import CheckpointError
-from penstock.spark.store_trouble import damage_in, is_reachable, names_no_file, trouble_in, trouble_of_files
+from penstock.spark.checkpoint.storage_failure import (
+    find_damage,
+    find_file_failure,
+    find_storage_failure,
+    is_disk_error_without_path,
+    is_reachable,
+)
 
-_FIRST_PAUSE = 1.0
-_POLL = 0.05
-_LOOK = 5.0  # seconds between two looks at what a batch that does not end is doing
-_PROBE = 256 << 10  # bytes
-_IN_STORE = re.compile(r"org\.apache\.hadoop\.fs\.|CheckpointFileManager")
-# What a thread of Spark's does at the store, by a method that it is in; the first that fits counts.
-_DOING = (
-    ("markMicroBatchStart", "noting what the next batch reads"),
-    ("markMicroBatchEnd", "noting that a batch is done"),
+_FIRST_PAUSE = 1.0  # seconds
+_POLL_SECONDS = 0.05
+_CHECK_SECONDS = 5.0  # between two checks of a batch that does not end
+_PROBE_BYTES = 256 << 10
+_STORAGE_FRAME = re.compile(r"org\.apache\.hadoop\.fs\.|CheckpointFileManager")
+# The storage operation of a Spark thread, by a method on its stack. The first match counts.
+_OPERATIONS = (
+    ("markMicroBatchStart", "writing the offset log"),
+    ("markMicroBatchEnd", "writing the commit log"),
     ("loadStateStore", "reading state"),
     ("RocksDBStateStore.commit", "writing state"),
     ("streaming.state.", "reading or writing state"),
     ("streaming.checkpointing.", "reading or writing Spark's logs"),
 )
 
-Tell = Callable[[str], None]
 
-
-class StoreWatch:
-    """One job's view of its store. Times are seconds of a clock that only goes forward, except where people read them."""
+class StorageWatch:
+    """Watches the storage of one job. Times are seconds of the monotonic clock, except in messages."""
 
     def __init__(
         self, session: SparkSession, folder: str, configuration: Configuration, last_batch: Callable[[], int]
     ) -> None:
         self._session = session
         self._folder = folder
-        self._last_batch = last_batch  # that the sinks took in this run; -1: none
-        patience = configuration.get(STORE_PATIENCE)
-        self._patience = None if patience is None else patience / 1000
-        self._most = configuration.get(STORE_MOST_PAUSE) / 1000
+        self._last_batch = last_batch  # the last batch that sinks committed in this run; -1: none
+        timeout = configuration.get(STORE_PATIENCE)
+        self._timeout = None if timeout is None else timeout / 1000
+        self._max_pause = configuration.get(STORE_MOST_PAUSE) / 1000
         self._slow = configuration.get(STORE_SLOW) / 1000
-        self._since: float | None = None  # of the trouble that the last batch has not outlived
-        self._since_shown = ""
-        self._silent = False  # the trouble is a batch that does not end
+        self._failed_since: float | None = None  # None: no failure since the last committed batch
+        self._failed_since_text = ""
+        self._blocked = False  # storage does not fail, but an operation does not end
         self._pause = _FIRST_PAUSE
         self._batch = -1
-        self._moved = time.monotonic()
-        self._next_look = 0.0
-        self.tell: Tell = lambda words: None
+        self._last_progress = time.monotonic()
+        self._next_check = 0.0
+        self.report: Callable[[str], None] = lambda message: None  # an empty message ends the wait
 
-    # -- what ended a query
+    # -- errors
 
-    def trouble_of(self, ended: BaseException) -> str | None:
-        """What the store said, when it is the store that ended a query or did not let it start."""
-        told = trouble_of_files(ended, self._folder) or trouble_in(stack_of(ended), self._folder)
-        if told is None and not is_reachable(self._folder):  # whatever stumbled over that first
-            return f"{self._folder} is not there"
-        if told is None and (names_no_file(ended) or self.damage_of(ended)):
-            return self._probe()  # a write that found no room does not say where: the store is asked
-        return told
+    def storage_failure_in(self, error: BaseException) -> str | None:
+        """The message of the storage failure that ended a query or prevented its start; None if storage did not fail."""
+        failure = find_file_failure(error, self._folder) or find_storage_failure(java_stack(error), self._folder)
+        if failure is None and not is_reachable(self._folder):  # any error may be a consequence
+            return f"{self._folder} does not exist"
+        if failure is None and (is_disk_error_without_path(error) or self.damage_in(error)):
+            return self._probe()  # the error does not name the disk
+        return failure
 
-    def damage_of(self, ended: BaseException) -> str | None:
-        """What is wrong with a file of the checkpoint, when that ended a query."""
-        return damage_in(stack_of(ended), self._folder)
+    def damage_in(self, error: BaseException) -> str | None:
+        """A message about the damaged file that ended a query; None if no damaged file did."""
+        return find_damage(java_stack(error), self._folder)
 
     @contextmanager
-    def telling(self) -> Iterator[None]:
-        """Around the start of a job, which does not wait: who started it is told at once what is wrong."""
+    def explain_start_failure(self) -> Iterator[None]:
+        """Raises a storage failure at the start of a job as an error, because a job that starts does not wait for storage."""
         try:
             yield
         except Exception as error:
-            trouble = self.trouble_of(error) or self.damage_of(error)
-            if trouble is None:
+            failure = self.storage_failure_in(error) or self.damage_in(error)
+            if failure is None:
                 raise
             raise CheckpointError(
                 "STORE_UNREACHABLE",
-                f"The checkpoint {self._folder} cannot be read and written: {trouble}. Nothing has run: mend the store and "
+                f"The checkpoint {self._folder} cannot be read and written: {failure}. No batch has run. Repair the storage and "
                 "start the job again.",
             ) from error
 
     # -- waiting
 
-    def wait(self, trouble: str, over: Callable[[], bool]) -> bool:
-        """Until the store takes a file again, or the job is over: False. A batch that is committed ends the trouble."""
-        while not over():
-            self._begin_trouble()
-            pause, self._pause = min(self._pause, self._most), min(2 * self._pause, self._most)
-            self._say(trouble, pause)
-            if not _slept(pause, over):
+    def wait(self, failure: str, is_over: Callable[[], bool]) -> bool:
+        """Waits until a file can be written again. Returns False if the job is over before.
+
+        The failure counts as ended when the next batch is committed.
+        """
+        while not is_over():
+            self._begin_failure()
+            pause, self._pause = min(self._pause, self._max_pause), min(2 * self._pause, self._max_pause)
+            self._report_wait(failure, pause)
+            if not _sleep(pause, is_over):
                 return False
-            found = self._probed(over)
-            if found is None:
-                return not over()
-            trouble = found
+            next_failure = self._probe_in_thread(is_over)
+            if next_failure is None:
+                return not is_over()
+            failure = next_failure
         return False
 
-    def _begin_trouble(self) -> None:
+    def _begin_failure(self) -> None:
         now = time.monotonic()
-        if self._since is None:
+        if self._failed_since is None:
             self._batch = self._last_batch()
-            self._since, self._since_shown, self._pause = now, time.strftime("%H:%M:%S"), _FIRST_PAUSE
+            self._failed_since, self._failed_since_text, self._pause = now, time.strftime("%H:%M:%S"), _FIRST_PAUSE
 
-    def _end_trouble(self) -> None:
-        self._silent = False
-        if self._since is not None:
-            self._since = None
-            self.tell("")
+    def _end_failure(self) -> None:
+        self._blocked = False
+        if self._failed_since is not None:
+            self._failed_since = None
+            self.report("")
 
-    def _say(self, trouble: str, pause: float) -> None:
-        assert self._since is not None
-        waited = time.monotonic() - self._since
-        if self._patience is not None and waited + pause > self._patience:
+    def _report_wait(self, failure: str, pause: float) -> None:
+        assert self._failed_since is not None
+        waited = time.monotonic() - self._failed_since
+        if self._timeout is not None and waited + pause > self._timeout:
             raise CheckpointError(
                 "STORE_UNREACHABLE",
-                f"The checkpoint store has failed for {waited:.0f} s, and execution.checkpointing.store.patience allows "
-                f"{self._patience:g} s: {trouble}. The batch was not committed and nothing is lost: mend the store and resume "
+                f"Checkpoint storage has failed for {waited:.0f} s, and execution.checkpointing.store.patience allows "
+                f"{self._timeout:g} s: {failure}. The batch was not committed, and no data is lost. Repair the storage and resume "
                 f"{self._folder}.",
             )
-        words = f"waits for the checkpoint store since {self._since_shown}: {trouble}; tries again"
-        self.tell(f"{words} every {self._most:g} s" if pause >= self._most else f"{words} in {pause:g} s")
+        message = f"waits for checkpoint storage since {self._failed_since_text}: {failure}; retries"
+        self.report(
+            f"{message} every {self._max_pause:g} s" if pause >= self._max_pause else f"{message} in {pause:g} s"
+        )
 
-    def _probed(self, over: Callable[[], bool]) -> str | None:
-        """What the store says to a small file; None: it took it. One that never answers is waited for."""
+    def _probe_in_thread(self, is_over: Callable[[], bool]) -> str | None:
+        """Like `_probe`, but returns when the job is over, even if the probe hangs."""
         answer: list[str | None] = []
         probe = threading.Thread(target=lambda: answer.append(self._probe()), name="penstock-store-probe", daemon=True)
         probe.start()
-        while probe.is_alive() and not over():
-            probe.join(_POLL)
+        while probe.is_alive() and not is_over():
+            probe.join(_POLL_SECONDS)
         return answer[0] if answer else None
 
     def _probe(self) -> str | None:
+        """Writes and reads a small file. Returns the message of the failure; None if it succeeds."""
         jvm: Any = self._session._jvm
         name = os.path.join(self._folder, "spark", ".penstock-probe")
         try:
             if not is_reachable(self._folder):
-                return f"{self._folder} is not there"
+                return f"{self._folder} does not exist"
             path = jvm.org.apache.hadoop.fs.Path(name)
             system = path.getFileSystem(self._session._jsparkSession.sessionState().newHadoopConf())
             try:
                 out = system.create(path, True)
-                out.write(bytearray(_PROBE))
+                out.write(bytearray(_PROBE_BYTES))
                 out.close()
                 system.open(path).close()
             finally:
@@ -161,27 +172,29 @@ class StoreWatch:
 
     # -- a batch that does not end
 
-    def look(self, query: Any) -> None:
-        """To be called now and then: whether batches still end, and what the one that does not end waits for."""
+    def check_progress(self, query: Any) -> None:
+        """Checks whether batches make progress, and reports a storage operation that does not end. Called regularly."""
         now, batch = time.monotonic(), self._last_batch()
         if batch != self._batch:
-            self._batch, self._moved = batch, now
-            self._end_trouble()
+            self._batch, self._last_progress = batch, now
+            self._end_failure()
             return
-        if now - self._moved < self._slow or now < self._next_look:
+        if now - self._last_progress < self._slow or now < self._next_check:
             return
-        self._next_look = now + _LOOK
-        doing = self._doing(query.name) if query.isActive and query.status["isTriggerActive"] else None
-        if doing is not None:
-            self._begin_trouble()
-            self._silent = True
-            last = "the first batch" if batch < 0 else f"the batch after {batch}"
-            self.tell(f"waits for the checkpoint store since {self._since_shown}: {doing} does not end, in {last}")
-        elif self._silent:  # it waits for something else now
-            self._end_trouble()
+        self._next_check = now + _CHECK_SECONDS
+        operation = self._storage_operation(query.name) if query.isActive and query.status["isTriggerActive"] else None
+        if operation is not None:
+            self._begin_failure()
+            self._blocked = True
+            current = "the first batch" if batch < 0 else f"the batch after {batch}"
+            self.report(
+                f"waits for checkpoint storage since {self._failed_since_text}: {operation} does not end, in {current}"
+            )
+        elif self._blocked:  # the batch waits for something else now
+            self._end_failure()
 
-    def _doing(self, query: Any) -> str | None:
-        """What threads of Spark's do at the store now; only those of the driver's process are seen."""
+    def _storage_operation(self, query: Any) -> str | None:
+        """The storage operation of a Spark thread of the driver process; None if no thread accesses storage."""
         jvm: Any = self._session._jvm
         try:
             threads = jvm.java.lang.Thread.getAllStackTraces()
@@ -190,30 +203,30 @@ class StoreWatch:
                 if not name.startswith(f"stream execution thread for {query}") and "task launch worker" not in name:
                     continue
                 stack = "\n".join(frame.toString() for frame in entry.getValue())
-                if _IN_STORE.search(stack):
-                    doing = next((words for method, words in _DOING if method in stack), None)
-                    if doing is not None:
-                        return doing
-        except Py4JError:  # Spark is gone: the job will tell
+                if _STORAGE_FRAME.search(stack):
+                    operation = next((text for method, text in _OPERATIONS if method in stack), None)
+                    if operation is not None:
+                        return operation
+        except Py4JError:  # Spark has ended, which the job reports
             return None
         return None
 
 
-def stack_of(ended: BaseException) -> str:
-    """The Java stack behind an error, with all its causes."""
-    if isinstance(ended, CapturedException):
-        cause = ended._cause
-        return "\n".join(filter(None, (ended._desc, ended._stackTrace, stack_of(cause) if cause is not None else "")))
-    if isinstance(ended, Py4JJavaError):
-        return str(ended)
-    return "" if ended.__cause__ is None else stack_of(ended.__cause__)
+def java_stack(error: BaseException) -> str:
+    """The Java stack trace of an error, with all its causes."""
+    if isinstance(error, CapturedException):
+        cause = error._cause
+        return "\n".join(filter(None, (error._desc, error._stackTrace, java_stack(cause) if cause is not None else "")))
+    if isinstance(error, Py4JJavaError):
+        return str(error)
+    return "" if error.__cause__ is None else java_stack(error.__cause__)
 
 
-def _slept(seconds: float, over: Callable[[], bool]) -> bool:
-    """Sleeps; False when the job is over before."""
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
-        if over():
+def _sleep(seconds: float, is_over: Callable[[], bool]) -> bool:
+    """Sleeps. Returns False if the job is over before."""
+    end = time.monotonic() + seconds
+    while (remaining := end - time.monotonic()) > 0:
+        if is_over():
             return False
-        time.sleep(min(_POLL, left))
+        time.sleep(min(_POLL_SECONDS, remaining))
     return True

@@ -1,13 +1,10 @@
-"""One job on Spark: its query, what its sinks hand over, its restarts, and its end."""
+"""One job on Spark, from its start to its end."""
 
 from __future__ import annotations
 
-import logging
 import shutil
-import sys
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any
@@ -15,465 +12,333 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.config import BACKEND, BATCH_RECORDS, CANCEL_TIMEOUT, CHECKPOINT_RETENTION, HEARTBEAT, Configuration
-from penstock.connectors.sinks import CollectSink, PrintSink
-from penstock.datastream.job_result import JobExecutionResult
-from penstock.datastream.job_status import JobStatus
-from penstock.engine.logs import pass_on
-from penstock.engine.program import Program, build
-from penstock.engine.reports import warn_of_unread
-from penstock.engine.sink_calls import calling_sink
+from penstock.config import Configuration
+from penstock.config.checkpoint_options import CHECKPOINT_RETENTION
+from penstock.config.execution_options import BATCH_RECORDS, CANCEL_TIMEOUT
+from penstock.config.state_options import BACKEND
+from penstock.datastream.jobs.job_result import JobExecutionResult
+from penstock.datastream.jobs.job_status import JobStatus
+from penstock.engine.program.builder import build_program
+from penstock.engine.program.program import Program
+from penstock.engine.program.sink_calls import sink_call
 from penstock.errors import CheckpointError, JobError
-from penstock.jobs.run import Run
-from penstock.jobs.savepoints import End, SavepointAnswer, new_request
-from penstock.metrics.labels import labels
+from penstock.jobs.registry.savepoint_requests import AfterSavepoint, SavepointProgress, new_savepoint_request
+from penstock.jobs.run.run import Run
 from penstock.plan.graph import JobGraph
-from penstock.spark.batch_query import BatchPlan, BatchQuery, lean
-from penstock.spark.bridge import put_tables_aside
-from penstock.spark.checkpoint import Checkpoint, open_checkpoint
-from penstock.spark.failure import in_our_words
-from penstock.spark.handover import Handover, needs_handover
-from penstock.spark.mending import Repeats, mend
-from penstock.spark.pacing import Pacing
-from penstock.spark.pickling import pickle_program
-from penstock.spark.private_folder import private_folder, remove_private_folder
-from penstock.spark.query import start_query, stop_query
-from penstock.spark.real_time import in_real_time, start_in_real_time
-from penstock.spark.registration import WatchedJob, ends, ends_if_it_fails, register
-from penstock.spark.restarts import can_pass, restarts_of
-from penstock.spark.restoring import initial_offsets, restoring
-from penstock.spark.run_folder import RunFolder
-from penstock.spark.savepoint_taker import SavepointTaker
-from penstock.spark.session import get_session
-from penstock.spark.shipping import ship
-from penstock.spark.store_watch import StoreWatch
-from penstock.spark.tolerance import Tolerance
-from penstock.spark.unfinished import unfinished_batch
+from penstock.spark.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from penstock.spark.checkpoint.storage_watch import StorageWatch
+from penstock.spark.job.attempts import Attempts
+from penstock.spark.job.checkpoint_repair import CheckpointRepair
+from penstock.spark.job.driver_outputs import DriverOutput, DriverOutputs
+from penstock.spark.job.monitor import JobMonitor
+from penstock.spark.job.pacing import Pacing
+from penstock.spark.job.registration import RegisteredJob, end_run, end_run_on_error, register
+from penstock.spark.job.restore_plan import plan_restore
+from penstock.spark.job.results import count_accumulators, last_batches
+from penstock.spark.job.savepoint_taker import SavepointTaker
+from penstock.spark.job.storage_recovery import StorageRecovery
+from penstock.spark.query.batch_query import BatchQuery
+from penstock.spark.query.dataframe_sources import materialize_tables
+from penstock.spark.query.real_time import runs_in_real_time
+from penstock.spark.report.run_folder import RunFolder
+from penstock.spark.session.error_transport import translate_error
+from penstock.spark.session.private_folder import private_folder, remove_private_folder
+from penstock.spark.session.session import get_session
+from penstock.spark.session.shipping import ship_files
 
-_POLL = 0.02
-_LOOK = 1.0
-_MOST_MENDED = 3  # times that a checkpoint is put right in one run
-_log = logging.getLogger("penstock.job")
-
-Letters = dict[int, list[Any]]  # by sink
+_POLL_SECONDS = 0.02
 
 
 class SparkJob:
-    """One job, from its start to its end. It may take several attempts: each is a query on the same checkpoint.
-
-    A batch job has no checkpoint: each attempt is the whole job.
-    """
+    """One job, from its start to its end, over any number of attempts."""
 
     def __init__(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> None:
-        self.real_time = in_real_time(graph, configuration)
-        self.program: Program = build(graph)
+        self.real_time = runs_in_real_time(graph, configuration)
+        self.program: Program = build_program(graph)
+        self.session: SparkSession = get_session(configuration)
+        self._restore_plan = plan_restore(self.program, configuration)
+        self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration, self._restore_plan)
+        self.folder = RunFolder(private_folder("penstock-run-"))
+        self.keep_open = False  # a scripted job stops after its script, without the final watermark
+        self.run: Run | None = None  # its entry in the registry
+        self.pacing = Pacing(configuration)
+        self.savepoints = SavepointTaker(self, configuration)
+        self.finished: Future[JobExecutionResult] = Future()  # of a job that runs in the background
         self._configuration = configuration
         self._files = files
-        self._restarts = restarts_of(configuration)
-        self.session: SparkSession = get_session(configuration)
-        self._restoring = restoring(self.program, configuration)
-        self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration, self._restoring)
-        self.folder = RunFolder(private_folder("penstock-run-"))
-        self.savepoints = SavepointTaker(self, configuration)
-        self.keep_open = False  # end a scripted job after its script, without the final watermark
-        self.query: StreamingQuery | BatchQuery | None = None
-        self.run: Run | None = None  # what the registry knows of it
-        self.attempt = 0
-        self.pacing = Pacing(configuration)
-        self._tolerance = Tolerance(configuration)
-        self.finished: Future[JobExecutionResult] = Future()  # of a job that runs in the background
         self._status = JobStatus.CREATED
         self._cancel = threading.Event()
         self._over = threading.Event()
-        self._began = 0.0
-        self._archives: list[str] = []
-        self._offsets: dict[str, Any] = initial_offsets(self.checkpoint)
-        self._delivered = -1  # the last batch whose letters were delivered: one that runs again hands them over again
-        self._collected: dict[int, list[Any]] = {}
-        self._accumulators: dict[str, Any] | None = None
-        self._handover: Handover | None = None
-        self._next_look = 0.0
-        self._repeats = Repeats(self.checkpoint.folder)
-        self._repeating = False  # this attempt is one batch of a damaged checkpoint that went back
-        self._mended = 0
-        self._store = StoreWatch(self.session, self.checkpoint.folder, configuration, self._last_batch)
-        self._warned: set[str] = set()
+        self._start_time = 0.0  # of the monotonic clock
+        self._attempts = Attempts(
+            self.session,
+            self.program,
+            self.checkpoint,
+            self.folder,
+            configuration,
+            real_time=self.real_time,
+            pacing=self.pacing,
+            set_status=self._set_status,
+            wait_for_input=self._wait_for_input,
+        )
+        self._outputs = DriverOutputs(self.program.sinks, self.folder)
+        self._storage = StorageWatch(self.session, self.checkpoint.folder, configuration, self._last_batch)
+        self._repair = CheckpointRepair(self.checkpoint.folder, self._attempts, self._storage)
+        self._recovery = StorageRecovery(
+            self._storage, self._attempts, configuration, is_over=self._is_over, set_status=self._set_status
+        )
+        self._monitor = JobMonitor(self.folder, self.checkpoint, self._storage)
+        self._accumulators: dict[str, Any] | None = None  # of a job that has ended
 
     @property
     def job_id(self) -> str:
         return self.checkpoint.job_id
 
+    @property
+    def query(self) -> StreamingQuery | BatchQuery | None:
+        """The query of the current attempt."""
+        return self._attempts.query
+
+    @property
+    def attempt(self) -> int:
+        """The number of restarts."""
+        return self._attempts.number
+
     def status(self) -> JobStatus:
         return self._status
 
-    # -- attempts
+    def _set_status(self, status: JobStatus) -> None:
+        if status is not JobStatus.RUNNING or not self._cancel.is_set():
+            self._status = status
+
+    # -- start
 
     def start(self) -> None:
-        """Registers the run and starts the first attempt; gives at once."""
-        if limit := self._configuration.get(BATCH_RECORDS):
-            for source in self.program.sources:
-                if source.source.records_per_batch is not None:
-                    source.source.records_per_batch = limit
-        self.program.cached = self._configuration.get(BACKEND) == "hashmap"
+        """Registers the run and starts the first attempt. Returns immediately."""
+        self.program.max_records = self._configuration.get(BATCH_RECORDS) or None
+        self.program.caches_state = self._configuration.get(BACKEND) == "hashmap"
+        self._attempts.keep_open = self.keep_open
         self.checkpoint.lock.acquire()
-        try:  # only who holds the checkpoint may write into it, and write the registry's entry of the job
+        try:  # the lock also protects the entry of the job in the registry
             self._attach_sinks()
             self.run = register(self.session, self.program, self.checkpoint, self._configuration)
-            self._tell_restoring()
-            with ends_if_it_fails(self.run):
-                put_tables_aside(self.session, self.program, self.checkpoint)
-                self._archives = ship(self.session, self._files)
-                self._began = time.monotonic()
+            self._repair.report = self.run.announce
+            self._report_restore(self.run)
+            with end_run_on_error(self.run):
+                materialize_tables(self.session, self.program, self.checkpoint)
+                self._attempts.archives = ship_files(self.session, self._files)
+                self._start_time = time.monotonic()
                 if self.checkpoint.resumed and not self.real_time:
-                    self._mend(deep=False)
-                with self._store.telling():
-                    self._start_attempt()
+                    self._repair.before_resume()
+                with self._storage.explain_start_failure():
+                    self._attempts.start()
         except BaseException:
             self.checkpoint.lock.release()
             raise
-        self._store.tell = self._tell_wait
-        self.run.begin(WatchedJob(self))
+        self._storage.report = self.run.set_waiting
+        self.run.begin(RegisteredJob(self))
 
     def _attach_sinks(self) -> None:
         for uid, sink in zip(self.program.sink_uids, self.program.sinks, strict=True):
-            sink.attach(self.checkpoint.memory_of_sink(uid))
-            if self._restoring is not None and uid in self._restoring.matched.sinks:
-                sink.restore(self._restoring.matched.sinks[uid])
+            sink.attach(self.checkpoint.create_sink_folder(uid))
+            if self._restore_plan is not None and uid in self._restore_plan.matched.sinks:
+                sink.restore(self._restore_plan.matched.sinks[uid])
 
-    def _tell_restoring(self) -> None:
-        if self._restoring is not None:
-            assert self.run is not None
-            for word in self._restoring.words():
-                self.run.note(f"job {self.job_id}: {word}")
-            self._restoring.tell()
+    def _report_restore(self, run: Run) -> None:
+        if self._restore_plan is not None:
+            for message in self._restore_plan.messages():
+                run.log(f"job {self.job_id}: {message}")
+            self._restore_plan.warn_dropped()
 
-    def _start_attempt(self) -> None:
-        """A run of its own name: workers open their functions anew, and the control source tells of the change."""
-        run = uuid.uuid4().hex
-        self.program.attempt = self.attempt
-        self._repeating = not self.program.batch and not self.real_time and self._repeats.pending()
-        if self._repeating:
-            self._repeats.prepare()
-        facts = {
-            "run": run,
-            "repeating": self._repeating,
-            "checkpoint": self.checkpoint.folder,
-            "lasting": self.checkpoint.lasting,
-            "heartbeat": self._configuration.get(HEARTBEAT),
-            "keep_open": self.keep_open,
-            "offsets": self._offsets,
-            "lineage": self.checkpoint.lineage,
-            "unfinished": unfinished_batch(self.checkpoint.spark),
-            "paced": self.pacing.wanted,
-        }
-        self.folder.tell_pause(self.pacing.pause)
-        if needs_handover(self.program) and not self.real_time:
-            self._handover = Handover(self.session, self.program, str(self.folder.path), run)
-        if self.program.batch:
-            self.folder.create(run, pickle_program(lean(self.program), self._archives), facts)
-            self.query = self._batch_plan().start(run)
-        elif self.real_time:
-            self.folder.create(run, b"", facts)
-            self.query = start_in_real_time(self.session, self.program, self.checkpoint, run, self._configuration)
-        else:
-            self.folder.create(run, pickle_program(self.program, self._archives), facts)
-            self.query = start_query(
-                self.session, self.program, self.checkpoint, self.folder, self._configuration, self._repeating
-            )
-        if not self._cancel.is_set():
-            self._status = JobStatus.RUNNING
-
-    def _batch_plan(self) -> BatchPlan:
-        return BatchPlan(
-            self.session, self.program, self.checkpoint, self.folder, self._configuration, self._archives, self._wait
-        )
-
-    def _wait(self) -> None:
-        """For a source that has nothing yet."""
-        if self._cancel.wait(_POLL):
-            raise self._canceled()
-
-    def _restart(self, ended: Exception) -> None:
-        """Starts the next attempt, when the store was at fault or the strategy says so; else raises what went wrong."""
-        failure = in_our_words(ended)
-        if self._goes_back(ended):
-            return
-        trouble = self._store.trouble_of(ended) or self._store.trouble_of(failure)
-        if trouble is not None and not self.program.batch:
-            assert self.run is not None
-            self.run.checkpoint_failed(trouble)
-            if self._tolerance.tolerates(self._last_batch()):
-                self._outlast(trouble)
-                return
-            failure = self._tolerance.exceeded(trouble)
-        delay = self._restarts.delay_after_failure(time.monotonic() * 1000) if can_pass(failure) else None
-        if delay is None:
-            raise failure
-        self._status = JobStatus.RESTARTING
-        _log.warning("Job %s failed and is restarted in %.1f s: %s", self.job_id, delay / 1000, failure)
-        assert self.run is not None
-        if trouble is None:
-            self.run.checkpoint_failed(str(failure))
-        self.run.note(f"job {self.job_id}: failed and is restarted in {delay / 1000:.1f} s: {failure}")
-        if not self._stop_query():
-            raise failure  # a task of this attempt could still write into the next one's files
-        if not self._cancel.wait(delay / 1000):
-            self.attempt += 1
-            self._start_attempt()
-
-    def _goes_back(self, ended: Exception) -> bool:
-        """Whether the query ended because of a damaged file, and the next attempt goes on from before the damage."""
-        if self.real_time or self._store.damage_of(ended) is None or self._mended >= _MOST_MENDED:
-            return False
-        if not self._stop_query() or not self._mend(deep=True):
-            return False
-        self.attempt += 1
-        self._start_attempt()
-        return True
-
-    def _mend(self, deep: bool) -> bool:
-        """Puts a damaged checkpoint right, and tells what that means; False when no damage is found."""
-        mended = mend(self.checkpoint.folder, deep)
-        if mended is None:
-            return False
-        self._mended += 1
-        assert self.run is not None
-        self.run.tell(mended.words)
-        return True
-
-    def _outlast(self, trouble: str | None) -> None:
-        """Waits until the checkpoint store is back, then starts the next attempt: it is no failure of the job."""
-        while trouble is not None:
-            self._status = JobStatus.RESTARTING
-            while not self._stop_query() and not self._is_over():  # a call of the store may hang
-                pass
-            if not self._store.wait(trouble, self._is_over):
-                return
-            self.attempt += 1
-            try:
-                self._start_attempt()
-                trouble = None
-            except Exception as error:
-                trouble = self._store.trouble_of(error)
-                if trouble is None:
-                    raise
-
-    def _is_over(self) -> bool:
-        return self._cancel.is_set() or self.folder.finished()
-
-    def _last_batch(self) -> int:
-        """The last one whose output the sinks took in this run."""
-        report = self.folder.report()
-        return -1 if report is None else int(report["batch"])
-
-    def _tell_wait(self, words: str) -> None:
-        assert self.run is not None
-        self.run.waits(words)
+    def _wait_for_input(self) -> None:
+        """Waits before a source that has no data yet is asked again. Raises if the job is cancelled meanwhile."""
+        if self._cancel.wait(_POLL_SECONDS):
+            raise self._canceled_error()
 
     # -- until it ends
 
     def wait(self) -> None:
-        """Until the job has ended; prints and collects what its sinks hand over meanwhile."""
-        for _ in self.letters():
+        """Waits until the job has ended. Meanwhile prints and collects the outputs of its sinks."""
+        for _ in self.driver_outputs():
             pass
 
     def elements(self, sink: int) -> Iterator[Any]:
-        """The elements that reach a collecting sink, as they come; stops the job when nobody asks for more."""
-        for _, letters in self.letters():
-            yield from letters.get(sink, ())
+        """The elements of a collecting sink, as they arrive. The job is cancelled when the iterator is closed."""
+        for _, output in self.driver_outputs():
+            yield from output.get(sink, ())
 
-    def letters(self) -> Iterator[tuple[int, Letters]]:
-        """What sinks hand over, by batch and sink, until the job has ended."""
+    def driver_outputs(self) -> Iterator[tuple[int, DriverOutput]]:
+        """The outputs that sinks deliver to the driver, by batch and sink, until the job has ended."""
         assert self.run is not None
-        with ends(self.run):
-            yield from self._letters()
+        with end_run(self.run):
+            yield from self._run_attempts()
 
-    def _letters(self) -> Iterator[tuple[int, Letters]]:
-        ended_as = JobStatus.CANCELED  # also when nobody asks for more
+    def collected(self, sink: int) -> list[Any]:
+        """All elements that a collecting sink has received so far."""
+        return self._outputs.collected(sink)
+
+    def _run_attempts(self) -> Iterator[tuple[int, DriverOutput]]:
+        final_status = JobStatus.CANCELED  # also if the caller closes the iterator
         try:
             while not self._cancel.is_set():
-                yield from self._letters_of_attempt()
-                if self.folder.finished():
+                yield from self._outputs_of_attempt()
+                if self.folder.is_finished():
                     self._finish_sinks()
-                    ended_as = JobStatus.FINISHED
+                    final_status = JobStatus.FINISHED
                     break
                 assert self.query is not None
                 failure = self.query.exception()
-                if failure is None and self._repeating:
-                    self._start_attempt()  # the next of the batches that are repeated, or the first that is not
+                if failure is None and self._attempts.repeating:
+                    self._attempts.start()  # repeats the next batch, or continues after the last repeated one
                     continue
                 if failure is None:
                     break
                 self._restart(failure)
-            if ended_as is JobStatus.CANCELED:
-                raise self._canceled()
+            if final_status is JobStatus.CANCELED:
+                raise self._canceled_error()
         except Exception:
-            if not self._cancel.is_set() and ended_as is not JobStatus.FINISHED:
-                ended_as = JobStatus.FAILED
+            if not self._cancel.is_set() and final_status is not JobStatus.FINISHED:
+                final_status = JobStatus.FAILED
             raise
         finally:
             self.stop()
-            self._end(ended_as)
+            self._end(final_status)
 
-    def _finish_sinks(self) -> None:
-        """Nothing more will be written. A job that is kept open goes on from its checkpoint."""
-        if self.keep_open:
-            return
-        last = self._delivered
-        for number, sink in enumerate(self.program.sinks):
-            with calling_sink(self.program, number, last):
-                sink.finish()
-
-    def _canceled(self) -> JobError:
-        left = (
-            f"Its state is as of its last committed batch; its checkpoint: {self.checkpoint.folder}"
-            if self.checkpoint.kept
-            else "It ran in batch mode, so nothing of it was committed."
-        )
-        return JobError("JOB_CANCELED", f"Job {self.job_id} was cancelled. {left}")
-
-    def _letters_of_attempt(self) -> Iterator[tuple[int, Letters]]:
+    def _outputs_of_attempt(self) -> Iterator[tuple[int, DriverOutput]]:
+        assert self.run is not None
         assert self.query is not None
         while True:
-            ended = self.folder.finished() or not self.query.isActive or self._cancel.is_set()
-            self._tell_logs()
-            self._look_after()
-            for batch, letters in self.folder.mail():
-                if batch > self._delivered:
-                    self._delivered = batch
-                    self._deliver(letters)
-                    yield batch, letters
+            ended = self.folder.is_finished() or not self.query.isActive or self._cancel.is_set()
+            self._monitor.forward_logs(self.run)
+            self._monitor.check(self.query)
+            yield from self._outputs.deliver()
             if ended:
                 return
-            time.sleep(_POLL)
+            time.sleep(_POLL_SECONDS)
 
-    def _tell_logs(self) -> None:
-        """What functions logged goes to the job's log and to this program's loggers."""
-        if lines := self.folder.take_logs():
-            assert self.run is not None
-            self.run.note("\n".join(f"{logging.getLevelName(x.level)} {x.logger} {x}" for x in lines))
-            pass_on(lines)
-
-    def _look_after(self) -> None:
-        """Now and then: whether the checkpoint is still ours, and whether dead letters are lost."""
-        if time.monotonic() < self._next_look:
+    def _restart(self, error: Exception) -> None:
+        """Starts the next attempt after a query has failed, or raises the failure if the job cannot be restarted."""
+        assert self.run is not None
+        run, failure = self.run, translate_error(error)
+        if not self.real_time and self._repair.restart(error):
             return
-        self._next_look = time.monotonic() + _LOOK
-        if self.checkpoint.lock.lost:
-            raise CheckpointError(
-                "CHECKPOINT_LOST",
-                f"Another job has taken over the checkpoint {self.checkpoint.folder}, because this process gave no sign of life "
-                "for a while. This job stops; what it committed before is in the checkpoint.",
-            )
-        warn_of_unread(self.folder.reports.totals()["unread"], self._warned)
-        if isinstance(self.query, StreamingQuery):
-            self._store.look(self.query)
+        storage_failure = self._recovery.failure_in(error, failure)
+        if storage_failure is not None and not self.program.batch_mode:
+            run.checkpoint_failed(storage_failure)
+            too_many = self._recovery.count_failure(storage_failure, self._last_batch())
+            if too_many is None:
+                self._recovery.restart(storage_failure)
+                return
+            failure = too_many
 
-    def _deliver(self, letters: Letters) -> None:
-        for number, elements in letters.items():
-            sink = self.program.sinks[number]
-            if isinstance(sink, PrintSink):
-                for element in elements:
-                    print(sink.line(element))
-                sys.stdout.flush()
-            elif isinstance(sink, CollectSink):
-                self._collected.setdefault(number, []).extend(elements)
+        def note(delay: float) -> None:
+            if storage_failure is None:
+                run.checkpoint_failed(str(failure))
+            run.log(f"job {self.job_id}: failed and is restarted in {delay:.1f} s: {failure}")
 
-    def collected(self, sink: int) -> list[Any]:
-        return self._collected.get(sink, [])
+        self._attempts.restart(failure, self._cancel, note)
+
+    def _is_over(self) -> bool:
+        return self._cancel.is_set() or self.folder.is_finished()
+
+    def _last_batch(self) -> int:
+        """The last batch of this run that sinks have committed; -1 if there is none."""
+        report = self.folder.last_report()
+        return -1 if report is None else report.batch
+
+    def _finish_sinks(self) -> None:
+        """Finishes the sinks, unless the job stays open, in which case it may continue from its checkpoint."""
+        if self.keep_open:
+            return
+        for number, sink in enumerate(self.program.sinks):
+            with sink_call(self.program, number, self._outputs.last_batch):
+                sink.finish()
+
+    # -- end
+
+    def _canceled_error(self) -> JobError:
+        rest = (
+            f"The checkpoint {self.checkpoint.folder} holds its state as of the last committed batch."
+            if self.checkpoint.persistent
+            else "It ran in batch mode, so nothing was committed."
+        )
+        return JobError("JOB_CANCELED", f"Job {self.job_id} was cancelled. {rest}")
 
     def stop(self) -> None:
-        """Stops the query and waits until no task of it writes any more; the checkpoint is free then."""
-        self._stop_query()
+        """Stops the query, waits until its tasks have ended, and releases the checkpoint."""
+        self._attempts.stop()
         self.checkpoint.lock.release()
 
-    def _stop_query(self) -> bool:
-        """False: tasks of it still run."""
-        patience = self._configuration.get(CANCEL_TIMEOUT) / 1000
-        if self._handover is not None and not self._handover.stop(patience):
-            return False
-        return self.query is None or stop_query(self.session, self.query, patience)
-
     def cancel(self) -> None:
-        """Ends the job from another thread and waits until it has ended. One that is over stays as it is."""
+        """Ends the job from another thread and waits until it has ended. Does nothing if it has ended already."""
         if self._status.is_terminal_state():
             return
         self._status = JobStatus.CANCELLING
         self._cancel.set()
-        self._stop_query()
+        self._attempts.stop()
         self._over.wait(self._configuration.get(CANCEL_TIMEOUT) / 1000 or None)
 
-    def savepoint(self, directory: str = "", end: End = "") -> str:
-        """Takes a savepoint and waits until it is there; gives its path. With `end` the job ends with it."""
-        over: Future[str] = Future()
+    def savepoint(self, directory: str = "", end: AfterSavepoint = "") -> str:
+        """Takes a savepoint and returns its path when it is complete. With `end` the job then stops or drains."""
+        path: Future[str] = Future()
 
-        def heard(answer: SavepointAnswer) -> None:
-            if answer.status == "done":
-                over.set_result(answer.path)
-            elif answer.status == "failed":
-                over.set_exception(CheckpointError(answer.code, answer.error))
+        def on_progress(progress: SavepointProgress) -> None:
+            if progress.status == "done":
+                path.set_result(progress.path)
+            elif progress.status == "failed":
+                path.set_exception(CheckpointError(progress.code, progress.error))
 
         assert self.run is not None
-        self.run.save(new_request(directory, end), heard)
-        return over.result()
+        self.run.request_savepoint(new_savepoint_request(directory, end), on_progress)
+        return path.result()
 
     def _end(self, status: JobStatus) -> None:
-        self._accumulators = self._counted()
+        self._accumulators = count_accumulators(self.program, self.folder)
         self._status = status
-        kept = self._configuration.get(CHECKPOINT_RETENTION) if self.checkpoint.kept else "NO_EXTERNALIZED_CHECKPOINTS"
-        if kept == "NO_EXTERNALIZED_CHECKPOINTS" or (kept == "DELETE_ON_CANCELLATION" and status is JobStatus.CANCELED):
+        retention = (
+            self._configuration.get(CHECKPOINT_RETENTION)
+            if self.checkpoint.persistent
+            else "NO_EXTERNALIZED_CHECKPOINTS"
+        )
+        if retention == "NO_EXTERNALIZED_CHECKPOINTS" or (
+            retention == "DELETE_ON_CANCELLATION" and status is JobStatus.CANCELED
+        ):
             shutil.rmtree(self.checkpoint.folder, ignore_errors=True)
         self._over.set()
 
-    # -- what it came to
+    # -- results
 
     def accumulators(self) -> dict[str, Any]:
-        """What was counted so far, as `operator.metric`: under Flink's names of metrics, and what functions measured."""
-        return self._counted() if self._accumulators is None else self._accumulators
-
-    def _counted(self) -> dict[str, Any]:
-        program, totals = self.program, self.folder.reports.totals()
-        called = labels({uid: name for _, uid, name in program.parts()})
-        counts = [
-            *((program.sources[int(n)].uid, "numRecordsOut", count) for n, count in totals["read"].items()),
-            *((uid, "numRecordsIn", count) for uid, count in totals["records"].items()),
-            *((uid, "numLateRecordsDropped", count) for uid, count in totals["late"].items()),
-            *((program.sink_uids[int(n)], "numRecordsIn", count) for n, count in totals["outputs"].items()),
-        ]
-        found = {f"{called.get(uid, uid)}.{metric}": count for uid, metric, count in counts}
-        return {**found, **self.folder.metrics().accumulators(called)}
+        """Counts so far as `operator.metric`: Flink's metrics, and the metrics of functions."""
+        return count_accumulators(self.program, self.folder) if self._accumulators is None else self._accumulators
 
     def result(self) -> JobExecutionResult:
-        """How the job ended; its run folder is gone then."""
+        """The result of the job. Removes the run folder."""
         result = self._result()
-        self.forget()
+        self.clean_up()
         return result
 
     def _result(self) -> JobExecutionResult:
-        warn_of_unread(self.folder.reports.totals()["unread"], self._warned)
-        reports = self.folder.reports.latest()
+        self._monitor.warn_unread_dead_letters()
         assert self.query is not None
-        spent = {p["batchId"]: p["durationMs"] for p in self.query.recentProgress}
-        for report in reports:
-            report["millis"] = spent.get(report["batch"], {})
         return JobExecutionResult(
             self.job_id,
-            self.checkpoint.shown,
-            time.monotonic() - self._began,
-            reports,
+            self.checkpoint.resumable_path,
+            time.monotonic() - self._start_time,
+            last_batches(self.folder, self.query),
             self.accumulators(),
             self.folder.metrics(),
             self.attempt + 1,
         )
 
-    def forget(self) -> None:
-        """Removes the run's folder."""
+    def clean_up(self) -> None:
+        """Removes the run folder."""
         remove_private_folder(self.folder.path)
 
     # -- in the background
 
     def run_in_background(self) -> None:
-        """Looks after the started job in a thread; `finished` tells how it ends."""
+        """Waits for the started job in a thread. `finished` receives its result or its failure."""
         threading.Thread(target=self._run, name=f"penstock-job-{self.job_id[:8]}", daemon=True).start()
 
     def _run(self) -> None:
@@ -484,4 +349,4 @@ class SparkJob:
             self.finished.set_exception(error)
         else:
             self.finished.set_result(result)
-        self.forget()  # who waits for the end may still read the reports
+        self.clean_up()  # after `finished` is set, because its callbacks may read the reports

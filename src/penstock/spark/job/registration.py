@@ -1,4 +1,4 @@
-"""Registers a job on Spark as a run, so that it can be looked at, stopped and cancelled from elsewhere."""
+"""Registers a job on Spark as a run, so that other processes can inspect, stop and cancel it."""
 
 from __future__ import annotations
 
@@ -17,110 +17,110 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.config import Configuration
-from penstock.engine.program import Program
+from penstock.engine.program.program import Program
 from penstock.errors import PenstockError
-from penstock.jobs.checkpoints import Checkpoint as CheckpointFigures
-from penstock.jobs.checkpoints import Measured
-from penstock.jobs.entry import Failure, JobEntry
-from penstock.jobs.launch import this_launch
-from penstock.jobs.process import this_process
-from penstock.jobs.progress import OperatorFigures, StageFigures
-from penstock.jobs.registry import registry_of
-from penstock.jobs.requests import Action
-from penstock.jobs.run import Run
-from penstock.jobs.savepoints import SavepointAnswer, SavepointRequest
-from penstock.metrics.labels import labels
-from penstock.redaction import redacted, redacted_command
-from penstock.spark.batch_query import BatchQuery
-from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.measures import in_progress, measured
-from penstock.spark.reports import Report, ReportReader
-from penstock.spark.spark_log import SparkLog
-from penstock.spark.working_copy import copies_of
+from penstock.jobs.registry.batch_report import BatchReport
+from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings
+from penstock.jobs.registry.entry import Failure, JobEntry
+from penstock.jobs.registry.launch import current_launch
+from penstock.jobs.registry.process import this_process
+from penstock.jobs.registry.progress import OperatorProgress, StageProgress
+from penstock.jobs.registry.registry import registry_of
+from penstock.jobs.registry.requests import EndAction
+from penstock.jobs.registry.savepoint_requests import SavepointProgress, SavepointRequest
+from penstock.jobs.run.run import Run
+from penstock.metrics.labels import operator_labels
+from penstock.redaction import redact, redact_command
+from penstock.spark.checkpoint.checkpoint import Checkpoint
+from penstock.spark.checkpoint.spark_log import SparkLog
+from penstock.spark.query.batch_query import BatchQuery
+from penstock.spark.report.query_progress import checkpoint_in_progress, read_timings
+from penstock.spark.report.reports import ReportReader
+from penstock.spark.state.local_folders import working_copy_folder
 
 if TYPE_CHECKING:
-    from penstock.spark.job import SparkJob
+    from penstock.spark.job.job import SparkJob
 
 _CANCELED = "JOB_CANCELED"
-_POLL = 0.02
+_POLL_SECONDS = 0.02
 
 
 def register(session: SparkSession, program: Program, checkpoint: Checkpoint, configuration: Configuration) -> Run:
-    """The run of a job that is about to start."""
+    """Registers a job that is about to start."""
     entry = JobEntry(
         id=checkpoint.job_id,
         name=program.name,
         process=this_process(),
         program=_command(),
         master=session.sparkContext.master or "",
-        checkpoint=checkpoint.shown,
+        checkpoint=checkpoint.resumable_path,
         parallelism=program.parallelism,
         web=session.sparkContext.uiWebUrl or "",
         version=_version(),
-        local=copies_of(configuration, checkpoint.job_id),
-        batch=program.batch,
+        local=working_copy_folder(configuration, checkpoint.job_id),
+        batch=program.batch_mode,
         from_savepoint=checkpoint.from_savepoint,
-        launch=this_launch(),
+        launch=current_launch(),
     )
-    operators = [OperatorFigures(uid, name, kind) for kind, uid, name in program.parts()]
+    operators = [OperatorProgress(uid, name, kind) for kind, uid, name in program.components()]
     return Run(registry_of(configuration), entry, operators, configuration)
 
 
 def _command() -> str:
-    """The program with its arguments, as somebody would type it."""
+    """The program and its arguments as a shell command."""
     program = sys.argv[0] if sys.argv else ""
     path = os.path.abspath(program) if os.path.exists(program) else program or "python"
-    return shlex.join(redacted_command([path, *sys.argv[1:]]))
+    return shlex.join(redact_command([path, *sys.argv[1:]]))
 
 
 def _version() -> str:
     try:
         return version("penstock")
-    except PackageNotFoundError:  # run from a folder or a zip
+    except PackageNotFoundError:  # not installed, but run from a folder or a zip file
         return ""
 
 
-class WatchedJob:
-    """A job as the registry's run sees it."""
+class RegisteredJob:
+    """The interface of a job to its run in the registry (`RunningJob`)."""
 
     def __init__(self, job: SparkJob) -> None:
         self._job = job
         self._reader = ReportReader(job.folder.path)
 
-    def new_reports(self) -> list[Report]:
-        return self._reader.new()
+    def new_reports(self) -> list[BatchReport]:
+        return self._reader.read_new()
 
     def batch_millis(self) -> dict[int, int]:
         last = self._query.lastProgress
         return {} if last is None else {last["batchId"]: last["batchDuration"]}
 
-    def new_checkpoints(self) -> list[CheckpointFigures]:
-        return self._job.folder.take_checkpoints()
+    def new_checkpoints(self) -> list[CheckpointStats]:
+        return self._job.folder.take_checkpoint_stats()
 
-    def uncommitted(self) -> int | None:
+    def first_uncommitted_batch(self) -> int | None:
         last = SparkLog(Path(self._job.checkpoint.spark, "commits")).last()
         return None if last is None else last + 1
 
-    def measured(self, known: int) -> dict[int, Measured]:
+    def new_timings(self, known: int) -> dict[int, SparkTimings]:
         query = self._query
-        return {} if isinstance(query, BatchQuery) else measured(query, known)
+        return {} if isinstance(query, BatchQuery) else read_timings(query, known)
 
-    def in_progress(self, number: int) -> CheckpointFigures | None:
+    def checkpoint_in_progress(self, number: int) -> CheckpointStats | None:
         query = self._query
-        return None if isinstance(query, BatchQuery) else in_progress(self._job.session, query, number)
+        return None if isinstance(query, BatchQuery) else checkpoint_in_progress(self._job.session, query, number)
 
-    def completed(self, checkpoint: CheckpointFigures) -> None:
-        """Rests as the last checkpoints ask for."""
+    def on_checkpoint_complete(self, checkpoint: CheckpointStats) -> None:
+        """Updates the pause between batches."""
         pacing = self._job.pacing
         before = pacing.pause
-        if pacing.wanted and pacing.took(checkpoint) != before:
-            self._job.folder.tell_pause(pacing.pause)
+        if pacing.enabled and pacing.add(checkpoint) != before:
+            self._job.folder.write_pause(pacing.pause)
 
     def metrics(self) -> dict[str, Any]:
-        called = labels({uid: name for _, uid, name in self._job.program.parts()})
-        return self._job.folder.metrics().accumulators(called)
+        names = operator_labels({uid: name for _, uid, name in self._job.program.components()})
+        return self._job.folder.metrics().accumulators(names)
 
-    def stages(self) -> list[StageFigures]:
+    def stages(self) -> list[StageProgress]:
         query = self._query
         return query.stages() if isinstance(query, BatchQuery) else []
 
@@ -129,39 +129,39 @@ class WatchedJob:
 
     @property
     def _query(self) -> StreamingQuery | BatchQuery:
-        """Of the attempt that runs now."""
+        """The query of the current attempt."""
         assert self._job.query is not None
         return self._job.query
 
-    def limit(self, records: int) -> None:
-        """Sources admit so many records to a batch from the next one on."""
-        self._job.folder.tell_limit(records)
+    def limit_batch_records(self, records: int) -> None:
+        """Sets the maximum number of records per source and batch, from the next batch on."""
+        self._job.folder.write_record_limit(records)
 
-    def end_by(self, action: Action) -> None:
-        """Begins to end the job; gives at once."""
+    def request_end(self, action: EndAction) -> None:
+        """Starts to stop, drain or cancel the job. Returns immediately."""
         if action != "cancel" and isinstance(self._query, BatchQuery):
-            return  # all of it is one batch, which is let finish
+            return  # the job is one batch, which runs to its end
         if action == "drain":
-            self._job.folder.ask_stop(drain=True)
+            self._job.folder.request_stop(drain=True)
         else:
             end = self._job.cancel if action == "cancel" else self._stop_after_batch
             threading.Thread(target=end, name=f"penstock-{action}", daemon=True).start()
 
-    def save(self, request: SavepointRequest, tell: Callable[[SavepointAnswer], None]) -> None:
-        """Begins to take a savepoint; gives at once."""
-        self._job.savepoints.begin(request, tell)
+    def request_savepoint(self, request: SavepointRequest, report: Callable[[SavepointProgress], None]) -> None:
+        """Starts to take a savepoint. Returns immediately."""
+        self._job.savepoints.start(request, report)
 
     def _stop_after_batch(self) -> None:
-        """Sources give nothing more from now on; so when no trigger is active, none will start a batch."""
-        self._job.folder.ask_stop(drain=False)
+        """Stops after the current batch. Sources return no more records, so no further batch starts after the current trigger."""
+        self._job.folder.request_stop(drain=False)
         while not self._job.real_time and self._query.isActive and self._query.status["isTriggerActive"]:
-            time.sleep(_POLL)
-        self._job.folder.tell_finished(-1)
+            time.sleep(_POLL_SECONDS)
+        self._job.folder.mark_finished()
 
 
 @contextmanager
-def ends_if_it_fails(run: Run) -> Iterator[None]:
-    """An error in this block is the end of the run."""
+def end_run_on_error(run: Run) -> Iterator[None]:
+    """Ends the run as failed or cancelled if the block raises an error."""
     try:
         yield
     except (GeneratorExit, KeyboardInterrupt):
@@ -174,13 +174,13 @@ def ends_if_it_fails(run: Run) -> Iterator[None]:
             run.end("failed", Failure(error.code, error.text))
         raise
     except BaseException as error:
-        run.end("failed", Failure(type(error).__name__, redacted(str(error))[:2000]))
+        run.end("failed", Failure(type(error).__name__, redact(str(error))[:2000]))
         raise
 
 
 @contextmanager
-def ends(run: Run) -> Iterator[None]:
-    """The run ends with this block, in the way that the block does."""
-    with ends_if_it_fails(run):
+def end_run(run: Run) -> Iterator[None]:
+    """Ends the run at the end of the block: as finished, or as failed or cancelled if the block raises an error."""
+    with end_run_on_error(run):
         yield
     run.end("finished")

@@ -1,4 +1,4 @@
-"""When a failed job is started again, by Flink's rules. Times are milliseconds of a clock that only goes forward."""
+"""Decides when a failed job is restarted, by Flink's restart strategies. Times are milliseconds of a monotonic clock."""
 
 from __future__ import annotations
 
@@ -6,50 +6,52 @@ import random
 from collections import deque
 from typing import Protocol
 
-from penstock.config import (
+from penstock.config import Configuration
+from penstock.config.checkpoint_options import CHECKPOINT_FAILURES, CHECKPOINT_INTERVAL
+from penstock.config.restart_options import (
     BACKOFF_ATTEMPTS,
     BACKOFF_INITIAL,
     BACKOFF_JITTER,
     BACKOFF_MOST,
     BACKOFF_MULTIPLIER,
     BACKOFF_RESET,
-    CHECKPOINT_INTERVAL,
     FIXED_ATTEMPTS,
     FIXED_DELAY,
     RATE_DELAY,
     RATE_FAILURES,
     RATE_INTERVAL,
     RESTARTS,
-    Configuration,
 )
-from penstock.errors import CheckpointError, ConfigError, PenstockError, PlanError, UnsupportedOperation
+from penstock.errors import CheckpointError, ConfigError, JobError, PenstockError, PlanError, UnsupportedOperation
 
-# What running again cannot mend.
-_FINAL = (CheckpointError, ConfigError, PlanError, UnsupportedOperation)
-_FINAL_CODES = {"STATE_CHANGED"}
+# Errors that occur again after a restart.
+_NOT_RETRYABLE = (CheckpointError, ConfigError, PlanError, UnsupportedOperation)
+_NOT_RETRYABLE_CODES = {"STATE_CHANGED"}
 
 
-def can_pass(failure: BaseException) -> bool:
-    """Whether running again might go well."""
+def is_retryable(failure: BaseException) -> bool:
+    """Whether a restart may succeed after this failure."""
     code = failure.code if isinstance(failure, PenstockError) else ""
-    return not isinstance(failure, _FINAL) and code not in _FINAL_CODES
+    return not isinstance(failure, _NOT_RETRYABLE) and code not in _NOT_RETRYABLE_CODES
 
 
-class Restarts(Protocol):
-    """Decides, failure by failure, whether a job is started again."""
+class RestartStrategy(Protocol):
+    """Decides after each failure whether the job is restarted."""
 
     def delay_after_failure(self, now: float) -> float | None:
-        """How long to wait before the job is started again; None: it has failed."""
+        """Milliseconds until the job is restarted; None if it fails instead. `now` is the time of the failure."""
         ...
 
 
-class NoRestarts:
+class NoRestart:
+    """Fails the job at its first failure."""
+
     def delay_after_failure(self, now: float) -> float | None:
         return None
 
 
 class FixedDelay:
-    """So many restarts, each after the same time."""
+    """A limited number of restarts, each after the same delay."""
 
     def __init__(self, attempts: int, delay: float) -> None:
         self._left = attempts
@@ -61,7 +63,7 @@ class FixedDelay:
 
 
 class FailureRate:
-    """Restarts while there are at most so many failures in an interval."""
+    """Restarts as long as the number of failures per interval does not exceed a limit."""
 
     def __init__(self, failures: int, interval: float, delay: float) -> None:
         self._times: deque[float] = deque(maxlen=failures + 1)
@@ -75,39 +77,40 @@ class FailureRate:
 
 
 class ExponentialDelay:
-    """Restarts after times that grow; a job that ran long enough counts as never failed."""
+    """Restarts after growing delays. The delay is reset when the job has run long enough without a failure."""
 
     def __init__(
-        self, initial: float, most: float, multiplier: float, reset: float, jitter: float, attempts: int = 2**31 - 1
+        self, initial: float, maximum: float, multiplier: float, reset: float, jitter: float, attempts: int = 2**31 - 1
     ) -> None:
-        if initial < 1 or most < initial or multiplier <= 1 or reset < 1 or not 0 <= jitter <= 1:
+        if initial < 1 or maximum < initial or multiplier <= 1 or reset < 1 or not 0 <= jitter <= 1:
             raise ConfigError(
                 "RESTART_STRATEGY",
-                f"The exponential delay starts with {initial:g} ms, grows by {multiplier:g} up to {most:g} ms, has jitter "
-                f"{jitter:g} and is reset after {reset:g} ms. It must start with at least 1 ms and not above its most, grow by "
-                "more than 1, and have a jitter from 0 to 1. Correct the keys restart-strategy.exponential-delay.*.",
+                f"The exponential delay starts with {initial:g} ms, is multiplied by {multiplier:g} up to {maximum:g} ms, has "
+                f"jitter {jitter:g} and is reset after {reset:g} ms. The initial delay must be at least 1 ms and at most the "
+                "maximum, the multiplier greater than 1, and the jitter between 0 and 1. Correct the keys "
+                "restart-strategy.exponential-delay.*.",
             )
-        self._initial, self._most, self._multiplier = initial, most, multiplier
+        self._initial, self._maximum, self._multiplier = initial, maximum, multiplier
         self._reset, self._jitter, self._attempts = reset, jitter, attempts
         self._failures = 0
         self._next = initial  # without jitter
-        self._started: float | None = None
+        self._restart_time: float | None = None
 
     def delay_after_failure(self, now: float) -> float | None:
-        if self._started is not None and now - self._started >= self._reset:
+        if self._restart_time is not None and now - self._restart_time >= self._reset:
             self._failures, self._next = 0, self._initial
         if self._failures >= self._attempts:
             return None
-        varied = self._next * (1 + random.uniform(-self._jitter, self._jitter))
-        delay = max(self._initial, min(varied, self._most))
+        with_jitter = self._next * (1 + random.uniform(-self._jitter, self._jitter))
+        delay = max(self._initial, min(with_jitter, self._maximum))
         self._failures += 1
-        self._next = min(self._next * self._multiplier, self._most)
-        self._started = now + delay
+        self._next = min(self._next * self._multiplier, self._maximum)
+        self._restart_time = now + delay
         return delay
 
 
-def restarts_of(configuration: Configuration) -> Restarts:
-    """What a configuration asks for. As in Flink, a job that enabled checkpointing is restarted by default, and others are not."""
+def restart_strategy(configuration: Configuration) -> RestartStrategy:
+    """The configured strategy. As in Flink, a job with checkpointing enabled is restarted by default, others are not."""
     get = configuration.get
     kind = get(RESTARTS) or ("exponential-delay" if get(CHECKPOINT_INTERVAL) else "none")
     if kind == "fixed-delay":
@@ -123,4 +126,35 @@ def restarts_of(configuration: Configuration) -> Restarts:
             get(BACKOFF_JITTER),
             get(BACKOFF_ATTEMPTS),
         )
-    return NoRestarts()
+    return NoRestart()
+
+
+class FailureTolerance:
+    """Counts failed checkpoints since the last committed batch.
+
+    >>> tolerance = FailureTolerance(Configuration({"execution.checkpointing.tolerable-failed-checkpoints": 1}))
+    >>> [tolerance.tolerates(last_batch) for last_batch in (7, 7, 8, 8)]
+    [True, False, True, False]
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        limited = configuration.is_set(CHECKPOINT_FAILURES)
+        self._max_failures: int | None = configuration.get(CHECKPOINT_FAILURES) if limited else None  # None: no limit
+        self._failures = 0
+        self._last_batch: int | None = None
+
+    def tolerates(self, last_batch: int) -> bool:
+        """Counts a failed checkpoint after this batch. Returns whether the job may continue without a failure."""
+        if last_batch != self._last_batch:
+            self._last_batch, self._failures = last_batch, 0
+        self._failures += 1
+        return self._max_failures is None or self._failures <= self._max_failures
+
+    def error(self, message: str) -> JobError:
+        """The failure of the job after too many failed checkpoints. Its restart strategy applies to it."""
+        return JobError(
+            "CHECKPOINTS_FAILED",
+            f"{self._failures} checkpoints in a row failed because of a storage failure, and "
+            f"execution.checkpointing.tolerable-failed-checkpoints allows {self._max_failures}: {message}. The batch was not "
+            "committed, and no data is lost. Repair the storage and resume the job.",
+        )

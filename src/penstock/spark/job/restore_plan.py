@@ -1,4 +1,4 @@
-"""A job that starts from a savepoint: what it takes up, decided before anything is written."""
+"""The plan for a job that starts from a savepoint. It is made before any file is written."""
 
 from __future__ import annotations
 
@@ -7,91 +7,92 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from penstock.config import ALLOW_DROPPED, FROM_SAVEPOINT, RESUME, Configuration
-from penstock.connectors.file.system import absolute
-from penstock.engine.program import Program
+from penstock.atomic_file import write_atomic
+from penstock.config import Configuration
+from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, RESUME
+from penstock.connectors.file.system.file_system import absolute_path
+from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
-from penstock.jobs.whole_file import write_whole
-from penstock.savepoints.check import fit
-from penstock.savepoints.checkpoint_folder import is_checkpoint
-from penstock.savepoints.matching import Matched, match
-from penstock.savepoints.savepoint import Savepoint, open_savepoint
-from penstock.spark.bridge import take_tables_over
-from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.restore import write_initial
-from penstock.spark.retained import savepoint_of
+from penstock.savepoints.check import apply_type_changes
+from penstock.savepoints.matching import RestoreMatch, match_savepoint
+from penstock.savepoints.savepoint import Savepoint, is_checkpoint, open_savepoint
+from penstock.spark.checkpoint.checkpoint import Checkpoint
+from penstock.spark.query.dataframe_sources import copy_tables
+from penstock.spark.savepoint.initial_state import write_initial_state
+from penstock.spark.savepoint.retained_checkpoint import savepoint_from_checkpoint
 
 _log = logging.getLogger("penstock.job")
 
 
-class Restoring:
-    """A savepoint that was matched with a job."""
+class RestorePlan:
+    """A savepoint, and how its parts are assigned to a job."""
 
-    def __init__(self, savepoint: Savepoint, program: Program, matched: Matched) -> None:
+    def __init__(self, savepoint: Savepoint, program: Program, matched: RestoreMatch) -> None:
         self.savepoint = savepoint
         self.matched = matched
         self._program = program
 
     @property
     def path(self) -> str:
+        """The path of the savepoint."""
         return self.savepoint.path
 
-    def begin(self, checkpoint: Checkpoint) -> None:
-        """Writes into the fresh checkpoint what the job starts with."""
-        write_initial(checkpoint.initial, self.savepoint, self._program, self.matched)
-        take_tables_over(self._program, checkpoint, self.matched.offsets)
-        write_whole(_offsets_file(checkpoint), json.dumps(self.matched.offsets).encode())
+    def write_to(self, checkpoint: Checkpoint) -> None:
+        """Writes the initial state of the job into its new checkpoint."""
+        write_initial_state(checkpoint.initial, self.savepoint, self._program, self.matched)
+        copy_tables(self._program, checkpoint, self.matched.offsets)
+        write_atomic(_offsets_file(checkpoint), json.dumps(self.matched.offsets).encode(), durable=False)
 
-    def words(self) -> list[str]:
-        """What people are told of it."""
+    def messages(self) -> list[str]:
+        """Messages for the log of the job."""
         manifest, matched = self.savepoint.manifest, self.matched
-        told = [
+        messages = [
             f"starts from {self.savepoint.path}: batch {manifest.batch} of job {manifest.job_id} ('{manifest.job_name}'), "
-            f"{len(matched.taken)} operators go on, {len(matched.added)} start empty"
+            f"{len(matched.restored)} operators are restored, {len(matched.added)} start empty"
         ]
         if manifest.parallelism != self._program.parallelism:
-            told.append(f"its parallelism changes from {manifest.parallelism} to {self._program.parallelism}")
-        told += [f"rewrites the keys of '{operator}'" for operator in matched.keys]
-        told += [f"rewrites state '{state}' of '{operator}'" for operator, state in matched.changes]
-        return told + [f"drops {dropped}" for dropped in matched.dropped]
+            messages.append(f"its parallelism changes from {manifest.parallelism} to {self._program.parallelism}")
+        messages += [f"rewrites the keys of '{operator}'" for operator in matched.key_changes]
+        messages += [f"rewrites state '{state}' of '{operator}'" for operator, state in matched.state_changes]
+        return messages + [f"drops {dropped}" for dropped in matched.dropped]
 
-    def tell(self) -> None:
-        """Dropped state is never dropped silently."""
+    def warn_dropped(self) -> None:
+        """Logs a warning for each part of the savepoint that the job drops."""
         for dropped in self.matched.dropped:
             _log.warning("Job '%s' starts from %s and drops %s", self._program.name, self.savepoint.path, dropped)
 
 
-def restoring(program: Program, configuration: Configuration) -> Restoring | None:
-    """What the job is to start from; None: it starts with empty state, or resumes its own checkpoint."""
+def plan_restore(program: Program, configuration: Configuration) -> RestorePlan | None:
+    """The restore plan of a job; None if it starts with empty state or resumes its own checkpoint."""
     path = configuration.get(FROM_SAVEPOINT)
     if not path:
         return None
-    path = absolute(path)
+    path = absolute_path(path)
     if configuration.get(RESUME):
         raise CheckpointError(
             "RESUME_AND_SAVEPOINT",
-            f"The job was asked to resume {configuration.get(RESUME)} and to start from {path}. A job has one beginning: leave "
-            "one of them out.",
+            f"The job is configured to resume {configuration.get(RESUME)} and to start from {path}. Omit one of them.",
         )
-    if program.batch:
+    if program.batch_mode:
         raise CheckpointError(
             "BATCH_RESUME",
-            f"Job '{program.name}' runs in batch mode and was asked to start from {path}. A batch job reads everything again and "
-            "keeps no state. Run it in STREAMING mode, or leave the savepoint out.",
+            f"Job '{program.name}' runs in batch mode and cannot start from {path}, because a batch job reads its complete input "
+            "and keeps no state. Run it in STREAMING mode, or omit the savepoint.",
         )
-    savepoint = savepoint_of(path, program, configuration) if is_checkpoint(path) else open_savepoint(path)
-    matched = match(savepoint.manifest, program, savepoint.path, configuration.get(ALLOW_DROPPED))
-    fit(savepoint.manifest, program, matched, savepoint.path)
-    return Restoring(savepoint, program, matched)
+    savepoint = savepoint_from_checkpoint(path, program, configuration) if is_checkpoint(path) else open_savepoint(path)
+    matched = match_savepoint(savepoint.manifest, program, savepoint.path, configuration.get(ALLOW_DROPPED))
+    apply_type_changes(savepoint.manifest, program, matched, savepoint.path)
+    program.changed_states = {at: description.descriptor for at, (_, description) in matched.state_changes.items()}
+    return RestorePlan(savepoint, program, matched)
 
 
-def initial_offsets(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Where sources start that this checkpoint knows no offset of yet: asked again if the first batch has to run again."""
+def read_initial_offsets(checkpoint: Checkpoint) -> dict[str, Any]:
+    """The start offsets from a savepoint, by source number, and of "control". They apply until Spark's log has offsets."""
     try:
-        found: dict[str, Any] = json.loads(_offsets_file(checkpoint).read_text())
+        offsets: dict[str, Any] = json.loads(_offsets_file(checkpoint).read_text())
     except FileNotFoundError:
         return {}
-    return found
+    return offsets
 
 
 def _offsets_file(checkpoint: Checkpoint) -> Path:

@@ -1,4 +1,4 @@
-"""A level of a batch job: a task runs one slot's host over the slot's rows, which Spark has sorted by share."""
+"""A level of a batch job. A task runs the host of one slot over the rows of the slot, which Spark has sorted by share."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from penstock.engine.batch_host import BatchHost
-from penstock.engine.frames import SINKS, Bundle, Bundles
-from penstock.engine.materials import FileMaterials
-from penstock.engine.slot_meta import SlotMeta
-from penstock.runtime.store import MemoryBase, Store
-from penstock.spark import worker
-from penstock.spark.batch_source import to_rows
-from penstock.spark.failure import carrying
-from penstock.spark.pickling import unpickle_program
-from penstock.spark.slots import slots
+from penstock.engine.host.batch_host import BatchHost
+from penstock.engine.host.materialized import FileMaterializedStore
+from penstock.engine.slots.slot_metadata import SlotMetadata
+from penstock.engine.wire.frames import SINK_LEVEL, Bundle, Bundles
+from penstock.runtime.state.store import MemoryView, Store
+from penstock.spark.query import worker
+from penstock.spark.query.batch_source import to_rows
+from penstock.spark.session.error_transport import wrap_errors
+from penstock.spark.session.pickling import unpickle_program
+from penstock.spark.session.slots import slots_by_label
 
-_LEVEL = 1 << 20  # more than there are slots: what different levels emit is ordered by level
+_LEVEL = 1 << 20  # greater than the number of slots, so that output is ordered by level
 
 
 class BatchLevel:
-    """What Spark calls for each partition, which is a slot."""
+    """The function that Spark calls for each partition. A partition is a slot."""
 
     def __init__(self, program: bytes, level: int, materialized: str, run_folder: str) -> None:
         self._program = program
@@ -30,36 +30,36 @@ class BatchLevel:
         self._run_folder = run_folder
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with carrying(), worker.heard_logs(self._run_folder), worker.no_garbage_collection():
-            rows = _Rows(batches, self._level)
+        with wrap_errors(), worker.forward_logs(self._run_folder), worker.pause_garbage_collection():
+            rows = _LevelRows(batches, self._level)
             first = rows.peek()
             if first is None:
-                yield from rows.take_passing()
+                yield from rows.take_other_levels()
                 return
             program = unpickle_program(self._program)
-            assert program.shares is not None
-            slot = slots(program.parallelism)[first]
-            materials = FileMaterials(self._materialized)
-            host = BatchHost(program, self._level, slot, Store(MemoryBase()), SlotMeta(), materials)
+            assert program.batch_partitions is not None
+            slot = slots_by_label(program.parallelism)[first]
+            materials = FileMaterializedStore(self._materialized)
+            host = BatchHost(program, self._level, slot, Store(MemoryView()), SlotMetadata(), materials)
             try:
-                for out in to_rows(_bundles(host, rows), program.shares, self._level * _LEVEL + slot):
-                    yield from rows.take_passing()
+                for out in to_rows(_bundles(host, rows), program.batch_partitions, self._level * _LEVEL + slot):
+                    yield from rows.take_other_levels()
                     yield out
             finally:
                 host.close()
-            yield from rows.take_passing()
+            yield from rows.take_other_levels()
 
 
-def _bundles(host: BatchHost, rows: _Rows) -> Iterator[Bundle]:
-    yield from host.run_whole(rows, 0)  # control tells the time
+def _bundles(host: BatchHost, rows: _LevelRows) -> Iterator[Bundle]:
+    yield from host.run_partitions(rows, 0)  # the control frame sets the time
     if host.report is not None:
         last = Bundles()
-        last.add(SINKS, host.slot, host.report)
+        last.add(SINK_LEVEL, host.slot, host.report)
         yield from last.take_all()
 
 
-class _Rows:
-    """The rows of one level as (share, blob); those of other levels are put aside to be passed on."""
+class _LevelRows:
+    """The rows of one level as (share, blob). Rows of other levels are collected to be passed on."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch], level: int) -> None:
         self._batches = batches
@@ -68,7 +68,7 @@ class _Rows:
         self._next: list[tuple[int, int, bytes]] = []
 
     def peek(self) -> int | None:
-        """The label of the slot; None when there is no row of the level."""
+        """Returns the label of the slot, or None if the level has no row."""
         while not self._next and self._read():
             pass
         return self._next[0][0] if self._next else None
@@ -91,6 +91,6 @@ class _Rows:
             for _, share, blob in ready:
                 yield share, blob
 
-    def take_passing(self) -> Iterator[pa.RecordBatch]:
+    def take_other_levels(self) -> Iterator[pa.RecordBatch]:
         passing, self._passing = self._passing, []
         yield from passing

@@ -1,4 +1,4 @@
-"""A program as one Spark batch job, which looks to its job like a query."""
+"""Runs a program as one Spark batch job, with the interface of a streaming query."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.config import Configuration
-from penstock.engine.frames import Control
-from penstock.engine.program import Program
-from penstock.engine.whole_read import WholeRead, plan_whole
-from penstock.jobs.progress import StageFigures
-from penstock.spark.batch_level import BatchLevel
-from penstock.spark.batch_source import BATCH_SCHEMA, CONTROL, PenstockBatch
-from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.pickling import pickle_program, pickle_value
-from penstock.spark.router import PenstockRouter
-from penstock.spark.run_folder import RunFolder
-from penstock.spark.session import own_session, prepare
+from penstock.engine.program.bounded_read import BoundedRead, plan_bounded_read
+from penstock.engine.program.program import Program
+from penstock.engine.wire.frames import Control
+from penstock.jobs.registry.progress import StageProgress
+from penstock.spark.checkpoint.checkpoint import Checkpoint
+from penstock.spark.query.batch_level import BatchLevel
+from penstock.spark.query.batch_source import BATCH_SCHEMA, CONTROL, PenstockBatch
+from penstock.spark.query.router import PenstockRouter
+from penstock.spark.report.run_folder import RunFolder
+from penstock.spark.session.pickling import pickle_program, pickle_value
+from penstock.spark.session.session import configure_session, new_session
 
-_ROWS_AT_ONCE = "8"  # a row is up to some megabytes
+_ROWS_PER_BATCH = "8"  # a row has up to a few megabytes
 _POLL = 0.05
-_BATCH = 0  # the number under which sinks commit everything
+_BATCH = 0  # the number of the only batch
 
 
 class BatchQuery:
-    """One run of a batch job. It has what its job asks a streaming query for."""
+    """One run of a batch job, with the methods of a streaming query that the job uses."""
 
     def __init__(
         self, session: SparkSession, run: str, folder: RunFolder, names: list[str], plan: Callable[[], DataFrame]
@@ -49,7 +49,7 @@ class BatchQuery:
         self._thread.start()
 
     def _run(self) -> None:
-        """All of it happens under one job group, so that it can be cancelled and looked at."""
+        """Runs in one job group, so that its Spark jobs can be cancelled and monitored."""
         self._session.sparkContext.setJobGroup(self.runId, "penstock batch job", interruptOnCancel=True)
         try:
             rows = self._plan()
@@ -60,7 +60,7 @@ class BatchQuery:
             self._failure = error
         else:
             self._millis = int((time.monotonic() - self._began) * 1000)
-            self._folder.tell_finished(_BATCH)
+            self._folder.mark_finished()
 
     @property
     def isActive(self) -> bool:
@@ -70,20 +70,22 @@ class BatchQuery:
         return None if self._stopped else self._failure
 
     def stop(self) -> None:
-        """Ends it; what it has written is not committed. One that is over stays as it is."""
+        """Cancels the run. What it has written is not committed. A run that has ended stays as it is."""
         while self.isActive:
             self._stopped = True
-            self._session.sparkContext.cancelJobGroup(self.runId)  # its Spark job may only be about to start
+            self._session.sparkContext.cancelJobGroup(
+                self.runId
+            )  # again and again, because its Spark job may not have started yet
             self._thread.join(_POLL)
 
-    def stages(self) -> list[StageFigures]:
-        """The stages of the Spark job: its sources, then its levels, as far as they are known."""
+    def stages(self) -> list[StageProgress]:
+        """Returns the stages of the Spark job that are known: sources, then levels."""
         tracker = self._session.sparkContext.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self.runId)]
         numbers = sorted({stage for job in jobs if job is not None for stage in job.stageIds})
         found = [tracker.getStageInfo(number) for number in numbers]
         return [
-            StageFigures(name) if stage is None else StageFigures(name, stage.numTasks, stage.numCompletedTasks)
+            StageProgress(name) if stage is None else StageProgress(name, stage.numTasks, stage.numCompletedTasks)
             for name, stage in zip(self._names, [*found, *[None] * len(self._names)], strict=False)
         ]
 
@@ -103,7 +105,7 @@ class BatchQuery:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """How a program becomes the rows of a Spark job: its sources are asked for everything first."""
+    """Plans a program as the rows of a Spark job. The input of all sources is planned first."""
 
     session: SparkSession
     program: Program
@@ -114,11 +116,11 @@ class BatchPlan:
     wait: Callable[[], None]
 
     def start(self, run: str) -> BatchQuery:
-        """Starts the job in a run folder that is there; gives at once."""
-        return BatchQuery(self.session, run, self.folder, self._names(), self._rows)
+        """Starts the job. Returns immediately."""
+        return BatchQuery(self.session, run, self.folder, self._stage_names(), self._rows)
 
-    def _names(self) -> list[str]:
-        """What runs in each stage."""
+    def _stage_names(self) -> list[str]:
+        """Returns a name for each stage, made of the names of its operators."""
         program = self.program
         levels = range(1, program.depth + 1)
         named = [[s.name for s in program.sources], *([o.name for o in program.operators_at(n)] for n in levels)]
@@ -126,47 +128,47 @@ class BatchPlan:
 
     def _rows(self) -> DataFrame:
         program, folder = self.program, self.folder
-        read = plan_whole(program, self._source_folder, self.wait)
-        program.share_count = read.shares
-        folder.put_program(pickle_program(lean(program), self.archives))
-        run, data = folder.program()
-        folder.put_tasks(_tasks(read, run))
+        read = plan_bounded_read(program, self._source_folder, self.wait)
+        program.batch_partition_count = read.partitions
+        folder.write_program(pickle_program(without_elements(program), self.archives))
+        run, data = folder.read_program()
+        folder.write_tasks(_encode_tasks(read, run))
         session = self._own_session()
         rows = session.read.format("penstock_batch").option("folder", str(folder.path)).load()
         materialized = os.path.join(self.checkpoint.materialized, run)
         levels = [BatchLevel(data, n, materialized, str(folder.path)) for n in range(1, program.depth + 1)]
-        rows = reduce(self._behind, levels, rows)
+        rows = reduce(self._add_level, levels, rows)
         return rows.select("slot", "level", "blob")
 
     def _source_folder(self, uid: str) -> str:
-        folder = os.path.join(self.checkpoint.lasting, uid)
+        folder = os.path.join(self.checkpoint.sources_folder, uid)
         os.makedirs(folder, exist_ok=True)
         return folder
 
     def _own_session(self) -> SparkSession:
-        """A batch job reads its settings while it runs, when other jobs may have set theirs."""
-        session = own_session(self.session)
-        prepare(session, self.configuration, self.program.parallelism)
-        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ROWS_AT_ONCE)
+        """A batch job needs its own session, because it reads settings while it runs and other jobs may change them."""
+        session = new_session(self.session)
+        configure_session(session, self.configuration, self.program.parallelism)
+        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ROWS_PER_BATCH)
         for source in (PenstockBatch, PenstockRouter):
             session.dataSource.register(source)
         return session
 
-    def _behind(self, rows: DataFrame, level: BatchLevel) -> DataFrame:
-        """Labels put each slot into its own partition; Spark's sort spills what does not fit into memory."""
+    def _add_level(self, rows: DataFrame, level: BatchLevel) -> DataFrame:
+        """Adds a level. Labels assign each slot to its own partition. Sorting spills what does not fit into memory."""
         arrived = rows.repartition(self.program.parallelism, "slot").sortWithinPartitions("share", "task", "seq")
         return arrived.mapInArrow(level, BATCH_SCHEMA)
 
 
-def _tasks(read: WholeRead, run: str) -> list[tuple[int, bytes]]:
-    """What the source reads: control's word first, then every task."""
+def _encode_tasks(read: BoundedRead, run: str) -> list[tuple[int, bytes]]:
+    """The tasks of the data source: the control frame first, then the read tasks."""
     now = int(time.time() * 1000) if read.clock is None else read.clock
-    control = Control(run, now, read.known, read.known, True)
+    control = Control(run, now, read.splits, read.splits, True)
     return [(source, pickle_value(task)) for source, task in [(CONTROL, control), *read.tasks]]
 
 
-def lean(program: Program) -> Program:
-    """The program for executors: elements of collections are in the tasks."""
+def without_elements(program: Program) -> Program:
+    """Returns the program for executors. The elements of collections are in the read tasks instead."""
     sources = [
         replace(s, source=s.source.without_values()) if hasattr(s.source, "without_values") else s
         for s in program.sources

@@ -1,4 +1,4 @@
-"""All sources of a batch job as one Python data source: a partition for each planned task, and one for control."""
+"""All sources of a batch job as one Python data source, with a partition per read task and one for the control frame."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import cloudpickle
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from penstock.engine.frames import Bundle, Bundles, Control
-from penstock.engine.shares import Shares
-from penstock.spark import worker
-from penstock.spark.failure import carrying
-from penstock.spark.run_folder import RunFolder
-from penstock.spark.slots import labels
+from penstock.engine.program.batch_partitions import BatchPartitions
+from penstock.engine.wire.frames import Bundle, Bundles, Control
+from penstock.spark.query import worker
+from penstock.spark.report.run_folder import RunFolder
+from penstock.spark.session.error_transport import wrap_errors
+from penstock.spark.session.slots import slot_labels
 
 BATCH_SCHEMA = "slot int, level int, share int, task int, seq int, blob binary"
 _ARROW_SCHEMA = pa.schema(
     [(name, pa.int32()) for name in ("slot", "level", "share", "task", "seq")] + [("blob", pa.binary())]
 )
-CONTROL = -1  # in the place of a source's number
+CONTROL = -1  # instead of the number of a source
 
 
-def to_rows(bundles: Iterator[Bundle], shares: Shares, task: int) -> Iterator[pa.RecordBatch]:
-    """Bundles as rows. Within a share they are ordered by (task, seq): the same in every run."""
-    label = labels(shares.slots)
+def to_rows(bundles: Iterator[Bundle], shares: BatchPartitions, task: int) -> Iterator[pa.RecordBatch]:
+    """Converts bundles to rows. Within a share they are ordered by (task, seq), which is the same in every run."""
+    label = slot_labels(shares.slots)
     for seq, (address, level, blob) in enumerate(bundles):
-        numbers = (label[shares.slot_of(address)], level, shares.share_of(address), task, seq)
+        numbers = (label[shares.slot(address)], level, shares.partition(address), task, seq)
         columns = [pa.array([number], pa.int32()) for number in numbers]
         yield pa.record_batch([*columns, pa.array([blob], pa.binary())], _ARROW_SCHEMA)
 
 
 class BatchPartition(InputPartition):
-    """One task: its number, its source, and the task itself as bytes that need the program's classes to be opened."""
+    """One read task. It is pickled, because the classes of the program are needed to unpickle it."""
 
     def __init__(self, number: int, source: int, task: bytes) -> None:
         super().__init__(number)
@@ -42,35 +42,35 @@ class BatchPartition(InputPartition):
 
 
 class BatchReader(DataSourceReader):
-    """Reads on executors what the driver has planned."""
+    """Runs the tasks planned by the driver on executors."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = str(folder.path)
-        self._key, self._data = folder.program()
+        self._key, self._data = folder.read_program()
 
     def partitions(self) -> Sequence[InputPartition]:
-        tasks = RunFolder(self._folder).tasks()
+        tasks = RunFolder(self._folder).read_tasks()
         return [BatchPartition(number, source, task) for number, (source, task) in enumerate(tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, BatchPartition)
-        with carrying(), worker.heard_logs(self._folder), worker.no_garbage_collection():
-            program = worker.program_of(self._key, self._data)
-            assert program.shares is not None
+        with wrap_errors(), worker.forward_logs(self._folder), worker.pause_garbage_collection():
+            program = worker.get_program(self._key, self._data)
+            assert program.batch_partitions is not None
             task = cloudpickle.loads(partition.task)
             if partition.source == CONTROL:
-                bundles = _told(task, program.control_levels(), program.parallelism)
+                bundles = _control_bundles(task, program.control_levels(), program.parallelism)
             else:
-                # Functions are opened once for each subtask, not for each of its tasks.
+                # Functions are opened once per subtask, not once per task.
                 subtask = partition.value % program.parallelism
-                mapper = worker.mapper_of(self._key, self._data, partition.source, subtask)
+                mapper = worker.get_mapper(self._key, self._data, partition.source, subtask)
                 mapper.batch = 0
                 bundles = mapper.run(task, [])
-            yield from to_rows(bundles, program.shares, partition.value)
+            yield from to_rows(bundles, program.batch_partitions, partition.value)
 
 
-def _told(control: Control, levels: list[int], slots: int) -> Iterator[Bundle]:
-    """Control's word for every slot: the end of everything, and the clock."""
+def _control_bundles(control: Control, levels: list[int], slots: int) -> Iterator[Bundle]:
+    """The control frame for every slot. It sets the clock and ends all splits."""
     out = Bundles()
     for level in levels:
         for slot in range(slots):
@@ -79,7 +79,7 @@ def _told(control: Control, levels: list[int], slots: int) -> Iterator[Bundle]:
 
 
 class PenstockBatch(DataSource):
-    """Option: `folder` of the run."""
+    """The data source of a batch job. Option: `folder` of the run."""
 
     @classmethod
     def name(cls) -> str:

@@ -1,7 +1,7 @@
-"""Batches that the program itself commits: the sinks' commit asks for it through the run's folder, and waits for the answer.
+"""Commits of sinks that need the Spark session of the driver, such as foreach_batch.
 
-Commits run in a process beside the driver that has no Spark session. The program has one, and the function with all that it
-knows. Requests and answers are small files that appear as a whole.
+Spark runs commits in a process beside the driver, which has no Spark session. That process writes a request into the run
+folder and waits for the answer of the driver. Requests and answers are small files that are written in one step.
 """
 
 from __future__ import annotations
@@ -16,52 +16,52 @@ import msgspec
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from penstock.atomic_file import write_atomic
 from penstock.connectors.dataframe import ForeachBatchSink
-from penstock.engine.program import Program
-from penstock.engine.sink_calls import calling_sink
+from penstock.engine.program.program import Program
+from penstock.engine.program.sink_calls import sink_call
 from penstock.errors import JobError
-from penstock.jobs.whole_file import write_whole
-from penstock.spark.failure import CarriedError, carrying
-from penstock.spark.session import make_active
+from penstock.spark.session.error_transport import TransportedError, wrap_errors
+from penstock.spark.session.session import activate_session
 
 _POLL = 0.005
-_CANCEL_EVERY = 0.2
+_CANCEL_INTERVAL = 0.2
 
 
 class _Request(msgspec.Struct):
-    """Files of a sink's batch."""
+    """Asks the driver to commit the files of one batch of a sink."""
 
     batch: int
     sink: int
     files: list[str]
 
 
-def hand_over(run_folder: str, run: str, batch: int, sink: int, files: list[str]) -> None:
-    """Asks the program to commit a batch; returns when it has, raises what went wrong there."""
+def request_commit(run_folder: str, run: str, batch: int, sink: int, files: list[str]) -> None:
+    """Asks the driver to commit a batch. Returns when it has, and raises its error if it fails."""
     if not files:
         return
     folder = _folder(run_folder, run)
     name = f"{batch:012d}-{sink:05d}"
     try:
         request = msgspec.json.encode(_Request(batch, sink, files))
-        write_whole(folder / "requests" / name, request, beside=folder)
+        write_atomic(folder / "requests" / name, request, staging_folder=folder, durable=False)
         while not (folder / "answers" / name).exists():
             folder.stat()  # raises when the attempt is over
             time.sleep(_POLL)
         error = (folder / "answers" / name).read_bytes()
     except FileNotFoundError:
-        raise JobError("JOB_CANCELED", f"The job ended before batch {batch} was handed over.") from None
+        raise JobError("JOB_CANCELED", f"The job ended before batch {batch} was committed on the driver.") from None
     if error:
-        raise CarriedError(error.decode())
+        raise TransportedError(error.decode())
 
 
 def _folder(run_folder: str, run: str) -> Path:
-    """Of one attempt: what is left of an earlier one hears nothing of this one's answers."""
+    """Each attempt has its own folder, so that processes of an earlier attempt do not read its answers."""
     return Path(run_folder, f"handover-{run}")
 
 
-class Handover:
-    """The program's side: a thread that answers while an attempt of the job runs."""
+class DriverCommits:
+    """Answers requests in a thread of the driver, while an attempt of the job runs."""
 
     def __init__(self, session: SparkSession, program: Program, run_folder: str, run: str) -> None:
         self._session = session
@@ -75,9 +75,9 @@ class Handover:
         self._thread.start()
 
     def stop(self, patience: float) -> bool:
-        """No further batch is handed over; one that is being written is cancelled, and waited for.
+        """Accepts no further batch, cancels a running one and waits for its end.
 
-        False: the function goes on after so many seconds; with 0 it is waited for as long as it takes.
+        Returns False if the function still runs after `patience` seconds. With 0 there is no limit.
         """
         self._over.set()
         deadline = time.monotonic() + patience
@@ -85,12 +85,12 @@ class Handover:
             if patience and time.monotonic() > deadline:
                 return False
             self._session.sparkContext.cancelJobGroup(self._group)
-            self._thread.join(_CANCEL_EVERY)
+            self._thread.join(_CANCEL_INTERVAL)
         shutil.rmtree(self._folder, ignore_errors=True)
         return True
 
     def _run(self) -> None:
-        make_active(self._session)
+        activate_session(self._session)
         while not self._over.wait(_POLL):
             for file in sorted((self._folder / "requests").iterdir()):
                 self._answer(file)
@@ -100,13 +100,13 @@ class Handover:
         file.unlink()
         error = b""
         try:
-            with carrying(), calling_sink(self._program, request.sink, request.batch):
-                self._hand(request)
-        except CarriedError as told:
-            error = str(told).encode()
-        write_whole(self._folder / "answers" / file.name, error, beside=self._folder)
+            with wrap_errors(), sink_call(self._program, request.sink, request.batch):
+                self._commit(request)
+        except TransportedError as failure:
+            error = str(failure).encode()
+        write_atomic(self._folder / "answers" / file.name, error, staging_folder=self._folder, durable=False)
 
-    def _hand(self, request: _Request) -> None:
+    def _commit(self, request: _Request) -> None:
         sink: Any = self._program.sinks[request.sink]
         assert isinstance(sink, ForeachBatchSink)
         session = self._session
@@ -117,5 +117,5 @@ class Handover:
         sink.forget(request.batch)
 
 
-def needs_handover(program: Program) -> bool:
+def commits_on_driver(program: Program) -> bool:
     return any(sink.commits_in_program for sink in program.sinks)

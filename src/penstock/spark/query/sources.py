@@ -1,4 +1,4 @@
-"""Our sources as Spark's Python data sources: the mapper runs inside `read`, so records never cross the JVM."""
+"""Sources of Penstock as Python data sources of Spark. The mapper runs inside `read`, so records do not pass the JVM."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
-from penstock.connectors.source import Source
-from penstock.engine.alignment import paused_splits
-from penstock.engine.frames import Bundle
-from penstock.engine.program import Program
-from penstock.runtime.call_site import CallSite
-from penstock.spark import worker
-from penstock.spark.failure import carrying
-from penstock.spark.pickling import unpickle_program
-from penstock.spark.processor import ROW_SCHEMA
-from penstock.spark.run_folder import RunFolder
-from penstock.spark.slots import labels
+from penstock.connectors.source import ReadContext, Source
+from penstock.engine.program.program import Program
+from penstock.engine.slots.alignment import paused_splits
+from penstock.engine.wire.frames import Bundle
+from penstock.runtime.loop.call_site import CallSite
+from penstock.spark.query import worker
+from penstock.spark.query.processor import ROW_SCHEMA
+from penstock.spark.report.run_facts import SplitStatus
+from penstock.spark.report.run_folder import RunFolder
+from penstock.spark.session.error_transport import wrap_errors
+from penstock.spark.session.pickling import unpickle_program
+from penstock.spark.session.slots import slot_labels
 
 _ARROW_SCHEMA = pa.schema([("slot", pa.int32()), ("level", pa.int32()), ("blob", pa.binary())])
 
 
 def to_arrow(bundles: Iterator[Bundle], parallelism: int) -> Iterator[pa.RecordBatch]:
-    """Bundles as Spark's rows."""
-    label = labels(parallelism)
+    """Converts bundles to rows of Spark."""
+    label = slot_labels(parallelism)
     for slot, level, blob in bundles:
         yield pa.record_batch(
             [pa.array([label[slot]], pa.int32()), pa.array([level], pa.int32()), pa.array([blob], pa.binary())],
@@ -36,31 +37,31 @@ def to_arrow(bundles: Iterator[Bundle], parallelism: int) -> Iterator[pa.RecordB
         )
 
 
-def running_batch() -> int | None:
-    """The number of the batch that a task runs in."""
+def current_batch() -> int | None:
+    """Returns the number of the batch of this task."""
     context = TaskContext.get()
     number = None if context is None else context.getLocalProperty("streaming.sql.batchId")
     return None if number is None else int(number)
 
 
 class TaskPartition(InputPartition):
-    """One task of a source."""
+    """One read task of a source."""
 
     def __init__(self, number: int, task: Any, waiting: list[str]) -> None:
         super().__init__(number)
         self.task = task
-        self.waiting = waiting
+        self.unread_splits = waiting
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def of_source(method: F) -> F:
-    """A method of a reader that asks the source: what that raises is told with the source's name."""
+def name_source_in_errors(method: F) -> F:
+    """Decorates methods of a reader that call the source, so that errors name the source."""
 
     @wraps(method)
-    def call(self: SourceReader, *args: Any) -> Any:
-        with carrying():
+    def call(self: SparkSourceReader, *args: Any) -> Any:
+        with wrap_errors():
             try:
                 return method(self, *args)
             except Exception as error:
@@ -69,87 +70,95 @@ def of_source(method: F) -> F:
     return call  # type: ignore[return-value]
 
 
-class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans on the driver, reads on executors."""
+class SparkSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans batches on the driver and reads them on executors."""
 
     def __init__(self, folder: RunFolder, number: int) -> None:
         self._folder: RunFolder | None = folder
         self._run_folder = str(folder.path)
         self._number = number
-        self._key, self._data = folder.program()
+        self._key, self._data = folder.read_program()
         program = unpickle_program(self._data)
         self._program: Program | None = program
         self._aligned = any(s.source == number and s.alignment is not None for s in program.streams)
         self._parallelism = program.parallelism
         self._source: Source | None = program.sources[number].source
         self._uid = program.sources[number].uid
-        self._told: Any = None
-        self._paced = bool(folder.facts().get("paced"))
+        self._status: SplitStatus | None = None  # as reported last
+        self._paced = folder.read_facts().paced
         self._lag: int | None = None
-        self._positioned: Any = None  # the savepoint and the offset that were told last
+        self._reported_position: Any = None  # id of the savepoint and offset that were reported last
         self._site = CallSite(program.sources[number].name, self._uid, None, "Source")
         self._attach()
 
-    @of_source
+    @name_source_in_errors
     def _attach(self) -> None:
         assert self._source is not None
         assert self._folder is not None
-        self._source.attach(self._folder.lasting(self._uid))
+        self._source.attach(self._folder.source_folder(self._uid))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What executors get: the program, nothing of the driver's."""
-        return {**self.__dict__, "_folder": None, "_source": None, "_told": None, "_positioned": None, "_program": None}
+        """Executors get the program, and nothing that belongs to the driver."""
+        return {
+            **self.__dict__,
+            "_folder": None,
+            "_source": None,
+            "_status": None,
+            "_reported_position": None,
+            "_program": None,
+        }
 
-    @of_source
+    @name_source_in_errors
     def initialOffset(self) -> dict[str, Any]:
         assert self._source is not None
         assert self._folder is not None
-        saved: dict[str, Any] | None = self._folder.facts()["offsets"].get(str(self._number))
+        saved: dict[str, Any] | None = self._folder.read_facts().source_offsets.get(self._number)
         return self._source.initial() if saved is None else self._source.restored(saved)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        return ReadAllAvailable()  # sources admit by their own limits
+        return ReadAllAvailable()  # sources have limits of their own
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Jobs end by the control source, not by this trigger."""
+        """Nothing to prepare: the control source decides when the job ends."""
 
-    @of_source
+    @name_source_in_errors
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """What is planned was committed up to `start`: so this is the place to tell which splits have ended."""
+        """Plans the next batch. Everything before `start` is committed, so ended splits are reported here."""
         assert self._source is not None
         assert self._folder is not None
         self._source.committed(start)
-        told = {"splits": self._source.splits(start), "ended": self._source.ended(start)}
-        if told != self._told:
-            self._folder.tell_source(self._number, told)
-            self._told = told
-        saving = self._folder.savepoint_asked()
-        latest = start if saving is not None and saving.end else self._latest(start)
-        if saving is not None and (saving.id, latest) != self._positioned:
-            self._folder.tell_position(self._number, latest, self._source.position(latest))
-            self._positioned = saving.id, latest
+        status = SplitStatus(self._source.splits(start), self._source.ended(start))
+        if status != self._status:
+            self._folder.write_split_status(self._number, status)
+            self._status = status
+        savepoint = self._folder.requested_savepoint()
+        latest = start if savepoint is not None and savepoint.end else self._latest(start)
+        if savepoint is not None and (savepoint.id, latest) != self._reported_position:
+            self._folder.write_position(self._number, latest, self._source.position(latest))
+            self._reported_position = savepoint.id, latest
         return latest
 
     def _latest(self, start: dict[str, Any]) -> dict[str, Any]:
         assert self._source is not None
         assert self._folder is not None
-        if self._folder.stop_asked() is not None:
+        if self._folder.stop_request() is not None:
             return start
-        if self._paced and self._folder.resting():
+        if self._paced and self._folder.is_pausing():
             return start
+        assert self._program is not None
+        paused: frozenset[str] = frozenset()
         if self._aligned:
-            assert self._program is not None
-            report = self._folder.report()
-            self._source.paused = paused_splits(self._program, self._number, report["marks"] if report else {})
-        if (records := self._folder.limit()) is not None and self._source.records_per_batch is not None:
-            self._source.records_per_batch = records
+            report = self._folder.last_report()
+            paused = paused_splits(self._program, self._number, report.split_marks if report else {})
+        limit = self._folder.record_limit() or self._program.max_records
+        self._source.configure(ReadContext(limit, paused))
         end = self._source.latest(start)
         if end != start and (lag := self._source.lag(end)) != self._lag:
-            self._folder.tell_lag(self._number, lag)
+            self._folder.write_lag(self._number, lag)
             self._lag = lag
         return end
 
-    @of_source
+    @name_source_in_errors
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         assert self._source is not None
         tasks = self._source.plan(start, end, self._parallelism)
@@ -158,17 +167,17 @@ class SourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TaskPartition)
-        with carrying(), worker.heard_logs(self._run_folder), worker.no_garbage_collection():
-            mapper = worker.mapper_of(self._key, self._data, self._number, partition.value)
-            mapper.batch, mapper.worker = running_batch(), worker.name()
-            yield from to_arrow(mapper.run(partition.task, partition.waiting), self._parallelism)
+        with wrap_errors(), worker.forward_logs(self._run_folder), worker.pause_garbage_collection():
+            mapper = worker.get_mapper(self._key, self._data, self._number, partition.value)
+            mapper.batch, mapper.worker = current_batch(), worker.worker_name()
+            yield from to_arrow(mapper.run(partition.task, partition.unread_splits), self._parallelism)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Offsets are Spark's to keep."""
+        """Nothing to do: Spark stores the offsets."""
 
 
 class PenstockSource(DataSource):
-    """Options: `folder` of the run, `source` number in the program."""
+    """The data source of one source of a job. Options: `folder` of the run, number of the `source`."""
 
     @classmethod
     def name(cls) -> str:
@@ -178,4 +187,4 @@ class PenstockSource(DataSource):
         return ROW_SCHEMA
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
-        return SourceReader(RunFolder(self.options["folder"]), int(self.options["source"]))
+        return SparkSourceReader(RunFolder(self.options["folder"]), int(self.options["source"]))

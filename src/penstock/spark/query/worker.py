@@ -1,4 +1,4 @@
-"""What a Python worker of Spark's keeps between batches: unpickled programs, opened functions, open files."""
+"""What a Python worker of Spark caches between batches: unpickled programs, opened functions and open files."""
 
 from __future__ import annotations
 
@@ -7,163 +7,174 @@ import gc
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple
 
 import msgspec
 
-from penstock.engine.host import LevelHost
-from penstock.engine.logs import catching
-from penstock.engine.mapper import Mapper
-from penstock.engine.materials import FileMaterials
-from penstock.engine.program import Program
-from penstock.engine.slot_meta import SlotMeta
-from penstock.runtime.store import Base, Store
-from penstock.spark.pickling import unpickle_program
-from penstock.spark.run_folder import RunFolder
-from penstock.spark.working_copy import WorkingCopy
+from penstock.engine.host.host import LevelHost
+from penstock.engine.host.mapper import Mapper
+from penstock.engine.host.materialized import FileMaterializedStore
+from penstock.engine.program.program import Program
+from penstock.engine.slots.slot_metadata import SlotMetadata
+from penstock.engine.wire import log_capture
+from penstock.runtime.state.store import ReadView, Store
+from penstock.runtime.state.tables import StateTable
+from penstock.spark.report.run_folder import RunFolder
+from penstock.spark.session.pickling import unpickle_program
+from penstock.spark.state.working_copy import WorkingCopy
 
-_COLLECTED_EVERY = 30.0  # seconds
-_FORGOTTEN_AFTER = 10.0  # seconds that no batch of a job has run here, when another job's first one comes
+_COLLECT_INTERVAL = 30.0  # seconds
+_UNUSED_AFTER = 10.0  # seconds without a batch, after which a job is removed when another job starts here
 
 
-def name() -> str:
-    """What people call this process."""
+def worker_name() -> str:
+    """Returns a readable name of this process."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-class _Kept:
-    """All that a worker keeps of one job."""
+class _CachedHost(NamedTuple):
+    """A host after its last batch."""
+
+    host: LevelHost
+    tables: bytes  # its state tables, encoded
+    token: bytes  # of the state after its last batch
+
+
+class _JobCache:
+    """What a worker caches of one job."""
 
     def __init__(self) -> None:
         self.used = 0.0
         self.program: Program | None = None
         self.mappers: dict[tuple[int, int], Mapper] = {}
-        self.hosts: dict[
-            tuple[int, int], tuple[LevelHost, bytes, bytes]
-        ] = {}  # host, its tables, token of its last batch
+        self.hosts: dict[tuple[int, int], _CachedHost] = {}  # by level and slot
         self.copies: dict[str, WorkingCopy] = {}
 
     def close(self) -> None:
         for mapper in self.mappers.values():
             mapper.close()
-        for host, *_ in self.hosts.values():
-            host.close()
+        for cached in self.hosts.values():
+            cached.host.close()
         for copy in self.copies.values():
             copy.close()
 
 
-_jobs: dict[str, _Kept] = {}  # by the key of their programs
+_jobs: dict[str, _JobCache] = {}  # by the key of their programs
 
 
-def _kept(key: str) -> _Kept:
-    """What is kept of a job. A worker may outlive many jobs: it forgets those that have not run for a while."""
-    kept = _jobs.get(key)
+def _job_cache(key: str) -> _JobCache:
+    """Returns the cache of a job. A worker may outlive many jobs, so jobs that have not run for a while are removed."""
+    cache = _jobs.get(key)
     now = time.monotonic()
-    if kept is None:
-        for old in [k for k, other in _jobs.items() if now - other.used > _FORGOTTEN_AFTER]:
+    if cache is None:
+        for old in [k for k, other in _jobs.items() if now - other.used > _UNUSED_AFTER]:
             _jobs.pop(old).close()
             gc.unfreeze()
-            gc.collect()  # hosts and their contexts know each other, and their caches are large
-        kept = _jobs[key] = _Kept()
-    kept.used = now
-    return kept
+            gc.collect()  # hosts and their contexts refer to each other, and their caches are large
+        cache = _jobs[key] = _JobCache()
+    cache.used = now
+    return cache
 
 
-def program_of(key: str, data: bytes) -> Program:
-    """The program, unpickled once per worker."""
-    kept = _kept(key)
-    if kept.program is None:
-        kept.program = unpickle_program(data)
-    return kept.program
+def get_program(key: str, data: bytes) -> Program:
+    """Returns the program, unpickled once per worker."""
+    cache = _job_cache(key)
+    if cache.program is None:
+        cache.program = unpickle_program(data)
+    return cache.program
 
 
-def mapper_of(key: str, data: bytes, source: int, subtask: int) -> Mapper:
-    kept = _kept(key)
-    mapper = kept.mappers.get((source, subtask))
+def get_mapper(key: str, data: bytes, source: int, subtask: int) -> Mapper:
+    cache = _job_cache(key)
+    mapper = cache.mappers.get((source, subtask))
     if mapper is None:
         program = unpickle_program(data)
-        mapper = kept.mappers[source, subtask] = Mapper(program, program.sources[source], subtask)
+        mapper = cache.mappers[source, subtask] = Mapper(program, program.sources[source], subtask)
     return mapper
 
 
-def host_of(
-    key: str, data: bytes, level: int, slot: int, view: Base, meta: SlotMeta, token: bytes, materialized: str
+def get_host(
+    key: str, data: bytes, level: int, slot: int, view: ReadView, meta: SlotMetadata, token: bytes, materialized: str
 ) -> LevelHost:
-    """The host of a slot, with its functions opened once per worker; tables and clocks are those of the last batch."""
-    tables = msgspec.msgpack.encode([(t.operator, t.name, t.number) for t in meta.tables])
-    known = _kept(key).hosts.get((level, slot))
-    if known is not None and known[1] == tables:
-        host = known[0]
+    """Returns the host of a slot, with the tables and clocks of the last batch. Its functions are opened once per worker."""
+    tables = _encode_tables(meta.tables)
+    cached = _job_cache(key).hosts.get((level, slot))
+    if cached is not None and cached.tables == tables:
+        host = cached.host
         host.store.base = view
-        host.take_meta(meta, known[2] == token)
+        host.restore_metadata(meta, cached.token == token)
         return host
-    if known is not None:
-        known[0].close()
-    return LevelHost(unpickle_program(data), level, slot, Store(view), meta, FileMaterials(materialized))
+    if cached is not None:
+        cached.host.close()
+    return LevelHost(unpickle_program(data), level, slot, Store(view), meta, FileMaterializedStore(materialized))
 
 
-def keep_host(key: str, host: LevelHost, token: bytes) -> None:
-    tables = msgspec.msgpack.encode([(t.operator, t.name, t.number) for t in host.tables.all()])
-    _kept(key).hosts[host.level, host.slot] = (host, tables, token)
+def cache_host(key: str, host: LevelHost, token: bytes) -> None:
+    _job_cache(key).hosts[host.level, host.slot] = _CachedHost(host, _encode_tables(host.tables.all()), token)
 
 
-def copy_of(key: str, folder: str, size_limit: int) -> WorkingCopy:
-    """A slot's working copy: a process may open an LMDB file only once."""
-    copies = _kept(key).copies
+def _encode_tables(tables: Iterable[StateTable]) -> bytes:
+    return msgspec.msgpack.encode([(t.operator, t.name, t.number) for t in tables])
+
+
+def get_working_copy(key: str, folder: str, size_limit: int) -> WorkingCopy:
+    """Returns the working copy of a slot. A process may open an LMDB file only once."""
+    copies = _job_cache(key).copies
     copy = copies.get(folder)
     if copy is None:
-        # A resumed job has another program and the same folder.
+        # A resumed job has another key and the same folder.
         before = (other.copies.pop(folder, None) for other in _jobs.values())
         copy = copies[folder] = next(filter(None, before), None) or WorkingCopy(folder, size_limit)
     return copy
 
 
-def _forget_all() -> None:
+def _close_all() -> None:
     while _jobs:
         _jobs.popitem()[1].close()
 
 
-atexit.register(_forget_all)
+atexit.register(_close_all)
 
 
-def heard_logs(run_folder: str) -> AbstractContextManager[object]:
-    """Catches what functions log: for the run's folder where that is on this machine, else for the batch's report."""
+def forward_logs(run_folder: str) -> AbstractContextManager[object]:
+    """Captures log lines of functions, for the run folder if it is on this machine, otherwise for the report of the batch."""
     folder = RunFolder(run_folder)
-    return catching(folder.tell_logs if folder.takes_logs() else None)
+    return log_capture.capture_logs(folder.write_logs if folder.accepts_logs() else None)
 
 
 @contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Python's cycle collector walks all of a batch's elements again and again, and finds nothing: it waits for the end."""
+def pause_garbage_collection() -> Iterator[None]:
+    """Pauses the cycle collector. It would scan all elements of a batch again and again and find nothing."""
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        _garbage.set_aside()
+        _garbage.end_task()
         if was_on:
             gc.enable()
 
 
 class _Garbage:
-    """Spares the collector what a worker keeps.
+    """Hides the objects that a worker keeps from the cycle collector.
 
-    Spark has it look at everything after each task: a hundred thousand objects of modules and programs alone, for 15 ms and
-    more, several times a batch. What is there at a task's end is set aside instead, and given back now and then, so that
-    cycles of what has become garbage since are found.
+    Spark runs the collector after each task. Modules and programs alone are a hundred thousand objects, which takes 15 ms or
+    more, several times per batch. So objects are frozen at the end of a task. From time to time they are unfrozen, so that
+    cycles that have become garbage since are found.
     """
 
     def __init__(self) -> None:
-        self._given_back = time.monotonic()
+        self._unfrozen_at = time.monotonic()
 
-    def set_aside(self) -> None:
+    def end_task(self) -> None:
         now = time.monotonic()
-        if now - self._given_back < _COLLECTED_EVERY:
+        if now - self._unfrozen_at < _COLLECT_INTERVAL:
             gc.freeze()
         else:
             gc.unfreeze()
-            self._given_back = now
+            self._unfrozen_at = now
 
 
 _garbage = _Garbage()

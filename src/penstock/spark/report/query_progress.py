@@ -1,4 +1,4 @@
-"""What Spark tells of a query's batches: how long their parts took, and what a running one waits for."""
+"""Reads from Spark how long the phases of batches took, and which tasks of a running batch are not finished."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.jobs.checkpoints import Checkpoint, Measured, Unfinished
+from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings, UnfinishedTask
 
-_LOGS = 2  # files: the offsets before a batch, the commit after it
-_MOST_NAMED = 20
+_LOG_FILES = 2  # per batch: its offsets and its commit
+_MAX_TASKS = 20
 
 
-def measured(query: StreamingQuery, known: int) -> dict[int, Measured]:
-    """The batches that Spark has told of since the known one."""
+def read_timings(query: StreamingQuery, known: int) -> dict[int, SparkTimings]:
+    """Returns the timings of the batches after the batch `known` that Spark has reported."""
     last = query.lastProgress
     if last is None or last["batchId"] <= known:
         return {}
-    told = [last] if last["batchId"] == known + 1 else query.recentProgress
-    return {p["batchId"]: _measured(p) for p in told if p["batchId"] > known and "addBatch" in p["durationMs"]}
+    progress = [last] if last["batchId"] == known + 1 else query.recentProgress
+    return {p["batchId"]: _timings(p) for p in progress if p["batchId"] > known and "addBatch" in p["durationMs"]}
 
 
-def _measured(progress: Any) -> Measured:
+def _timings(progress: Any) -> SparkTimings:
     millis = progress["durationMs"]
-    stores = progress["stateOperators"][::-1]  # Spark names the last level first
-    return Measured(
+    stores = progress["stateOperators"][::-1]  # Spark lists the last level first
+    return SparkTimings(
         datetime.fromisoformat(progress["timestamp"]).timestamp(),
         progress["batchDuration"] / 1000,
         _sum(millis, "latestOffset", "getBatch", "queryPlanning"),
@@ -36,7 +36,7 @@ def _measured(progress: Any) -> Measured:
         _sum(millis, "addBatch"),
         [_mean(store, store["commitTimeMs"]) for store in stores],
         [_mean(store, _custom(store, "rocksdbLoadLatencyMs")) for store in stores],
-        _LOGS + sum(_stores(store) + _custom(store, "rocksdbFilesCopied") for store in stores),
+        _LOG_FILES + sum(_stores(store) + _custom(store, "rocksdbFilesCopied") for store in stores),
     )
 
 
@@ -53,12 +53,12 @@ def _custom(store: Mapping[str, Any], name: str) -> int:
 
 
 def _mean(store: Mapping[str, Any], millis: int) -> float:
-    """Spark adds up the tasks."""
+    """Divides the sum of all tasks by their number."""
     return round(millis / 1000 / _stores(store), 4)
 
 
-def in_progress(session: SparkSession, query: StreamingQuery, batch: int) -> Checkpoint | None:
-    """The checkpoint that a query works on now; None: it waits for data, or has only begun to plan."""
+def checkpoint_in_progress(session: SparkSession, query: StreamingQuery, batch: int) -> CheckpointStats | None:
+    """Returns the checkpoint that a query is processing, or None if no Spark job runs: it waits for data or plans."""
     tracker = session.sparkContext.statusTracker()
     jobs = sorted(tracker.getJobIdsForGroup(str(query.runId)))
     info = tracker.getJobInfo(jobs[-1]) if jobs else None
@@ -66,28 +66,28 @@ def in_progress(session: SparkSession, query: StreamingQuery, batch: int) -> Che
         return None
     store: Any = session.sparkContext._jsc.sc().statusStore()
     stages = [tracker.getStageInfo(number) for number in sorted(info.stageIds)]
-    began = store.job(jobs[-1]).submissionTime()
+    started = store.job(jobs[-1]).submissionTime()
     now = time.time()
-    return Checkpoint(
+    return CheckpointStats(
         batch,
         "in progress",
         acknowledged_tasks=sum(s.numCompletedTasks for s in stages if s is not None),
         all_tasks=sum(s.numTasks for s in stages if s is not None),
-        measured=Measured(began.get().getTime() / 1000 if began.isDefined() else now),
+        measured=SparkTimings(started.get().getTime() / 1000 if started.isDefined() else now),
         waits_for=[
-            unfinished
+            task
             for level, stage in enumerate(stages)
             if stage is not None and stage.numActiveTasks
-            for unfinished in _unfinished(store, level, stage, now)
-        ][:_MOST_NAMED],
+            for task in _unfinished_tasks(store, level, stage, now)
+        ][:_MAX_TASKS],
     )
 
 
-def _unfinished(store: Any, level: int, stage: Any, now: float) -> list[Unfinished]:
+def _unfinished_tasks(store: Any, level: int, stage: Any, now: float) -> list[UnfinishedTask]:
     tasks = store.taskList(stage.stageId, stage.currentAttemptId, stage.numTasks)
-    found = []
+    unfinished = []
     for task in (tasks.apply(at) for at in range(tasks.size())):
         if task.status() == "RUNNING":
-            began = task.launchTime().getTime() / 1000
-            found.append(Unfinished(level, task.index(), task.host(), round(now - began, 1)))
-    return found
+            started = task.launchTime().getTime() / 1000
+            unfinished.append(UnfinishedTask(level, task.index(), task.host(), round(now - started, 1)))
+    return unfinished

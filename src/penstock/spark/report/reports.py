@@ -1,93 +1,130 @@
-"""The reports of a run's batches: the last ones whole, all of them as totals.
+"""The batch reports of a run: the last reports in full, and the totals of all batches.
 
-A job may run for years, so reports stand in segments, and old segments are removed. A batch counts once, however often it is
-run: after a restart it may be reported again.
+A job may run for years, so reports are stored in segments, and old segments are removed. A batch is counted once, although a
+restart may report it again.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from penstock.jobs.whole_file import write_whole
+import msgspec
 
-Report = dict[str, Any]  # what the router says of a batch
+from penstock.atomic_file import write_atomic
+from penstock.jobs.registry.batch_report import BatchReport
+
 REPORTS_PER_SEGMENT = 5000
-SUMMED = ("read", "records", "outputs", "late", "dead", "unread", "skipped")  # counts by source, operator or sink
+
+_encode_line = msgspec.json.Encoder().encode  # one line per report: a partly written report is recognised
+_decode_line = msgspec.json.Decoder(BatchReport).decode
+
+Key = TypeVar("Key", int, str)
+
+
+class RunTotals(msgspec.Struct):
+    """Sums over all batches of a run. Tables have the same keys as in `BatchReport`."""
+
+    batches: int = 0
+    last_batch: int = -1
+    records: dict[str, int] = {}
+    late: dict[str, int] = {}
+    dead_letters: dict[str, int] = {}
+    unread_dead_letters: dict[str, int] = {}
+    skipped: dict[str, int] = {}
+    records_read: dict[int, int] = {}
+    records_written: dict[int, int] = {}
+
+    def add(self, report: BatchReport) -> None:
+        """Adds the counts of one more batch."""
+        self.batches += 1
+        self.last_batch = report.batch
+        add_counts(self.records, report.records)
+        add_counts(self.late, report.late)
+        add_counts(self.dead_letters, report.dead_letters)
+        add_counts(self.unread_dead_letters, report.unread_dead_letters)
+        add_counts(self.skipped, report.skipped)
+        add_counts(self.records_read, report.records_read)
+        add_counts(self.records_written, report.records_written)
+
+
+def add_counts(total: dict[Key, int], counts: Mapping[Key, int]) -> None:
+    """Adds counts to a table of totals.
+
+    >>> total = {"a": 1}
+    >>> add_counts(total, {"a": 2, "b": 3})
+    >>> total
+    {'a': 3, 'b': 3}
+    """
+    for key, count in counts.items():
+        total[key] = total.get(key, 0) + count
 
 
 class Reports:
-    """The reports in a folder; one process adds, others read."""
+    """The batch reports in a run folder. One process adds reports, others read them."""
 
     def __init__(self, folder: Path, per_segment: int = REPORTS_PER_SEGMENT) -> None:
         self._folder = folder
         self._per_segment = per_segment
 
-    def add(self, report: Report) -> None:
-        """Takes in the report of one more batch; one that was reported before is not counted again."""
+    def add(self, report: BatchReport) -> None:
+        """Stores the report of one more batch. A batch that was reported before is ignored."""
         totals = self.totals()
-        if report["batch"] <= totals["last"]:
+        if report.batch <= totals.last_batch:
             return
-        segment = totals["batches"] // self._per_segment
-        with open(self._segment(segment), "a", encoding="utf-8") as file:
-            file.write(json.dumps(report) + "\n")
+        segment = totals.batches // self._per_segment
+        with open(self._segment(segment), "ab") as file:
+            file.write(_encode_line(report) + b"\n")
         with contextlib.suppress(FileNotFoundError):
             self._segment(segment - 2).unlink()
-        totals["last"] = report["batch"]
-        totals["batches"] += 1
-        for name in SUMMED:
-            for key, count in report.get(name, {}).items():
-                counted = totals.setdefault(name, {})
-                counted[key] = counted.get(key, 0) + count
-        write_whole(self._folder / "totals", json.dumps(totals).encode())
+        totals.add(report)
+        write_atomic(self._folder / "totals", msgspec.msgpack.encode(totals), durable=False)
 
-    def totals(self) -> dict[str, Any]:
-        """The sums of all batches so far; `batches` is their number, `last` the last one's id."""
+    def totals(self) -> RunTotals:
+        """Returns the sums of all batches so far."""
         try:
-            totals: dict[str, Any] = json.loads((self._folder / "totals").read_text())
+            return msgspec.msgpack.decode((self._folder / "totals").read_bytes(), type=RunTotals)
         except OSError:
-            return {"batches": 0, "last": -1, **{name: {} for name in SUMMED}}
-        return totals
+            return RunTotals()
 
-    def latest(self) -> list[Report]:
-        """The last reports, at least those of one segment."""
-        return ReportReader(self._folder).new()
+    def latest(self) -> list[BatchReport]:
+        """Returns the last reports, at least those of one segment."""
+        return ReportReader(self._folder).read_new()
 
     def _segment(self, number: int) -> Path:
-        return segment_in(self._folder, number)
+        return segment_file(self._folder, number)
 
 
-def segment_in(folder: Path, number: int) -> Path:
+def segment_file(folder: Path, number: int) -> Path:
     return folder / f"reports-{number:06d}"
 
 
 class ReportReader:
-    """The reports of a run folder, each once, as they come."""
+    """Reads the reports of a run folder, each once, while another process adds more."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._segment = -1  # the one that is being read
+        self._segment = -1  # the segment that is being read
         self._position = 0
 
-    def new(self) -> list[Report]:
-        """The reports that came since the last call, unless their segments are gone already."""
-        return [json.loads(line) for line in self._lines()]
+    def read_new(self) -> list[BatchReport]:
+        """Returns the reports added since the last call, without those whose segments were removed meanwhile."""
+        return [_decode_line(line) for line in self._read_lines()]
 
-    def _lines(self) -> Iterator[bytes]:
+    def _read_lines(self) -> Iterator[bytes]:
         for number in sorted(int(f.name.rpartition("-")[2]) for f in self._folder.glob("reports-*")):
             if number < self._segment:
                 continue
             if number > self._segment:
                 self._segment, self._position = number, 0
             try:
-                with open(segment_in(self._folder, number), "rb") as file:
+                with open(segment_file(self._folder, number), "rb") as file:
                     file.seek(self._position)
                     data = file.read()
             except FileNotFoundError:
                 continue
-            whole = data[: data.rfind(b"\n") + 1]  # the last line may be half written
-            self._position += len(whole)
-            yield from whole.splitlines()
+            lines = data[: data.rfind(b"\n") + 1]  # the last line may be partly written
+            self._position += len(lines)
+            yield from lines.splitlines()

@@ -1,7 +1,7 @@
-"""The driver's own folder of a run: how its processes tell each other things.
+"""The folder of a run on the driver's machine, through which its processes exchange messages.
 
-Spark runs sources, the control source and the sinks' commits in processes of their own on the driver's machine. Each fact is
-a small file that is replaced as a whole.
+Spark runs sources, the control source and the commits of sinks in processes of their own on the driver's machine. Each
+message is a small file that is replaced in one step.
 """
 
 from __future__ import annotations
@@ -12,257 +12,256 @@ import os
 import pickle
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from penstock.engine.frames import SavedPart
-from penstock.engine.logs import LogLine
-from penstock.jobs.checkpoints import Checkpoint
-from penstock.jobs.whole_file import write_whole
+from penstock.atomic_file import write_atomic
+from penstock.engine.wire.frames import SavepointPartHandle
+from penstock.engine.wire.log_capture import LogLine
+from penstock.jobs.registry.batch_report import BatchReport
+from penstock.jobs.registry.checkpoint_stats import CheckpointStats
 from penstock.metrics import JobMetrics
-from penstock.metrics.values import Told
-from penstock.spark.pickling import pickle_value
-from penstock.spark.reports import Reports
+from penstock.metrics.values import MetricsDelta
+from penstock.spark.report.reports import Reports
+from penstock.spark.report.run_facts import RequestedSavepoint, RunFacts, SplitStatus, StopRequest
+from penstock.spark.session.pickling import pickle_value
+
+Message = TypeVar("Message")
 
 
-class _Measured(msgspec.Struct):
-    """Metrics up to a batch, and before it: a batch that is committed again replaces what it told before."""
+class _BatchMetrics(msgspec.Struct):
+    """Metrics before and after a batch. If the batch is committed again, its metrics are added to `before` again."""
 
     batch: int
     before: JobMetrics
     after: JobMetrics
 
 
-class AskedSavepoint(msgspec.Struct, frozen=True):
-    """A savepoint that a running job is asked for."""
-
-    id: str
-    folder: str
-    end: str = ""  # "stop" or "drain": its batch is the job's last
-
-
-class SavedBatch(msgspec.Struct):
-    """The batch of a savepoint, as the router saw it: the slots' parts, and what sinks remember after it."""
+class SavepointBatch(msgspec.Struct):
+    """The batch of a savepoint as the router has seen it."""
 
     id: str
     batch: int
-    parts: list[SavedPart]
-    sinks: dict[int, Any] = {}
+    parts: list[SavepointPartHandle]
+    sinks: dict[int, Any] = {}  # what sinks remember after the batch, by number
 
 
 class RunFolder:
-    """Facts of one run."""
+    """Reads and writes the messages of one run."""
 
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder)
         self.reports = Reports(self.path)
 
-    def create(self, key: str, program: bytes, facts: dict[str, Any]) -> None:
-        for name in ("mail", "logs", "checkpoints"):
+    def create(self, facts: RunFacts, program: bytes) -> None:
+        """Prepares the folder for an attempt."""
+        for name in ("driver-outputs", "logs", "checkpoints"):
             (self.path / name).mkdir(parents=True, exist_ok=True)
-        self._write("facts", {**facts, "key": key})
-        self.put_program(program)
+        self._write("facts", facts)
+        self.write_program(program)
 
-    def put_program(self, program: bytes) -> None:
+    def write_program(self, program: bytes) -> None:
         (self.path / "program").write_bytes(program)
 
-    def facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = json.loads((self.path / "facts").read_text())
-        return facts
+    def read_facts(self) -> RunFacts:
+        return msgspec.msgpack.decode((self.path / "facts").read_bytes(), type=RunFacts)
 
-    def program(self) -> tuple[str, bytes]:
-        return self.facts()["key"], (self.path / "program").read_bytes()
+    def read_program(self) -> tuple[str, bytes]:
+        """Returns the id of the attempt and the pickled program."""
+        return self.read_facts().run_id, (self.path / "program").read_bytes()
 
-    def put_tasks(self, tasks: list[tuple[int, bytes]]) -> None:
-        """What a batch job reads: the source of each task, and the task."""
+    def write_tasks(self, tasks: list[tuple[int, bytes]]) -> None:
+        """Stores the read tasks of a batch job, each with the number of its source."""
         (self.path / "tasks").write_bytes(msgspec.msgpack.encode(tasks))
 
-    def tasks(self) -> list[tuple[int, bytes]]:
+    def read_tasks(self) -> list[tuple[int, bytes]]:
         return msgspec.msgpack.decode((self.path / "tasks").read_bytes(), type=list[tuple[int, bytes]])
 
-    def lasting(self, uid: str) -> str:
-        """A folder of a source that lives as long as the checkpoint."""
-        folder = Path(self.facts()["lasting"]) / uid
+    def source_folder(self, uid: str) -> str:
+        """Returns a folder for files of a source. It exists as long as the checkpoint."""
+        folder = Path(self.read_facts().source_data) / uid
         folder.mkdir(parents=True, exist_ok=True)
         return str(folder)
 
-    def _write(self, name: str, value: Any) -> None:
-        write_whole(self.path / name, json.dumps(value).encode())
+    def _write(self, name: str, message: Any) -> None:
+        write_atomic(self.path / name, msgspec.msgpack.encode(message), durable=False)
 
-    def _read(self, name: str) -> Any:
+    def _read(self, name: str, kind: type[Message]) -> Message | None:
+        """Returns None if the message was never written."""
         try:
-            return json.loads((self.path / name).read_text())
+            return msgspec.msgpack.decode((self.path / name).read_bytes(), type=kind)
         except OSError:
             return None
 
-    # -- sources to control
+    # -- sources to the control source
 
-    def tell_source(self, number: int, told: dict[str, Any]) -> None:
-        self._write(f"source-{number}", told)
+    def write_split_status(self, number: int, status: SplitStatus) -> None:
+        self._write(f"source-{number}", status)
 
-    def source(self, number: int) -> dict[str, Any] | None:
-        told: dict[str, Any] | None = self._read(f"source-{number}")
-        return told
+    def read_split_status(self, number: int) -> SplitStatus | None:
+        return self._read(f"source-{number}", SplitStatus)
 
-    def tell_lag(self, number: int, lag: int | None) -> None:
-        self._write(f"lag-{number}", {"lag": lag})
+    def write_lag(self, number: int, lag: int | None) -> None:
+        self._write(f"lag-{number}", [lag])
 
-    def lag(self, number: int) -> int | None:
-        """How many records of a source wait to be read, if it knows that."""
-        told = self._read(f"lag-{number}")
-        return None if told is None else told["lag"]
+    def read_lag(self, number: int) -> int | None:
+        """Returns how many records of a source wait to be read, or None if the source does not know."""
+        message = self._read(f"lag-{number}", list[int | None])
+        return None if message is None else message[0]
 
-    # -- sinks to control and to the program
+    # -- router to the control source and to the driver
 
-    def tell_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Leaves what the tasks of a committed batch told, for the program."""
+    def write_checkpoint_stats(self, checkpoint: CheckpointStats) -> None:
+        """Leaves what the tasks of a committed batch have reported, for the driver."""
         file = self.path / "checkpoints" / f"{checkpoint.id:012d}"
-        write_whole(file, msgspec.json.encode(checkpoint), beside=self.path)
+        write_atomic(file, msgspec.msgpack.encode(checkpoint), staging_folder=self.path, durable=False)
 
-    def take_checkpoints(self) -> list[Checkpoint]:
-        """The checkpoints not read yet, in order."""
-        found = []
+    def take_checkpoint_stats(self) -> list[CheckpointStats]:
+        """Returns the checkpoints not read yet, in order."""
+        checkpoints = []
         for file in sorted((self.path / "checkpoints").iterdir()):
-            found.append(msgspec.json.decode(file.read_bytes(), type=Checkpoint))
+            checkpoints.append(msgspec.msgpack.decode(file.read_bytes(), type=CheckpointStats))
             file.unlink()
-        return found
+        return checkpoints
 
-    def tell_report(self, report: dict[str, Any]) -> None:
+    def write_report(self, report: BatchReport) -> None:
         self.reports.add(report)
         self._write("report", report)
 
-    def report(self) -> dict[str, Any] | None:
-        report: dict[str, Any] | None = self._read("report")
-        return report
+    def last_report(self) -> BatchReport | None:
+        """Returns the report of the last committed batch."""
+        return self._read("report", BatchReport)
 
-    # -- what user functions measure and log
+    # -- metrics and log lines of user functions
 
-    def add_metrics(self, batch: int, told: list[tuple[int, Told]]) -> None:
-        """Adds a committed batch's metrics, by subtask, to the totals of the run."""
-        known = self._measured()
-        if known is None and not any(metrics for _, metrics in told):
+    def add_metrics(self, batch: int, changes: list[tuple[int, MetricsDelta]]) -> None:
+        """Adds the metrics of a committed batch, by subtask, to the totals of the run."""
+        stored = self._read_metrics()
+        if stored is None and not any(metrics for _, metrics in changes):
             return
-        before = JobMetrics() if known is None else known.before if known.batch == batch else known.after
+        before = JobMetrics() if stored is None else stored.before if stored.batch == batch else stored.after
         after = msgspec.convert(msgspec.to_builtins(before), JobMetrics, strict=False)
-        after.add(told)
-        write_whole(self.path / "metrics", msgspec.json.encode(_Measured(batch, before, after)))
+        after.add(changes)
+        write_atomic(self.path / "metrics", msgspec.json.encode(_BatchMetrics(batch, before, after)), durable=False)
 
-    def _measured(self) -> _Measured | None:
+    def _read_metrics(self) -> _BatchMetrics | None:
         try:
-            return msgspec.json.decode((self.path / "metrics").read_bytes(), type=_Measured)
+            return msgspec.json.decode((self.path / "metrics").read_bytes(), type=_BatchMetrics)
         except OSError:
             return None
 
     def metrics(self) -> JobMetrics:
-        """The metrics of all batches of this run."""
-        known = self._measured()
-        return JobMetrics() if known is None else known.after
+        """Returns the metrics of all batches of this run."""
+        stored = self._read_metrics()
+        return JobMetrics() if stored is None else stored.after
 
-    def takes_logs(self) -> bool:
-        """Whether this process can leave log lines here: an executor on another machine cannot."""
+    def accepts_logs(self) -> bool:
+        """Whether this process can write log lines here. An executor on another machine cannot."""
         return (self.path / "logs").is_dir()
 
-    def tell_logs(self, lines: list[LogLine]) -> None:
-        """Leaves log lines for the program."""
+    def write_logs(self, lines: list[LogLine]) -> None:
+        """Leaves log lines for the driver."""
         if lines:
             name = f"{time.time_ns():020d}-{os.getpid()}"
-            write_whole(self.path / "logs" / name, msgspec.json.encode(lines), beside=self.path)
+            data = msgspec.json.encode(lines)
+            write_atomic(self.path / "logs" / name, data, staging_folder=self.path, durable=False)
 
     def take_logs(self) -> list[LogLine]:
-        """Log lines not read yet."""
+        """Returns the log lines not read yet."""
         lines: list[LogLine] = []
         for file in sorted((self.path / "logs").iterdir()):
             lines += msgspec.json.decode(file.read_bytes(), type=list[LogLine])
             file.unlink()
         return lines
 
-    def post(self, batch: int, letters: dict[int, list[Any]]) -> None:
-        """What sinks have for the program, once per batch."""
-        if any(letters.values()):
-            write_whole(self.path / "mail" / f"{batch:012d}", pickle_value(letters), beside=self.path)
+    def write_driver_outputs(self, batch: int, outputs: dict[int, list[Any]]) -> None:
+        """Leaves the elements of one batch that sinks return to the driver, by the number of the sink."""
+        if any(outputs.values()):
+            file = self.path / "driver-outputs" / f"{batch:012d}"
+            write_atomic(file, pickle_value(outputs), staging_folder=self.path, durable=False)
 
-    def mail(self) -> list[tuple[int, dict[int, list[Any]]]]:
-        """Letters not read yet, in order of their batches."""
-        found = []
-        for file in sorted((self.path / "mail").iterdir()):
-            found.append((int(file.name), pickle.loads(file.read_bytes())))
+    def take_driver_outputs(self) -> list[tuple[int, dict[int, list[Any]]]]:
+        """Returns the outputs not read yet, in order of their batches."""
+        outputs = []
+        for file in sorted((self.path / "driver-outputs").iterdir()):
+            outputs.append((int(file.name), pickle.loads(file.read_bytes())))
             file.unlink()
-        return found
+        return outputs
 
-    # -- control to the supervisor, and back
+    # -- control source to the driver, and back
 
-    def tell_finished(self, batch: int) -> None:
-        self._write("finished", {"offset": batch})
+    def mark_finished(self) -> None:
+        self._write("finished", True)
 
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         return (self.path / "finished").exists()
 
-    def ask_stop(self, drain: bool) -> None:
-        self._write("stop", {"drain": drain})
+    def request_stop(self, drain: bool) -> None:
+        self._write("stop", StopRequest(drain))
 
-    def tell_limit(self, records: int) -> None:
-        self._write("limit", {"records": records})
+    def stop_request(self) -> StopRequest | None:
+        return self._read("stop", StopRequest)
 
-    def limit(self) -> int | None:
-        """The most records of a source in a batch, when that was changed while the job runs."""
-        told = self._read("limit")
-        return None if told is None else int(told["records"])
+    def write_record_limit(self, records: int) -> None:
+        self._write("limit", records)
 
-    def tell_pause(self, seconds: float) -> None:
-        self._write("pause", {"seconds": seconds})
+    def record_limit(self) -> int | None:
+        """Returns the most records of a source per batch, if that was changed while the job runs."""
+        return self._read("limit", int)
 
-    def resting(self) -> bool:
-        """Whether the pause after the last batch is not over."""
-        told, report = self._read("pause"), self.report()
-        return told is not None and report is not None and time.time() < report["ended"] + float(told["seconds"])
+    def write_pause(self, seconds: float) -> None:
+        self._write("pause", float(seconds))
 
-    def stop_asked(self) -> dict[str, Any] | None:
-        asked: dict[str, Any] | None = self._read("stop")
-        return asked
+    def is_pausing(self) -> bool:
+        """Whether the pause after the last batch is still on."""
+        pause, report = self._read("pause", float), self.last_report()
+        return pause is not None and report is not None and time.time() < report.ended_at + pause
 
-    # -- savepoints: asked for by the program, told to the slots by the control source, answered by the router
+    # -- savepoints: requested by the driver, forwarded to the slots by the control source, answered by the router
 
-    def ask_savepoint(self, asked: AskedSavepoint) -> None:
-        write_whole(self.path / "savepoint", msgspec.json.encode(asked))
+    def request_savepoint(self, request: RequestedSavepoint) -> None:
+        self._write("savepoint", request)
 
-    def savepoint_asked(self) -> AskedSavepoint | None:
-        """The savepoint that is being taken."""
-        try:
-            return msgspec.json.decode((self.path / "savepoint").read_bytes(), type=AskedSavepoint)
-        except OSError:
-            return None
+    def requested_savepoint(self) -> RequestedSavepoint | None:
+        """Returns the savepoint that is being taken."""
+        return self._read("savepoint", RequestedSavepoint)
 
-    def forget_savepoint(self) -> None:
-        """The savepoint was taken, or cannot be."""
+    def clear_savepoint(self) -> None:
+        """Removes the request and its answers, when the savepoint was taken or has failed."""
         for file in (self.path / "savepoint", *self.path.glob("saved-*"), *self.path.glob("position-*")):
             file.unlink(missing_ok=True)
 
-    def tell_position(self, number: int, offset: Any, position: Any) -> None:
-        """Where another run can go on with a source that stands at this offset."""
-        self._write(f"position-{number}-{_named(offset)}", position)
+    def write_position(self, number: int, offset: Any, position: Any) -> None:
+        """Stores the position from which another run can continue a source that has this offset."""
+        data = json.dumps(position).encode()  # as in the manifest of the savepoint
+        write_atomic(self._position_file(number, offset), data, durable=False)
 
-    def position(self, number: int, offset: Any) -> Any:
-        """What a source told of an offset; none if it was not asked."""
-        return self._read(f"position-{number}-{_named(offset)}")
-
-    def tell_saved(self, saved: SavedBatch) -> None:
-        write_whole(self.path / f"saved-{saved.id}", msgspec.json.encode(saved))
-
-    def saved(self, savepoint: str) -> SavedBatch | None:
-        """What the router told of a savepoint's batch; the batch may still run again."""
+    def read_position(self, number: int, offset: Any) -> Any:
+        """Returns the position that a source has stored for an offset, or None."""
         try:
-            return msgspec.json.decode((self.path / f"saved-{savepoint}").read_bytes(), type=SavedBatch)
+            return json.loads(self._position_file(number, offset).read_text())
         except OSError:
             return None
 
-    def failure_of_part(self, name: str) -> str:
-        """Why a part was not written, if its process could tell."""
+    def _position_file(self, number: int, offset: Any) -> Path:
+        digest = hashlib.sha256(json.dumps(offset, sort_keys=True).encode()).hexdigest()[:16]
+        return self.path / f"position-{number}-{digest}"
+
+    def write_savepoint_batch(self, saved: SavepointBatch) -> None:
+        data = msgspec.json.encode(saved)  # the memory of sinks is JSON, as in the manifest
+        write_atomic(self.path / f"saved-{saved.id}", data, durable=False)
+
+    def read_savepoint_batch(self, savepoint: str) -> SavepointBatch | None:
+        """Returns what the router has seen of the batch of a savepoint. The batch may still run again."""
+        try:
+            return msgspec.json.decode((self.path / f"saved-{savepoint}").read_bytes(), type=SavepointBatch)
+        except OSError:
+            return None
+
+    def read_part_failure(self, name: str) -> str:
+        """Returns why a part of a savepoint was not written, if its process could report it."""
         try:
             return (self.path / f"failed-{name}").read_text()
         except OSError:
             return ""
-
-
-def _named(offset: Any) -> str:
-    return hashlib.sha256(json.dumps(offset, sort_keys=True).encode()).hexdigest()[:16]

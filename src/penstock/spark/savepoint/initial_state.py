@@ -1,74 +1,84 @@
-"""What the slots of a restored job start with: small plans, written on the driver, followed by each slot in its first batch."""
+"""The initial state of the slots of a restored job: small plans, which the driver writes and slots execute in their first batch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-import cloudpickle
 import msgspec
 
-from penstock.engine.program import Program
-from penstock.engine.slot_meta import SlotMeta
+from penstock.engine.program.program import Program
+from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
-from penstock.savepoints.evolution import migrations
-from penstock.savepoints.loading import Layout, SlotPlan, entries_of
-from penstock.savepoints.matching import Matched
+from penstock.savepoints.evolution import KeyChanges, value_migrations
+from penstock.savepoints.loading import Migrations, RestoreLayout, SlotPlan, read_entries
+from penstock.savepoints.matching import RestoreMatch
 from penstock.savepoints.savepoint import Savepoint
-from penstock.spark.pickling import pickle_value, unpickle_program
+from penstock.savepoints.type_changes import decode_type_changes, encode_type_changes
+from penstock.spark.savepoint.pickled_changes import read_pickled_changes
+from penstock.spark.session.pickling import unpickle_program
 
 _decoder = msgspec.msgpack.Decoder(SlotPlan)
-_CHANGES = "changes"
+_CHANGES = "changes.json"
+_PICKLED_CHANGES = "changes"  # name of the file that earlier versions wrote
 
 
 class InitialState:
-    """What a slot starts with: its clocks and tables, and its entries, which are read when they are asked for."""
+    """The initial clocks, tables and entries of a slot. Entries are read from the savepoint on demand."""
 
-    def __init__(self, plan: SlotPlan, changes: bytes = b"") -> None:
+    def __init__(self, plan: SlotPlan, folder: str) -> None:
         self._plan = plan
-        self._changes = changes  # states whose values are rewritten, and operators whose keys are
+        self._folder = folder
 
     @property
-    def meta(self) -> SlotMeta:
+    def meta(self) -> SlotMetadata:
         return self._plan.meta
 
     def entries(self, program: bytes) -> Iterator[list[bytes]]:
-        """Key, value, key, value, ... in parts of about a megabyte. Types that changed are those of the program."""
-        rewriting, keys = None, None
-        if self._changes:
-            unpickle_program(program)  # makes its modules and classes known here
-            changes, keys = cloudpickle.loads(self._changes)
-            rewriting = migrations(changes)
+        """Yields lists of key, value, key, value, ... of about a megabyte. Changed types are converted to those of the program."""
+        values, keys = self._read_type_changes(program)
         try:
-            yield from entries_of(self._plan, rewriting, keys)
+            yield from read_entries(self._plan, values, keys)
         except OSError as error:
             raise CheckpointError(
                 "SAVEPOINT_UNREADABLE",
-                f"The savepoint {self._plan.path} cannot be read any more: {error}. It must stay where it is until the first "
-                "batch of the restored job is committed.",
+                f"The savepoint {self._plan.path} can no longer be read: {error}. Keep the savepoint in its place until the "
+                "first batch of the restored job is committed.",
             ) from error
 
+    def _read_type_changes(self, data: bytes) -> tuple[Migrations | None, KeyChanges | None]:
+        """Returns the conversions of values and keys whose types have changed, or (None, None)."""
+        current, pickled = Path(self._folder, _CHANGES), Path(self._folder, _PICKLED_CHANGES)
+        if not current.exists() and not pickled.exists():
+            return None, None
+        program = unpickle_program(data)  # makes the modules and classes of the program importable
+        changes = (
+            decode_type_changes(current.read_bytes())
+            if current.exists()
+            else read_pickled_changes(pickled.read_bytes())
+        )
+        return value_migrations(changes.state_changes(program)), changes.key_changes(program)
 
-def write_initial(folder: str, savepoint: Savepoint, program: Program, matched: Matched) -> int:
-    """Writes what each (level, slot) is to start with; gives the bytes that they will read."""
+
+def write_initial_state(folder: str, savepoint: Savepoint, program: Program, matched: RestoreMatch) -> int:
+    """Writes the plans of all slots. Returns the bytes that slots will read."""
     Path(folder).mkdir(parents=True, exist_ok=True)
-    if matched.changes or matched.keys:
-        Path(folder, _CHANGES).write_bytes(pickle_value((matched.changes, matched.keys)))
+    if matched.state_changes or matched.key_changes:
+        Path(folder, _CHANGES).write_bytes(encode_type_changes(matched.state_changes, matched.key_changes))
     size = 0
-    for level, slot, plan in Layout(savepoint, program, matched).plans():
+    for level, slot, plan in RestoreLayout(savepoint, program, matched).plans():
         _file(folder, level, slot).write_bytes(msgspec.msgpack.encode(plan))
         size += plan.size
     return size
 
 
-def read_initial(folder: str, level: int, slot: int) -> InitialState | None:
-    """What a slot starts with; None: with nothing."""
+def read_initial_state(folder: str, level: int, slot: int) -> InitialState | None:
+    """Returns the initial state of a slot, or None if it starts empty."""
     try:
         plan = _decoder.decode(_file(folder, level, slot).read_bytes())
     except FileNotFoundError:
         return None
-    changes = Path(folder, _CHANGES)
-    return InitialState(plan, changes.read_bytes() if changes.exists() else b"")
+    return InitialState(plan, folder)
 
 
 def _file(folder: str, level: int, slot: int) -> Path:

@@ -1,9 +1,9 @@
-"""A process that writes a slot's part of a savepoint while the job goes on.
+"""A process that writes the savepoint part of a slot while the job continues.
 
-The worker starts it before it runs the batch. It opens the working copy, whose later writers do not change what it sees, and
-is told after the batch what to lay over it. The worker waits only until it knows that what was seen is not too new.
+The worker starts it before the batch. It opens a view of the working copy, which later writes do not change. After the batch it
+gets the changes to add to the view. The worker waits only for the answer that the view is not too new.
 
-    python -m penstock.spark.savepoint_writer FILE BYTES
+    python -m penstock.spark.savepoint.savepoint_writer FILE BYTES
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from typing import BinaryIO
 
 import msgspec
 
-from penstock.connectors.file.system import FileSystem, file_system
-from penstock.engine.slot_meta import SlotMeta
-from penstock.jobs.whole_file import write_whole
-from penstock.runtime.store import Changes
-from penstock.savepoints.manifest import NAME
-from penstock.savepoints.part import Entries, SlotPlace, in_chunks, write_part
+from penstock.atomic_file import write_atomic
+from penstock.connectors.file.system.file_system import FileSystem, file_system
+from penstock.engine.slots.slot_metadata import SlotMetadata
+from penstock.runtime.state.store import Changes
+from penstock.savepoints.manifest import MANIFEST_FILE
 from penstock.savepoints.savepoint import open_savepoint
-from penstock.spark.overlaid import OverlaidView
-from penstock.spark.working_copy import LONG_KEY, CopyReader, CopyView
+from penstock.savepoints.slot_part import Entries, SlotAssignment, chunked_scan, write_part
+from penstock.spark.state.copy_view import LONG_KEY, CopyReader, CopyView
+from penstock.spark.state.overlay_view import OverlayView
 
-_AT_ONCE = 2048
+_AT_ONCE = 2048  # entries
 _NICE = 10
 
 
-class Work(msgspec.Struct):
-    """What a worker tells its writer after the batch."""
+class WriteRequest(msgspec.Struct):
+    """What a worker sends to its writer after the batch."""
 
     folder: str
     name: str
-    place: SlotPlace
-    meta: SlotMeta
-    tokens: list[bytes]  # of the states of the working copy that the rest can be laid over
-    above: list[bytes | None]  # key, value, key, value, ...; None: deleted
-    run_folder: str  # where the driver looks for errors, if it is on this machine
+    assignment: SlotAssignment
+    meta: SlotMetadata
+    tokens: list[bytes]  # of the positions of the working copy for which `changes` is correct
+    changes: list[bytes | None]  # key, value, key, value, ...; None for a deleted entry
+    run_folder: str  # errors are written here for the driver, if it is on this machine
 
 
-class Seen(msgspec.Struct):
-    """What a writer answers: the error is empty once it has all it needs."""
+class WriteAnswer(msgspec.Struct):
+    """The answer of a writer. The error is empty if it has everything that it needs."""
 
     error: str = ""
 
@@ -61,7 +61,7 @@ def send(stream: BinaryIO, message: msgspec.Struct) -> None:
 
 
 def receive(stream: BinaryIO) -> bytes | None:
-    """Reads a message; none at the end of the stream."""
+    """Reads a message. Returns None at the end of the stream."""
     head = stream.read(8)
     if len(head) < 8:
         return None
@@ -71,30 +71,30 @@ def receive(stream: BinaryIO) -> bytes | None:
 
 
 class CopyScan:
-    """The entries of a working copy with changes laid over them, some at a time: most pass without a look at each."""
+    """Yields the entries of a working copy, with changes on top, in chunks. Chunks without changes are passed as they are."""
 
-    def __init__(self, view: CopyView, above: Changes) -> None:
+    def __init__(self, view: CopyView, changes: Changes) -> None:
         self._view = view
-        self._above = above
-        self._ordered = sorted(above)
+        self._changes = changes
+        self._ordered = sorted(changes)
 
     def __call__(self, start: bytes, stop: bytes) -> Iterator[Entries]:
         changed = self._ordered[bisect_left(self._ordered, start) : bisect_left(self._ordered, stop)]
         at = 0
         for chunk in self._stored(start, stop):
-            if any(len(key) >= LONG_KEY for key, _ in chunk):  # these do not stand in the order of their full keys
-                yield from in_chunks(OverlaidView(self._view, self._above).scan)(start, stop)
+            if any(len(key) >= LONG_KEY for key, _ in chunk):  # these are not in the order of their full keys
+                yield from chunked_scan(OverlayView(self._view, self._changes).scan)(start, stop)
                 return
             last = chunk[-1][0]
             upto = bisect_right(changed, last, at)
-            if merged := self._merged(chunk, changed[at:upto]):
+            if merged := self._merge(chunk, changed[at:upto]):
                 yield merged
             at, start = upto, last + b"\x00"
-        if rest := self._merged([], changed[at:]):
+        if rest := self._merge([], changed[at:]):
             yield rest
 
     def _stored(self, start: bytes, stop: bytes) -> Iterator[Entries]:
-        """What is in the copy, as it is stored there."""
+        """The entries of the copy, in stored form."""
         with self._view.transaction.cursor() as cursor:
             if not cursor.set_range(start):
                 return
@@ -106,12 +106,12 @@ class CopyScan:
                     return
                 yield chunk
 
-    def _merged(self, chunk: Entries, changed: list[bytes]) -> Entries:
+    def _merge(self, chunk: Entries, changed: list[bytes]) -> Entries:
         if not changed:
             return chunk
         entries = dict(chunk)
         for key in changed:
-            value = self._above[key]
+            value = self._changes[key]
             if value is None:
                 entries.pop(key, None)
             else:
@@ -120,44 +120,50 @@ class CopyScan:
 
 
 def main(file: str, size_limit: str) -> None:
-    """Reads what to do from stdin and answers on stdout; then writes."""
+    """Reads the request from stdin, answers on stdout, then writes the part."""
     os.nice(_NICE)
     to_worker = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what anything prints is not an answer
-    opened = CopyReader(file, int(size_limit))
+    os.dup2(2, 1)  # other output must not be taken for the answer
+    reader = CopyReader(file, int(size_limit), readahead=True)
     data = receive(sys.stdin.buffer)
     if data is None:
         return  # the batch failed
-    work = msgspec.msgpack.decode(data, type=Work)
-    known = {b"", *work.tokens}
-    if opened.token not in known or opened.partial not in known:
-        send(to_worker, Seen("the working copy had moved on before it was opened"))
+    request = msgspec.msgpack.decode(data, type=WriteRequest)
+    known = {b"", *request.tokens}
+    if reader.position.token not in known or reader.position.partial not in known:
+        send(to_worker, WriteAnswer("the working copy was changed before it was opened"))
         return
-    send(to_worker, Seen())
+    send(to_worker, WriteAnswer())
     to_worker.close()
-    write(work, opened.view)
+    write(request, reader.view)
 
 
-def write(work: Work, view: CopyView) -> None:
-    """Writes the part. What goes wrong is left for the driver to read."""
+def write(request: WriteRequest, view: CopyView) -> None:
+    """Writes the part. An error is written to the run folder for the driver."""
     started = time.monotonic()
-    system = file_system(work.folder)
-    above: Changes = dict(zip(work.above[::2], work.above[1::2], strict=True))  # type: ignore[arg-type]
+    system = file_system(request.folder)
+    changes: Changes = dict(zip(request.changes[::2], request.changes[1::2], strict=True))  # type: ignore[arg-type]
     try:
-        write_part(system, work.folder, work.name, work.place, work.meta, CopyScan(view, above), started)
+        write_part(
+            system, request.folder, request.name, request.assignment, request.meta, CopyScan(view, changes), started
+        )
     except Exception as error:
-        if os.path.isdir(work.run_folder):
-            write_whole(Path(work.run_folder, f"failed-{work.name}"), f"{type(error).__name__}: {error}".encode())
+        if os.path.isdir(request.run_folder):
+            write_atomic(
+                Path(request.run_folder, f"failed-{request.name}"),
+                f"{type(error).__name__}: {error}".encode(),
+                durable=False,
+            )
         raise
-    if system.find(f"{work.folder}/{NAME}") is not None:
-        _remove_if_late(system, work)
+    if system.get_status(f"{request.folder}/{MANIFEST_FILE}") is not None:
+        _remove_if_late(system, request)
 
 
-def _remove_if_late(system: FileSystem, work: Work) -> None:
-    """An attempt that failed after its batch: the savepoint was made with another attempt's part."""
-    if work.name not in {file.name for file in open_savepoint(work.folder).manifest.files}:
-        system.remove(f"{work.folder}/{work.name}")
-        system.remove(f"{work.folder}/{work.name}.json")
+def _remove_if_late(system: FileSystem, request: WriteRequest) -> None:
+    """Removes the part if its task failed after the batch and the savepoint uses the part of another attempt."""
+    if request.name not in {file.name for file in open_savepoint(request.folder).manifest.files}:
+        system.remove(f"{request.folder}/{request.name}")
+        system.remove(f"{request.folder}/{request.name}.json")
 
 
 if __name__ == "__main__":

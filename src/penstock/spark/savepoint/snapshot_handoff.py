@@ -1,4 +1,4 @@
-"""A slot's state after a batch, handed to a process that writes it: the worker's side of `savepoint_writer`."""
+"""Hands the state of a slot after a batch to the process that writes it (`savepoint_writer`)."""
 
 from __future__ import annotations
 
@@ -12,78 +12,78 @@ from contextlib import suppress
 
 import msgspec
 
-from penstock.engine.frames import Save, SavedPart
-from penstock.engine.slot_meta import SlotMeta
-from penstock.jobs.process import start_of
-from penstock.runtime.store import Changes
-from penstock.savepoints.part import SlotPlace
-from penstock.spark.savepoint_writer import Seen, Work, receive, send
+from penstock.engine.slots.slot_metadata import SlotMetadata
+from penstock.engine.wire.frames import SavepointPartHandle, SavepointRequest
+from penstock.jobs.registry.process import process_start_time
+from penstock.runtime.state.store import Changes
+from penstock.savepoints.slot_part import SlotAssignment
+from penstock.spark.savepoint.savepoint_writer import WriteAnswer, WriteRequest, receive, send
 
-_PATIENCE = 60.0  # seconds until a writer that says nothing counts as failed
-_ended: list[subprocess.Popen[bytes]] = []  # writers that may still be at work: their ends have to be asked for
+_TIMEOUT = 60.0  # seconds until a writer that does not answer counts as failed
+_detached: list[subprocess.Popen[bytes]] = []  # writers that may still run; polled so that they do not stay as zombies
 
 
-class SlotSnapshot:
-    """One slot's part of one savepoint, from before its batch until the writer has all it needs."""
+class SnapshotHandoff:
+    """The handoff of one slot for one savepoint, from before the batch until the writer has everything that it needs."""
 
-    def __init__(self, save: Save, file: str, size_limit: int) -> None:
+    def __init__(self, save: SavepointRequest, file: str, size_limit: int) -> None:
         self._save = save
         self._error = ""
         self._writer: subprocess.Popen[bytes] | None = None
-        _ended[:] = [writer for writer in _ended if writer.poll() is None]
+        _detached[:] = [writer for writer in _detached if writer.poll() is None]
         try:
             self._writer = subprocess.Popen(
-                [sys.executable, "-m", "penstock.spark.savepoint_writer", file, str(size_limit)],
+                [sys.executable, "-m", "penstock.spark.savepoint.savepoint_writer", file, str(size_limit)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                start_new_session=True,  # it is not to end with the worker
+                start_new_session=True,  # it must not end with the worker
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
         except OSError as error:
-            self._error = f"the process that writes it cannot be started: {error}"
+            self._error = f"its writer process cannot be started: {error}"
 
     def hand_over(
-        self, place: SlotPlace, meta: SlotMeta, above: Changes, tokens: list[bytes], run_folder: str
-    ) -> SavedPart:
-        """Tells the writer what to write; when this returns, the slot may go on."""
-        name = f"{place.level}-{place.slot}-{secrets.token_hex(4)}"
-        part = SavedPart(self._save.id, name, socket.gethostname(), error=self._error)
+        self, assignment: SlotAssignment, meta: SlotMetadata, changes: Changes, tokens: list[bytes], run_folder: str
+    ) -> SavepointPartHandle:
+        """Sends the writer what to write. After that the slot may continue."""
+        name = f"{assignment.level}-{assignment.slot}-{secrets.token_hex(4)}"
+        part = SavepointPartHandle(self._save.id, name, socket.gethostname(), error=self._error)
         writer = self._writer
         if writer is None:
             return part
-        part.pid, part.started = writer.pid, start_of(writer.pid)
-        flat: list[bytes | None] = [item for entry in above.items() for item in entry]
+        part.pid, part.started = writer.pid, process_start_time(writer.pid)
+        flat: list[bytes | None] = [item for entry in changes.items() for item in entry]
         try:
             assert writer.stdin is not None
-            send(writer.stdin, Work(self._save.folder, name, place, meta, tokens, flat, run_folder))  # type: ignore[arg-type]
-            part.error = self._answer(writer)
+            send(writer.stdin, WriteRequest(self._save.folder, name, assignment, meta, tokens, flat, run_folder))  # type: ignore[arg-type]
+            part.error = self._read_answer(writer)
         except OSError as error:
-            part.error = f"the process that writes it ended at once: {error}"
-        self._let_go()
+            part.error = f"its writer process ended immediately: {error}"
+        self._detach()
         return part
 
     @staticmethod
-    def _answer(writer: subprocess.Popen[bytes]) -> str:
+    def _read_answer(writer: subprocess.Popen[bytes]) -> str:
         assert writer.stdout is not None
-        if not select.select([writer.stdout], [], [], _PATIENCE)[0]:
+        if not select.select([writer.stdout], [], [], _TIMEOUT)[0]:
             writer.kill()
-            return f"the process that writes it gave no answer for {_PATIENCE:.0f} s"
+            return f"its writer process did not answer within {_TIMEOUT:.0f} s"
         data = receive(writer.stdout)  # type: ignore[arg-type]
         return (
-            "the process that writes it ended at once"
+            "its writer process ended immediately"
             if data is None
-            else msgspec.msgpack.decode(data, type=Seen).error
+            else msgspec.msgpack.decode(data, type=WriteAnswer).error
         )
 
-    def _let_go(self) -> None:
+    def _detach(self) -> None:
         writer, self._writer = self._writer, None
         if writer is not None:
             for pipe in (writer.stdin, writer.stdout):
                 with suppress(OSError):
                     assert pipe is not None
                     pipe.close()
-            _ended.append(writer)
+            _detached.append(writer)
 
     def close(self) -> None:
-        """The batch failed: a writer that was not told what to write ends by itself."""
-        self._let_go()
+        """Detaches the writer after a failed batch. Without a request it ends by itself."""
+        self._detach()

@@ -1,7 +1,7 @@
-"""Reads the state of a checkpoint: in tasks, a slot in each, as the files of a savepoint; or into memory, for tests.
+"""Writes the state of a checkpoint as a savepoint, in Spark tasks, one slot per file.
 
-Spark hands a slot's header, deltas and base out in no order. A task puts them on its disk, builds a working copy of them as
-a worker that lost its own does, and writes that copy's entries in their order: what is in memory is one chunk.
+Spark returns the header, the deltas and the base snapshot of a slot in no order. A task stores them on its disk, builds a
+working copy from them, and writes the entries of the copy in order. So only one chunk is in memory.
 """
 
 from __future__ import annotations
@@ -20,42 +20,26 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.config import Configuration
-from penstock.connectors.file.system import absolute, file_system
-from penstock.engine.slot_meta import SlotMeta
+from penstock.connectors.file.system.file_system import absolute_path, file_system
+from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
 from penstock.savepoints import SavedOperator, SavedSource, Savepoint, publish
-from penstock.savepoints.collected import manifest_of
-from penstock.savepoints.part import Part, SlotPlace, in_chunks, write_file
-from penstock.savepoints.saved_job import JobFacts, SavedJob
-from penstock.spark.checkpoint import job_memory
-from penstock.spark.failure import carrying, in_our_words
-from penstock.spark.session import get_session
-from penstock.spark.slots import slots
-from penstock.spark.spark_log import last_commit, offsets_of
-from penstock.spark.statelog import KeyValue, all_chunks, read_header
-from penstock.spark.working_copy import WorkingCopy
+from penstock.savepoints.saved_job import SavedJob, SavepointInfo
+from penstock.savepoints.slot_part import SavepointPart, SlotAssignment, chunked_scan, write_entries
+from penstock.savepoints.writing import build_manifest
+from penstock.spark.checkpoint.job_description import JobDescription, read_job_description
+from penstock.spark.checkpoint.spark_log import last_committed_batch, read_offsets
+from penstock.spark.session.error_transport import translate_error, wrap_errors
+from penstock.spark.session.session import get_session
+from penstock.spark.session.slots import slots_by_label
+from penstock.spark.state.state_format import HEADER_KEY, KeyValueStore, read_all_changes, read_header
+from penstock.spark.state.working_copy import WorkingCopy
 
-_MOST = 1 << 40  # bytes of a working copy that lives as long as a task
-
-
-class DictStore:
-    """A slot's part of Spark's state store, read into memory."""
-
-    def __init__(self, entries: dict[str, bytes]) -> None:
-        self._entries = entries
-
-    def get(self, key: str) -> bytes | None:
-        return self._entries.get(key)
-
-    def put(self, key: str, value: bytes) -> None:
-        self._entries[key] = value
-
-    def remove(self, key: str) -> None:
-        self._entries.pop(key, None)
+_COPY_LIMIT = 1 << 40  # bytes of a working copy that exists only during a task
 
 
 class FileStore:
-    """The same in files of a folder: one per chunk."""
+    """The stored state of a slot in the files of a folder."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
@@ -76,87 +60,55 @@ class FileStore:
         return self._folder / quote(key, safe="")
 
 
-SlotState = tuple[SlotMeta, dict[bytes, bytes]]
-
-
-def read_state(
-    session: SparkSession, folder: str, parallelism: int, levels: int, batch: int | None = None
-) -> dict[tuple[int, int], SlotState]:
-    """Clocks and entries by (level, slot), in memory."""
-    found: dict[tuple[int, int], SlotState] = {}
-    for level in range(1, levels + 1):
-        by_slot: dict[int, dict[str, bytes]] = {}
-        for label, key, value in _logs(session, folder, level, levels, batch).collect():
-            by_slot.setdefault(slots(parallelism)[label], {})[key] = bytes(value)
-        for slot, entries in by_slot.items():
-            found[level, slot] = _slot_state(entries)
-    return found
-
-
-def _logs(session: SparkSession, folder: str, level: int, levels: int, batch: int | None) -> DataFrame:
-    """What the slots of a level have in Spark's state store: label, key, value."""
-    _ = session.streams  # starts Spark's coordinator of state stores, which reading needs
-    # Spark numbers stateful operators from the sink's end on.
+def read_logs(session: SparkSession, folder: str, level: int, levels: int, batch: int | None) -> DataFrame:
+    """Reads the stored state of all slots of a level: rows of slot label, key and value."""
+    _ = session.streams  # starts the coordinator of state stores, which the reader needs
+    # Spark numbers stateful operators from the sink backwards.
     reader = session.read.format("statestore").option("operatorId", levels - level).option("stateVarName", "log")
     if batch is not None:
         reader = reader.option("batchId", batch)
     return reader.load(folder).select("key.slot", "user_map_key.k", "user_map_value.v")
 
 
-def _slot_state(stored: dict[str, bytes]) -> SlotState:
-    header = read_header(stored["h"])
-    entries: dict[bytes, bytes] = {}
-    for changes in all_chunks(DictStore(stored), header):
-        for key, value in changes.items():
-            if value is None:
-                entries.pop(key, None)
-            else:
-                entries[key] = value
-    return msgspec.msgpack.decode(header.meta, type=SlotMeta), entries
-
-
-# -- as a savepoint
-
-
 def checkpoint_as_savepoint(
     folder: str, target: str, configuration: Configuration | None = None, batch: int | None = None
 ) -> Savepoint:
-    """The state of a checkpoint as of a committed batch (the last one), as a savepoint in `target`.
+    """Writes the state of a checkpoint after a committed batch, by default the last one, as a savepoint into `target`.
 
-    Sources stand where the checkpoint's offsets do, in the words of the source itself.
+    The positions of sources are the offsets in the checkpoint.
     """
     session = get_session(configuration or Configuration())
-    memory = job_memory(folder)
-    batch = last_commit(folder) if batch is None else batch
+    description = read_job_description(folder)
+    batch = last_committed_batch(folder) if batch is None else batch
     if batch < 0:
         raise CheckpointError(
-            "CHECKPOINT_EMPTY", f"The checkpoint {folder} holds no committed batch: there is no state to read."
+            "CHECKPOINT_EMPTY", f"The checkpoint {folder} has no committed batch, so it has no state to read."
         )
-    target, spark, levels = absolute(target).rstrip("/"), str(Path(folder, "spark")), memory["levels"]
-    control, *offsets = offsets_of(folder, batch)
-    job = _saved_job(memory, offsets)
-    parts: list[Part] = []
+    target, spark, levels = absolute_path(target).rstrip("/"), str(Path(folder, "spark")), description.levels
+    control, *offsets = read_offsets(folder, batch)
+    job = _saved_job(description, offsets)
+    parts: list[SavepointPart] = []
     try:
         for level in range(1, levels + 1):
             write = _PartWriter(target, level, job)
-            written = _logs(session, spark, level, levels, batch).mapInArrow(write, "part binary").collect()
-            parts += [msgspec.json.decode(bytes(row.part), type=Part) for row in written]
+            written = read_logs(session, spark, level, levels, batch).mapInArrow(write, "part binary").collect()
+            parts += [msgspec.json.decode(bytes(row.part), type=SavepointPart) for row in written]
     except PySparkException as error:
-        raise in_our_words(error) from error
-    facts = JobFacts(
-        memory["job_id"],
+        raise translate_error(error) from error
+    info = SavepointInfo(
+        description.job_id,
         batch,
         control,
-        lineage=memory.get("lineage", ""),
+        lineage=description.lineage,
         checkpoint=folder,
         spark=pyspark.__version__,
         notes={"made from": f"the checkpoint {folder}"},
     )
-    return publish(target, manifest_of(job, parts, facts))
+    return publish(target, build_manifest(job, parts, info))
 
 
 class _PartWriter:
-    """Writes the files of a savepoint, one of each slot that a task is given."""
+    """Writes the files of a savepoint in tasks, one file per slot."""
 
     def __init__(self, target: str, level: int, job: SavedJob) -> None:
         self._target = target
@@ -166,11 +118,11 @@ class _PartWriter:
         self._widths = job.widths()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with carrying(), tempfile.TemporaryDirectory(prefix="penstock-read-") as local:
+        with wrap_errors(), tempfile.TemporaryDirectory(prefix="penstock-read-") as local:
             stores: dict[int, FileStore] = {}
             for batch in batches:
                 for label, key, value in zip(*(c.to_pylist() for c in batch.columns), strict=True):
-                    slot = slots(self._parallelism)[label]
+                    slot = slots_by_label(self._parallelism)[label]
                     if slot not in stores:
                         Path(local, str(slot)).mkdir()
                         stores[slot] = FileStore(f"{local}/{slot}")
@@ -178,39 +130,34 @@ class _PartWriter:
             parts = [msgspec.json.encode(self._write(slot, store, local)) for slot, store in stores.items()]
         yield pa.RecordBatch.from_pydict({"part": pa.array(parts, pa.binary())})
 
-    def _write(self, slot: int, store: KeyValue, local: str) -> Part:
-        data = store.get("h")
+    def _write(self, slot: int, store: KeyValueStore, local: str) -> SavepointPart:
+        data = store.get(HEADER_KEY)
         assert data is not None
         header = read_header(data)
-        copy = WorkingCopy(f"{local}/copy-{slot}", _MOST)
-        copy.rebuild(all_chunks(store, header), header.seq, header.token)
+        copy = WorkingCopy(f"{local}/copy-{slot}", _COPY_LIMIT)
+        copy.rebuild(read_all_changes(store, header), header.seq, header.token)
         view = copy.view()
         try:
             name = f"{self._level}-{slot}-{uuid.uuid4().hex[:8]}"
-            meta = msgspec.msgpack.decode(header.meta, type=SlotMeta)
-            place = SlotPlace(self._level, slot, self._widths, self._max_parallelism)
-            return write_file(file_system(self._target), self._target, name, place, meta, in_chunks(view.scan))
+            meta = msgspec.msgpack.decode(header.meta, type=SlotMetadata)
+            assignment = SlotAssignment(self._level, slot, self._widths, self._max_parallelism)
+            return write_entries(
+                file_system(self._target), self._target, name, assignment, meta, chunked_scan(view.scan)
+            )
         finally:
             view.close()
             copy.close()
 
 
-def _saved_job(memory: dict[str, Any], offsets: list[Any]) -> SavedJob:
-    """The job as its checkpoint remembers it."""
-    parallelism = memory["parallelism"]
+def _saved_job(job: JobDescription, offsets: list[Any]) -> SavedJob:
+    """Describes the job of a checkpoint for the manifest of a savepoint."""
+    key_types = job.key_types or {}
     operators = [
-        SavedOperator(
-            o["uid"],
-            o["name"],
-            o["kind"],
-            o["keyed"],
-            o.get("parallelism", parallelism),
-            key_type=memory.get("key_types", {}).get(o["uid"]),
-        )
-        for o in memory["operators"]
+        SavedOperator(o.uid, o.name, o.kind, o.keyed, o.parallelism or job.parallelism, key_type=key_types.get(o.uid))
+        for o in job.operators
     ]
     sources = [
-        SavedSource(s["uid"], s.get("name", s["uid"]), s["kind"], number, offset)
-        for number, (s, offset) in enumerate(zip(memory["sources"], offsets, strict=False))
+        SavedSource(s.uid, s.name or s.uid, s.kind, number, offset)
+        for number, (s, offset) in enumerate(zip(job.sources, offsets, strict=False))
     ]
-    return SavedJob(memory["name"], parallelism, memory["max_parallelism"], operators, sources, [])
+    return SavedJob(job.name, job.parallelism, job.max_parallelism, operators, sources, [])

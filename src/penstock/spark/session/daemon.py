@@ -1,7 +1,7 @@
-"""Spark's worker daemon, with what our workers import loaded before it forks.
+"""Spark's worker daemon, with the modules of workers imported before it forks.
 
-Spark forks a Python worker per task slot, and each would import pyarrow, pandas and this package by itself: a second of work,
-six times at a job's start. Here the daemon does it once and the forks share the memory.
+Spark forks one Python worker per task slot. Each would import pyarrow, pandas and this package, which takes about a second.
+Here the daemon imports them once, and the workers share the memory.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ import gc
 import importlib
 import sys
 
-# What the worker modules need before their first task; other daemons fork one process only and load what they use.
+# Modules that a worker needs before its first task. Other daemons fork only one process, which imports what it uses.
 _PRELOADED = {
     "pyspark.worker": (
         "pyspark.sql.pandas.serializers",
         "pyspark.sql.streaming.stateful_processor_util",
         "pyspark.sql.worker.plan_data_source_read",
-        "penstock.spark.processor",
-        "penstock.spark.router",
-        "penstock.spark.sources",
-        "penstock.spark.control",
+        "penstock.spark.query.processor",
+        "penstock.spark.query.router",
+        "penstock.spark.query.sources",
+        "penstock.spark.query.control",
     )
 }
 
 
 def preload(worker_module: str) -> None:
-    """Imports what a worker will import; what fails to import here fails again, and better told, in the worker."""
+    """Imports the modules of a worker. An import error is ignored, because the worker reports it better."""
     for name in _PRELOADED.get(worker_module, ()):
         try:
             importlib.import_module(name)
         except ImportError:
             continue
     gc.collect()
-    gc.freeze()  # for the life of the forks: a collection that marks these objects would copy their pages
+    gc.freeze()  # a garbage collection that marks these objects would copy their memory pages into each worker
 
 
 if __name__ == "__main__":

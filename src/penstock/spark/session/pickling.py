@@ -1,6 +1,6 @@
-"""Programs as bytes: functions and classes of the user's main module travel whole, and workers know them by name.
+"""Pickles programs. Functions and classes of the user's main module are pickled by value and get their names in the worker.
 
-Workers then pickle elements of those classes by reference, as they would any other class.
+Workers then pickle elements of those classes by reference, like those of any other class.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ import msgspec
 from pyspark import SparkFiles
 
 from penstock import pyflink
-from penstock.connectors.secret import secrets_may_travel
-from penstock.engine.program import Program
-from penstock.engine.unpicklable import unpicklable
+from penstock.connectors.secret import allow_pickling_secrets
+from penstock.engine.program.program import Program
+from penstock.engine.program.unpicklable import unpicklable_error
 from penstock.types.evolution import Evolution
 
 _ids: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
-_known: weakref.WeakValueDictionary[str, type] = weakref.WeakValueDictionary()  # the same, by id
+_known: weakref.WeakValueDictionary[str, type] = weakref.WeakValueDictionary()  # structs by id
 _MSGSPEC_CACHE = "__msgspec_cache__"
 
 
 class ProgramPickler(cloudpickle.Pickler):  # type: ignore[misc]
-    """Cloudpickle, and msgspec Structs by value: cloudpickle alone would lose their fields."""
+    """Extends cloudpickle to msgspec Structs by value, because cloudpickle would lose their fields."""
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, type) and issubclass(obj, msgspec.Struct) and obj.__module__ == "__main__":
-            return _reduced_struct(obj)
-        if isinstance(obj, type) and _MSGSPEC_CACHE in vars(obj):  # left by a codec on the driver; it cannot be pickled
+            return _reduce_struct(obj)
+        if isinstance(obj, type) and _MSGSPEC_CACHE in vars(obj):  # set by a codec on the driver, and not picklable
             delattr(obj, _MSGSPEC_CACHE)
         return super().reducer_override(obj)
 
 
-def _reduced_struct(struct: type[msgspec.Struct]) -> Any:
+def _reduce_struct(struct: type[msgspec.Struct]) -> Any:
     fields: list[Any] = []
     for field in msgspec.structs.fields(struct):
         stored: Any = {} if field.name == field.encode_name else {"name": field.encode_name}
@@ -72,10 +72,10 @@ def _reduced_struct(struct: type[msgspec.Struct]) -> Any:
     identity = _ids.setdefault(struct, uuid.uuid4().hex)
     _known[identity] = struct
     bases = tuple(b for b in struct.__bases__)
-    return _make_struct, (identity, struct.__name__, fields, bases, methods, options)
+    return make_struct, (identity, struct.__name__, fields, bases, methods, options)
 
 
-def _make_struct(
+def make_struct(
     identity: str,
     name: str,
     fields: list[Any],
@@ -83,70 +83,70 @@ def _make_struct(
     methods: dict[str, Any],
     options: dict[str, Any],
 ) -> type:
-    """The same class however often it is unpickled; where it comes from, the class itself."""
+    """Creates a Struct class once per process. In the process that pickled it, returns the original class."""
     struct: type | None = _known.get(identity)
     if struct is None:
-        own = [
+        own_fields = [
             (name, kind, msgspec.field(**stored)) if stored else (name, kind)
             for name, kind, stored in fields
             if not any(name in getattr(b, "__struct_fields__", ()) for b in bases)
         ]
-        struct = msgspec.defstruct(name, own, bases=bases, module="__main__", namespace=methods, **options)
+        struct = msgspec.defstruct(name, own_fields, bases=bases, module="__main__", namespace=methods, **options)
         _ids[struct], _known[identity] = identity, struct
     return struct
 
 
 def pickle_program(program: Program, archives: list[str]) -> bytes:
-    """A program with the classes of the user's main module, and the shipped archives that it needs on the path."""
+    """A program with the classes of the user's main module, and the names of archives that workers put on their path."""
     main = sys.modules["__main__"]
-    mine = {n: v for n, v in vars(main).items() if isinstance(v, type) and v.__module__ == "__main__"}
+    classes = {n: v for n, v in vars(main).items() if isinstance(v, type) and v.__module__ == "__main__"}
     try:
-        return pickle.dumps((archives, _home(main), pyflink.installed(), _dumps((mine, program))), 5)
+        return pickle.dumps((archives, _program_folder(main), pyflink.is_installed(), _dumps((classes, program))), 5)
     except Exception as error:
-        raise unpicklable(program, error, _dumps) from error
+        raise unpicklable_error(program, error, _dumps) from error
 
 
 def pickle_value(value: Any) -> bytes:
-    """Anything that is to be opened where the program is, or was: it finds the same classes there."""
+    """Pickles a value for a process that has the program, and so the same classes."""
     return _dumps(value)
 
 
 def pickle_elements(value: Any) -> bytes:
-    """Elements, and what sinks make of them, for another process of the job: it knows the program's classes by name."""
+    """Pickles elements for another process of the job, which can import the classes of the program."""
     try:
         return pickle.dumps(value, 5)
-    except Exception:  # what has no name there, such as a function in a function, travels whole
+    except Exception:  # objects without an importable name, such as nested functions, are pickled by value
         return _dumps(value)
 
 
-def _dumps(thing: Any) -> bytes:
+def _dumps(value: Any) -> bytes:
     buffer = io.BytesIO()
-    with secrets_may_travel():
-        ProgramPickler(buffer, protocol=5).dump(thing)
+    with allow_pickling_secrets():
+        ProgramPickler(buffer, protocol=5).dump(value)
     return buffer.getvalue()
 
 
-def _home(main: types.ModuleType) -> str:
-    """The folder of the user's program, with the modules that it imports from beside its own file."""
+def _program_folder(main: types.ModuleType) -> str:
+    """The folder of the user's program, which may contain modules that it imports."""
     file = getattr(main, "__file__", None)
     return os.path.dirname(os.path.abspath(file)) if file else ""
 
 
 def unpickle_program(data: bytes) -> Program:
-    """A fresh copy of a program: subtasks do not share their functions."""
-    archives, home, as_pyflink, inner = pickle.loads(data)
+    """A new copy of a program. Subtasks do not share functions."""
+    archives, folder, as_pyflink, pickled = pickle.loads(data)
     if (
-        os.path.isdir(home) and home not in sys.path
-    ):  # Spark's processes on the driver's machine do not see shipped modules
-        sys.path.append(home)
-    if as_pyflink:  # the user's modules, which are imported here, import it too
+        os.path.isdir(folder) and folder not in sys.path
+    ):  # Spark's processes on the driver machine have no shipped modules
+        sys.path.append(folder)
+    if as_pyflink:  # the user's modules may import it
         pyflink.install()
     for name in archives:
         path = SparkFiles.get(name)
         if path not in sys.path:
             sys.path.append(path)
-    mine, program = cloudpickle.loads(inner)
+    classes, program = cloudpickle.loads(pickled)
     main = sys.modules["__main__"]
-    for name, value in mine.items():
+    for name, value in classes.items():
         setattr(main, name, value)
     return program  # type: ignore[no-any-return]

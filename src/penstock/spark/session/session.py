@@ -15,20 +15,28 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from penstock.config import CONSOLE, JAR_BUNDLES, JVM_OPTIONS, MASTER, PYTHON_EXECUTABLE, RETAIN_BATCHES, Configuration
+from penstock.config import Configuration
+from penstock.config.deployment_options import (
+    CONSOLE,
+    JAR_BUNDLES,
+    JVM_OPTIONS,
+    MASTER,
+    PYTHON_EXECUTABLE,
+    RETAIN_BATCHES,
+)
+from penstock.devservers.jars import get_jars
+from penstock.devservers.java import check_java
 from penstock.errors import ConfigError
-from penstock.jobs.log import process_log
-from penstock.jobs.output import output_to
-from penstock.jobs.registry import registry_of
-from penstock.servers.jars import jars_of
-from penstock.servers.java import check_java
-from penstock.spark.home import fast_home
-from penstock.spark.start_failure import start_error
+from penstock.jobs.registry.registry import registry_of
+from penstock.jobs.run.log import process_log
+from penstock.jobs.run.output import redirect_output
+from penstock.spark.session.spark_home import linked_spark_home
+from penstock.spark.session.start_failure import start_error
 
 _MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
-# Fixed when the JVM starts.
+# Settings that are fixed when the JVM starts.
 _LAUNCH = {
     "spark.ui.enabled": "false",
     "spark.speculation": "false",
@@ -39,7 +47,7 @@ _LAUNCH = {
     "spark.driver.memory": "4g",
 }
 
-# May differ between jobs of one session.
+# Settings that may differ between jobs of one session.
 _PER_JOB = {
     "spark.sql.streaming.stateStore.providerClass": _PROVIDER,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -48,50 +56,51 @@ _PER_JOB = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
 }
-# The time of a batch is a literal in its plan: Spark would generate and compile the same code anew for each, to hand on some rows.
-_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# The time of a batch is a literal in its plan, so Spark would generate and compile code for each batch, which takes longer than
+# to interpret the plan.
+_WITHOUT_CODEGEN = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
-_usual_python: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # by SparkContext
+_default_python: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # by SparkContext
 
 
 def get_session(configuration: Configuration) -> SparkSession:
     """The active session, or a new one on the configured master."""
-    refuse_connect()
+    refuse_spark_connect()
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
     check_java()
-    logging.getLogger("py4j").setLevel(logging.WARNING)  # a program that logs at INFO does not mean Spark's connections
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # logging at INFO in a program does not concern py4j
     os.environ.setdefault("PYSPARK_PYTHON", configuration.get(PYTHON_EXECUTABLE) or sys.executable)
     builder = SparkSession.builder.appName("penstock")
     master = configuration.get(MASTER)
-    if configuration.is_set(MASTER) or not _submitted():
+    if configuration.is_set(MASTER) or not _is_submitted():
         builder = builder.master(master)
     settings = dict(_LAUNCH)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-        # Only here it is sure that the workers' Python has this package before a job ships its files.
-        settings["spark.python.daemon.module"] = "penstock.spark.daemon"
+        # Only workers of a local master have this package before a job ships its files.
+        settings["spark.python.daemon.module"] = "penstock.spark.session.daemon"
     if extra := configuration.get(JVM_OPTIONS):
         settings["spark.driver.extraJavaOptions"] = extra
     settings |= configuration.spark
     if bundles := configuration.get(JAR_BUNDLES):
-        jars = [str(file) for name in bundles for file in jars_of(name).files]
+        jars = [str(file) for name in bundles for file in get_jars(name).files]
         settings["spark.jars"] = ",".join(filter(None, [settings.get("spark.jars", ""), *jars]))
     for key, value in settings.items():
         builder = builder.config(key, value)
     log = _log(configuration)
     try:
-        with fast_home() if master.startswith("local") else nullcontext(), output_to(log):
+        with linked_spark_home() if master.startswith("local") else nullcontext(), redirect_output(log):
             return builder.getOrCreate()
     except Exception as error:
         raise start_error(error, master, log) from error
 
 
 def _log(configuration: Configuration) -> Path | None:
-    """Where Spark writes; None: to the terminal, also when no log can be written."""
+    """The file for Spark's output; None for the terminal, also if no file can be written."""
     if configuration.get(CONSOLE):
         return None
     try:
@@ -102,32 +111,32 @@ def _log(configuration: Configuration) -> Path | None:
     return log
 
 
-def _submitted() -> bool:
-    """Whether spark-submit started this program and named a master."""
+def _is_submitted() -> bool:
+    """Whether spark-submit started this program with a master."""
     return "spark.master" in os.environ.get("PYSPARK_SUBMIT_ARGS", "") or bool(os.environ.get("PYSPARK_GATEWAY_PORT"))
 
 
-def refuse_connect() -> None:
-    """Spark Connect has no driver of ours to run the control source's supervisor beside."""
+def refuse_spark_connect() -> None:
+    """Raises an error in a process with Spark Connect, because Penstock runs in the driver process."""
     if os.environ.get("SPARK_REMOTE") or os.environ.get("SPARK_CONNECT_MODE_ENABLED"):
         raise ConfigError(
             "SPARK_CONNECT",
-            "This process uses Spark Connect (SPARK_REMOTE is set). Penstock runs beside the driver and needs a classic session: "
-            "unset SPARK_REMOTE and set spark.master, or submit the program to the cluster.",
+            "This process uses Spark Connect (SPARK_REMOTE is set). Penstock runs in the driver process and needs a classic "
+            "session. Unset SPARK_REMOTE and set spark.master, or submit the program to the cluster.",
         )
 
 
-def prepare(session: SparkSession, configuration: Configuration, parallelism: int) -> None:
-    """Sets what each job needs; changes nothing that other queries of the session have fixed when they started."""
+def configure_session(session: SparkSession, configuration: Configuration, parallelism: int) -> None:
+    """Sets the options of a job. Running queries keep the options that they were started with."""
     if session.conf.get("spark.speculation", "false") == "true":
         raise ConfigError(
             "SPECULATION",
-            "spark.speculation is on: two attempts of one task would run functions twice. Start the session with it off.",
+            "spark.speculation is enabled, so two attempts of a task could run functions twice. Start the session without it.",
         )
     context = session.sparkContext
-    usual = _usual_python.setdefault(context, context.pythonExec)
+    default = _default_python.setdefault(context, context.pythonExec)
     chosen = configuration.get(PYTHON_EXECUTABLE)
-    context.pythonExec = _runnable(chosen, context.master) if chosen else usual
+    context.pythonExec = _check_executable(chosen, context.master) if chosen else default
     for key, value in _PER_JOB.items():
         session.conf.set(key, configuration.spark.get(key, value))
     session.conf.set("spark.sql.shuffle.partitions", str(parallelism))
@@ -135,53 +144,54 @@ def prepare(session: SparkSession, configuration: Configuration, parallelism: in
 
 
 @contextmanager
-def interpreted(session: SparkSession, configuration: Configuration) -> Iterator[None]:
-    """Queries that are started inside run without generated code: a query keeps the settings that it was started with."""
-    before = {key: session.conf.get(key, None) for key in _INTERPRETED}
-    for key, value in _INTERPRETED.items():
+def without_codegen(session: SparkSession, configuration: Configuration) -> Iterator[None]:
+    """Disables code generation for queries that are started in the block."""
+    before = {key: session.conf.get(key, None) for key in _WITHOUT_CODEGEN}
+    for key, value in _WITHOUT_CODEGEN.items():
         session.conf.set(key, configuration.spark.get(key, value))
     try:
         yield
     finally:
-        for key, was in before.items():
-            if was is None:
+        for key, old_value in before.items():
+            if old_value is None:
                 session.conf.unset(key)
             else:
-                session.conf.set(key, was)
+                session.conf.set(key, old_value)
 
 
-def own_session(session: SparkSession) -> SparkSession:
-    """A session with settings of its own on the same Spark; this thread's writers look up their formats in it."""
-    own = session.newSession()
-    make_active(own)
-    return own
+def new_session(session: SparkSession) -> SparkSession:
+    """A new session with its own settings on the same Spark, made active in this thread."""
+    new = session.newSession()
+    activate_session(new)
+    return new
 
 
-def make_active(session: SparkSession) -> None:
-    """Writers of this thread look up their formats in this session, and in jars that were added to it.
+def activate_session(session: SparkSession) -> None:
+    """Makes a session active in this thread. Writers look up their formats in the active session and in its jars.
 
-    A thread may have inherited the session of another query, and does not know of jars that another thread has added.
+    A thread may have inherited the session of another query, and does not see jars that another thread has added.
     """
     jvm: Any = session._jvm
     jvm.java.lang.Thread.currentThread().setContextClassLoader(session._jsparkSession.sharedState().jarClassLoader())
     SparkSession._get_j_spark_session_class(jvm).setActiveSession(session._jsparkSession)
 
 
-def _runnable(python: str, master: str | None) -> str:
-    """The Python that runs functions; on a cluster only its nodes know whether it is there."""
+def _check_executable(python: str, master: str | None) -> str:
+    """Checks that the Python executable of workers exists. On a cluster only its nodes can check it."""
     if master is not None and master.startswith("local") and shutil.which(python) is None:
         raise ConfigError(
-            "PYTHON_EXECUTABLE", f"python.executable is '{python}', and no such program can be run. Correct the path."
+            "PYTHON_EXECUTABLE",
+            f"python.executable is '{python}', which is not an executable program. Correct the path.",
         )
     return python
 
 
-def cores_of(master: str) -> int:
-    """The cores of a local master; for others the session's default is asked."""
+def local_cores(master: str) -> int:
+    """The number of cores of a local master; 0 for other masters."""
     found = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\d+)?\])?", master)
     if found is None:
         return 0
-    asked: Any = found.group(1)
-    if asked is None:
+    cores: Any = found.group(1)
+    if cores is None:
         return 1
-    return os.cpu_count() or 1 if asked == "*" else int(asked)
+    return os.cpu_count() or 1 if cores == "*" else int(cores)

@@ -1,4 +1,4 @@
-"""Brings the user's modules, packages, archives and jars to where functions run."""
+"""Ships the user's modules, packages, archives and jars to the workers."""
 
 from __future__ import annotations
 
@@ -19,54 +19,54 @@ from penstock.errors import ConfigError
 _PACKAGES = "penstock-packages"
 
 
-def ship(session: SparkSession, files: dict[str, list[str]]) -> list[str]:
-    """Ships everything; gives the names of archives that workers must put on their path."""
+def ship_files(session: SparkSession, files: dict[str, list[str]]) -> list[str]:
+    """Ships all files. Returns the names of archives that workers must put on their path."""
     context = session.sparkContext
     for path in [*user_modules(), *files["files"]]:
-        context.addPyFile(_as_file(path))
+        context.addPyFile(_zip_folder(path))
     for archive in files["archives"]:
         context.addArchive(archive)
     for jar in files["jars"]:
         context._jsc.addJar(jar)
     if not files["requirements"]:
         return []
-    context.addArchive(f"{_installed(*files['requirements'])}#{_PACKAGES}")
+    context.addArchive(f"{_install(*files['requirements'])}#{_PACKAGES}")
     return [_PACKAGES]
 
 
 def user_modules() -> list[str]:
-    """Modules that the program imported from beside its own file: executors would not find them."""
+    """Modules that the program imported from its own folder, which executors would not find."""
     main = getattr(sys.modules["__main__"], "__file__", None)
     if main is None:
         return []
-    home = os.path.dirname(os.path.abspath(main))
-    elsewhere = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    found = set()
+    folder = os.path.dirname(os.path.abspath(main))
+    installed = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    modules = set()
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if name == "__main__" or not file or not file.startswith(home + os.sep) or file.startswith(elsewhere):
+        if name == "__main__" or not file or not file.startswith(folder + os.sep) or file.startswith(installed):
             continue
         top = name.split(".")[0]
-        for candidate in (os.path.join(home, top), os.path.join(home, f"{top}.py")):
+        for candidate in (os.path.join(folder, top), os.path.join(folder, f"{top}.py")):
             if os.path.exists(candidate) and top != "penstock":
-                found.add(candidate)
-    return sorted(found)
+                modules.add(candidate)
+    return sorted(modules)
 
 
-def _as_file(path: str) -> str:
-    """A folder becomes a zip with the folder's name in it."""
+def _zip_folder(path: str) -> str:
+    """Packs a folder into a zip file that contains the folder. Returns the path of a file unchanged."""
     if not os.path.isdir(path):
         return path
     target = Path(tempfile.mkdtemp(prefix="penstock-ship-"), f"{os.path.basename(path)}.zip")
     with zipfile.ZipFile(target, "w") as packed:
         for file in sorted(Path(path).rglob("*")):
-            if "__pycache__" not in file.parts:  # folders too: without them packages without __init__.py are not found
+            if "__pycache__" not in file.parts:  # folders too, because packages without __init__.py need their entries
                 packed.write(file, os.path.join(os.path.basename(path), file.relative_to(path)))
     return str(target)
 
 
-def _installed(requirements: str, cache: str | None = None) -> str:
-    """An archive of the packages of a requirements file, made once per content."""
+def _install(requirements: str, cache: str | None = None) -> str:
+    """An archive of the packages in a requirements file. It is created once per content of the file."""
     digest = hashlib.sha256(Path(requirements).read_bytes()).hexdigest()[:16]
     archive = Path(tempfile.gettempdir(), "penstock-packages", f"{digest}.zip")
     if archive.exists():
@@ -75,14 +75,14 @@ def _installed(requirements: str, cache: str | None = None) -> str:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "-r", requirements]
     if cache is not None:
         command += ["--no-index", "--find-links", cache]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    if completed.returncode:
         raise ConfigError(
             "REQUIREMENTS",
-            f"The packages of {requirements} cannot be installed: {done.stderr.strip()[-800:]} Correct the file.",
+            f"The packages of {requirements} cannot be installed: {completed.stderr.strip()[-800:]} Correct the file.",
         )
     archive.parent.mkdir(exist_ok=True)
-    made = shutil.make_archive(os.path.join(folder, "packed"), "zip", folder)
-    os.replace(made, archive)
+    packed = shutil.make_archive(os.path.join(folder, "packed"), "zip", folder)
+    os.replace(packed, archive)
     shutil.rmtree(folder, ignore_errors=True)
     return str(archive)

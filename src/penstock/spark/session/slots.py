@@ -1,4 +1,4 @@
-"""Slots and their labels: numbers that Spark's hash puts into the partition that a slot should run in."""
+"""Labels of slots: numbers that Spark's hash assigns to the partition in which the slot runs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import lru_cache
 _MASK = 0xFFFFFFFF
 
 
-def murmur3_of_int(value: int, seed: int = 42) -> int:
+def murmur3_int(value: int, seed: int = 42) -> int:
     """Spark's hash of an int column.
 
-    >>> murmur3_of_int(0)
+    >>> murmur3_int(0)
     933211791
     """
     k = (value & _MASK) * 0xCC9E2D51 & _MASK
@@ -29,17 +29,17 @@ def murmur3_of_int(value: int, seed: int = 42) -> int:
 
 
 @lru_cache
-def labels(parallelism: int) -> tuple[int, ...]:
-    """The label of each slot: slot i runs in partition i."""
-    found: dict[int, int] = {}
+def slot_labels(parallelism: int) -> tuple[int, ...]:
+    """The label of each slot. Slot i runs in partition i."""
+    by_slot: dict[int, int] = {}
     label = 0
-    while len(found) < parallelism:
-        found.setdefault(murmur3_of_int(label) % parallelism, label)
+    while len(by_slot) < parallelism:
+        by_slot.setdefault(murmur3_int(label) % parallelism, label)
         label += 1
-    return tuple(found[i] for i in range(parallelism))
+    return tuple(by_slot[i] for i in range(parallelism))
 
 
 @lru_cache
-def slots(parallelism: int) -> dict[int, int]:
+def slots_by_label(parallelism: int) -> dict[int, int]:
     """The slot of each label."""
-    return {label: slot for slot, label in enumerate(labels(parallelism))}
+    return {label: slot for slot, label in enumerate(slot_labels(parallelism))}

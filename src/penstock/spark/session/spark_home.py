@@ -1,8 +1,8 @@
-"""A Spark home whose Python workers start fast.
+"""A Spark home folder whose Python workers start faster.
 
-Spark puts its zipped copy of pyspark before the installed one on the path of every Python process that it starts, and Python
-compiles what it imports from a zip anew each time: half a second, a dozen times before a job's first batch is done. This
-home is the installed one, linked, without that zip: the processes find the installed package with its compiled files.
+Spark puts a zip file with pyspark before the installed package on the path of every Python process that it starts. Python
+compiles modules from a zip file at each import, which takes half a second per process. This folder links to the installed
+Spark without the zip file, so that the processes use the installed package with its compiled modules.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _ZIP = Path("python", "lib", "pyspark.zip")
 
 
 @contextmanager
-def fast_home() -> Iterator[None]:
-    """While a JVM is launched in here its home is the fast one, unless somebody chose a home."""
+def linked_spark_home() -> Iterator[None]:
+    """Sets SPARK_HOME to the linked folder for a JVM that is launched in the block, unless it is set already."""
     home = None if "SPARK_HOME" in os.environ else _linked_home()
     if home is None:
         yield
@@ -35,7 +35,7 @@ def fast_home() -> Iterator[None]:
 
 
 def _linked_home() -> Path | None:
-    """The folder of links; None where it cannot be made, or is not needed."""
+    """The folder with links; None if it cannot be created or is not needed."""
     installed = Path(pyspark.__file__).resolve().parent
     if not (installed / _ZIP).exists() or not (installed / "jars").is_dir():
         return None
@@ -46,14 +46,14 @@ def _linked_home() -> Path | None:
         return home
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=cache, prefix=".spark-home-"))
+        created = Path(tempfile.mkdtemp(dir=cache, prefix=".spark-home-"))
         for entry in installed.iterdir():
             if entry.name in ("bin", "sbin", "jars", "conf", "licenses", "data"):
-                (made / entry.name).symlink_to(entry)
+                (created / entry.name).symlink_to(entry)
         try:
-            made.rename(home)
-        except OSError:  # another process was faster
-            shutil.rmtree(made, ignore_errors=True)
+            created.rename(home)
+        except OSError:  # another process has created it
+            shutil.rmtree(created, ignore_errors=True)
         return home if home.is_dir() else None
     except OSError:
         return None

@@ -1,4 +1,4 @@
-"""Why Spark itself does not start, in our words."""
+"""Errors for a Spark that does not start."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 from penstock.errors import ConfigError
 
-NEEDED = (4, 2)
-_MASTER_WORDS = ("Could not parse Master URL", "All masters are unresponsive", "Master must either be")
-_SAID = 6000  # characters at the end of Spark's output that are looked at
+REQUIRED_PYSPARK = (4, 2)
+_MASTER_MESSAGES = ("Could not parse Master URL", "All masters are unresponsive", "Master must either be")
+_OUTPUT_LENGTH = 6000  # characters at the end of Spark's output that are searched
 
 
 def installed_pyspark() -> str | None:
-    """The installed version, without importing it; None where it is not a package, as in Spark's own distribution."""
+    """The installed version, read without importing it; None if it is not a package, as in the Spark distribution."""
     try:
         return version("pyspark")
     except PackageNotFoundError:
@@ -22,22 +22,22 @@ def installed_pyspark() -> str | None:
 
 
 def check_pyspark(installed: str | None) -> None:
-    """Refuses a PySpark that lacks what Penstock needs."""
+    """Raises an error if PySpark is too old."""
     if installed is None:
         return
     found = tuple(int(part) for part in re.findall(r"\d+", installed)[:2])
-    if found < NEEDED:
+    if found < REQUIRED_PYSPARK:
         raise ConfigError(
             "PYSPARK",
-            f"PySpark {installed} is installed, and Penstock needs {NEEDED[0]}.{NEEDED[1]} or newer. "
-            f"Install it: pip install 'pyspark>={NEEDED[0]}.{NEEDED[1]}'.",
+            f"PySpark {installed} is installed, but Penstock needs {REQUIRED_PYSPARK[0]}.{REQUIRED_PYSPARK[1]} or newer. "
+            f"Install it: pip install 'pyspark>={REQUIRED_PYSPARK[0]}.{REQUIRED_PYSPARK[1]}'.",
         )
 
 
 def start_error(error: Exception, master: str, log: Path | None = None) -> ConfigError:
-    """The error to raise when no session can be had; a JVM that dies at once says why in the log only."""
-    said = log.read_text(errors="replace")[-_SAID:] if log is not None and log.exists() else ""
-    text = f"{error}\n{said}"
+    """The error to raise if no session can be created. A JVM that ends immediately reports its reason only in the log."""
+    output = log.read_text(errors="replace")[-_OUTPUT_LENGTH:] if log is not None and log.exists() else ""
+    text = f"{error}\n{output}"
     if "BindException" in text or "Cannot assign requested address" in text:
         return ConfigError(
             "SPARK_BIND",
@@ -50,19 +50,19 @@ def start_error(error: Exception, master: str, log: Path | None = None) -> Confi
             f"A host name cannot be found ({_cause(text, 'UnknownHostException')}). Correct the name in spark.master or "
             "spark.driver.host, or add this machine's own name to /etc/hosts.",
         )
-    if any(words in text for words in _MASTER_WORDS):
+    if any(message in text for message in _MASTER_MESSAGES):
         return ConfigError(
             "SPARK_MASTER",
-            f"Spark's master '{master}' cannot be reached or read. Use local[2] to run on this machine, or the URL that the "
+            f"Spark's master '{master}' is invalid or cannot be reached. Use local[2] to run on this machine, or the URL that the "
             "cluster shows, such as spark://host:7077.",
         )
     first = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
-    words = [line.strip() for line in said.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
-    last = " ".join(words[-3:])
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    last = " ".join(lines[-3:])
     return ConfigError(
         "SPARK_START",
-        f"Spark does not start on master '{master}': {first}. {f'It said: {last} ' if last else ''}"
-        "Check Java (java -version) and the options that begin with spark.; 'penstock doctor' looks for causes"
+        f"Spark does not start on master '{master}': {first}. {f'Its last output: {last} ' if last else ''}"
+        "Check Java (java -version) and the options that begin with spark.; 'penstock doctor' searches for causes"
         f"{f', and Spark wrote to {log}' if log is not None else ''}.",
     )
 

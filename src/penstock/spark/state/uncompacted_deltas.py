@@ -1,7 +1,7 @@
-"""The last committed batches of a slot, in memory over its working copy.
+"""The last committed batches of a slot, in memory on top of its working copy.
 
-To write a batch's changes into the working copy at once would cost a page of its file for every key. Written many batches at a
-time, keys share pages. Until then they are read from here; a worker that lacks some of them reads them from its machine's disk.
+Writing each batch into the working copy immediately would cost a page of its file for every key. When many batches are written
+at once, keys share pages. Until then they are read from memory. A worker that lacks some of them reads them from the disk.
 """
 
 from __future__ import annotations
@@ -11,171 +11,176 @@ from collections.abc import Callable
 
 import msgspec
 
-from penstock.runtime.store import Base, Changes
-from penstock.spark.overlaid import OverlaidView
+from penstock.runtime.state.store import Changes, ReadView
+from penstock.spark.state.overlay_view import OverlayView
 
-_ENOUGH = 200_000  # entries that are worth writing,
-_BATCHES = 16  # or so many batches: a worker that comes new to a slot reads them all
+_WORTH_WRITING = 200_000  # entries
+_MAX_BATCHES = 16  # that stay in memory only: a worker that is new to a slot has to read them all
 _FEW = 64
-_TOO_MANY = 400_000  # entries that a batch does not begin with: the working copy is behind, and has to catch up first
+_MAX_ENTRIES = 400_000  # in memory at the start of a batch; with more, the working copy is updated first
 
 
-class Committed(msgspec.Struct):
-    """A batch's changes that are known to be committed; tokens chain the batches."""
+class CommittedDelta(msgspec.Struct):
+    """The changes of a batch that is known to be committed."""
 
     changes: Changes
     seq: int
     token: bytes
-    before: bytes  # the token of the batch before it
+    previous: bytes  # the token of the batch before it
 
 
-class Position(msgspec.Struct, frozen=True):
-    """Where a working copy stands."""
+class CopyPosition(msgspec.Struct, frozen=True):
+    """The position of a working copy."""
 
-    seq: int  # of the last delta applied
-    token: bytes = b""  # its token
-    partial: bytes = b""  # the token of a later delta of which a part was applied
+    seq: int  # of the last delta that was applied
+    token: bytes = b""  # of that delta
+    partial: bytes = b""  # the token of a later delta that was applied in part
 
 
-class Generation:
-    """Changes of batches that follow each other, as one."""
+class DeltaGroup:
+    """The merged changes of consecutive batches."""
 
-    __slots__ = ("_ordered", "batches", "changes", "closed", "seq")
+    __slots__ = ("_sorted_keys", "batches", "changes", "closed", "seq")
 
-    def __init__(self, delta: Committed) -> None:
+    def __init__(self, delta: CommittedDelta) -> None:
         self.changes: Changes = dict(delta.changes)
         self.seq = delta.seq  # of the last batch
         self.batches = 1
         self.closed = False  # it is being written into the working copy
-        self._ordered: list[bytes] | None = None
+        self._sorted_keys: list[bytes] | None = None
 
-    def add(self, delta: Committed) -> None:
-        if self._ordered is not None:
+    def add(self, delta: CommittedDelta) -> None:
+        if self._sorted_keys is not None:
             new = [key for key in delta.changes if key not in self.changes]
             if len(new) < _FEW:
                 for key in new:
-                    insort(self._ordered, key)
+                    insort(self._sorted_keys, key)
             else:
-                self._ordered += sorted(new)
-                self._ordered.sort()  # two runs that are in order: merged in one pass
+                self._sorted_keys += sorted(new)
+                self._sorted_keys.sort()  # Python merges two sorted runs in one pass
         self.changes.update(delta.changes)
         self.seq = delta.seq
         self.batches += 1
 
-    def ordered(self) -> list[bytes]:
-        """The keys in their order; kept, since operators with timers ask for a range in every batch."""
-        if self._ordered is None:
-            self._ordered = sorted(self.changes)
-        return self._ordered
+    def sorted_keys(self) -> list[bytes]:
+        """Returns the keys in order. The list is kept because operators with timers read a range in every batch."""
+        if self._sorted_keys is None:
+            self._sorted_keys = sorted(self.changes)
+        return self._sorted_keys
 
 
-Read = Callable[[int, bytes], Committed | None]
+ReadDelta = Callable[[int, bytes], CommittedDelta | None]
 
 
-class Link(msgspec.Struct, frozen=True):
-    """One batch of the chain: tokens tell histories apart."""
+class ChainLink(msgspec.Struct, frozen=True):
+    """One batch of the chain of tokens. Batches with the same number and other tokens belong to another history."""
 
     seq: int
     token: bytes
-    before: bytes
+    previous: bytes
 
 
-class Recent:
-    """What of a slot's state one worker holds in memory."""
+class UncompactedDeltas:
+    """The batches of a slot that one worker holds in memory."""
 
     def __init__(self) -> None:
-        self._generations: list[Generation] = []
-        self._chain: list[Link] = []
-        self._own: Committed | None = None  # what this worker wrote last; whether it counts the next header says
+        self._groups: list[DeltaGroup] = []
+        self._chain: list[ChainLink] = []
+        self._own: CommittedDelta | None = (
+            None  # what this worker wrote last; the next header shows whether it is valid
+        )
 
-    def remember(self, delta: Committed) -> None:
-        """A batch that this worker has run, so that its delta need not be read."""
+    def set_own_delta(self, delta: CommittedDelta) -> None:
+        """Keeps the delta of the batch that this worker has run, so that it need not be read."""
         self._own = delta
 
     def clear(self) -> None:
-        self._generations, self._chain = [], []
+        self._groups, self._chain = [], []
 
-    def follow(self, position: Position, seq: int, token: bytes, read: Read) -> bool:
-        """Takes in what a working copy at a position lacks of the batch with this number and token.
+    def extend_to(self, position: CopyPosition, seq: int, token: bytes, read: ReadDelta) -> bool:
+        """Adds the deltas that a working copy lacks, up to the batch with this number and token.
 
-        False: the copy stands on another history, or what it lacks can no longer be read.
+        Returns False if the copy belongs to another history, or if a delta that it lacks can no longer be read.
         """
-        missing: list[Committed] = []
+        missing: list[CommittedDelta] = []
         known = {link.seq: link.token for link in self._chain}
-        at, wanted = seq, token
-        while at > position.seq and known.get(at) != wanted:
+        at, expected = seq, token
+        while at > position.seq and known.get(at) != expected:
             own = self._own
-            delta = own if own is not None and (own.seq, own.token) == (at, wanted) else read(at, wanted)
+            delta = own if own is not None and (own.seq, own.token) == (at, expected) else read(at, expected)
             if delta is None:
                 return False
             missing.append(delta)
-            at, wanted = at - 1, delta.before
-        if self._chain and (self._chain[-1].seq, self._chain[-1].token) != (at, wanted):
-            self.clear()  # it went on from there, on another history
+            at, expected = at - 1, delta.previous
+        if self._chain and (self._chain[-1].seq, self._chain[-1].token) != (at, expected):
+            self.clear()  # the chain continued on another history
             if at > position.seq:
-                return self.follow(position, seq, token, read)
-        if not self._chain and wanted != position.token:
+                return self.extend_to(position, seq, token, read)
+        if not self._chain and expected != position.token:
             return False
         for delta in reversed(missing):
-            self._chain.append(Link(delta.seq, delta.token, delta.before))
-            if self._generations and not self._generations[-1].closed:
-                self._generations[-1].add(delta)
-            else:
-                self._generations.append(Generation(delta))
-        return self.shows(position)
+            self._add(delta)
+        return self.completes(position)
 
-    def shows(self, position: Position) -> bool:
-        """Whether a copy at a position, with all this laid over it, is the state after the last batch.
+    def _add(self, delta: CommittedDelta) -> None:
+        self._chain.append(ChainLink(delta.seq, delta.token, delta.previous))
+        if self._groups and not self._groups[-1].closed:
+            self._groups[-1].add(delta)
+        else:
+            self._groups.append(DeltaGroup(delta))
 
-        It may have taken some of it, some in part: laid over itself it changes nothing.
+    def completes(self, position: CopyPosition) -> bool:
+        """Whether a copy at a position, with these deltas on top of it, is the state after the last batch.
+
+        The copy may contain some of them, or parts of them. Applying a delta twice changes nothing.
         """
         if not self._chain:
             return False
         tokens = self.tokens()
-        return position.token in (self._chain[0].before, *tokens) and position.partial in (b"", *tokens)
+        return position.token in (self._chain[0].previous, *tokens) and position.partial in (b"", *tokens)
 
-    def forget(self, position: Position) -> None:
-        """Drops what the working copy has taken; what it is taking now gets no more added to it."""
-        self._generations = [g for g in self._generations if g.seq > position.seq]
+    def drop_applied(self, position: CopyPosition) -> None:
+        """Drops the deltas that the working copy contains. A group that is being applied is closed."""
+        self._groups = [group for group in self._groups if group.seq > position.seq]
         self._chain = [link for link in self._chain if link.seq > position.seq]
-        if self._generations and position.partial:
-            self._generations[0].closed = True
+        if self._groups and position.partial:
+            self._groups[0].closed = True
 
     @property
     def is_empty(self) -> bool:
-        return not self._generations
+        return not self._groups
 
     def is_too_large(self) -> bool:
-        return sum(len(g.changes) for g in self._generations) > _TOO_MANY
+        return sum(len(group.changes) for group in self._groups) > _MAX_ENTRIES
 
     def is_worth_writing(self) -> bool:
-        if not self._generations or self._generations[-1].closed:
+        if not self._groups or self._groups[-1].closed:
             return False
-        last = self._generations[-1]
-        return len(last.changes) >= _ENOUGH or last.batches >= _BATCHES
+        last = self._groups[-1]
+        return len(last.changes) >= _WORTH_WRITING or last.batches >= _MAX_BATCHES
 
-    def whole(self) -> Committed:
-        """All of it as one delta; from now on nothing is added to what is in it."""
-        for generation in self._generations:
-            generation.closed = True
+    def merge(self) -> CommittedDelta:
+        """Returns all deltas as one, and closes the groups."""
+        for group in self._groups:
+            group.closed = True
         last = self._chain[-1]
-        return Committed(self.changes(), last.seq, last.token, self._chain[0].before)
+        return CommittedDelta(self.changes(), last.seq, last.token, self._chain[0].previous)
 
     def tokens(self) -> list[bytes]:
-        """Of all batches in it, the oldest first."""
+        """Returns the tokens of all batches, the oldest first."""
         return [link.token for link in self._chain]
 
     def changes(self) -> Changes:
-        """All of it, later batches on top of earlier ones."""
-        if len(self._generations) == 1:
-            return self._generations[0].changes
+        """Returns the changes of all batches, merged."""
+        if len(self._groups) == 1:
+            return self._groups[0].changes
         merged: Changes = {}
-        for generation in self._generations:
-            merged.update(generation.changes)
+        for group in self._groups:
+            merged.update(group.changes)
         return merged
 
-    def over(self, view: Base) -> Base:
-        """A view of the working copy with all this laid over it."""
-        for generation in self._generations:
-            view = OverlaidView(view, generation.changes, generation.ordered)
+    def overlay(self, view: ReadView) -> ReadView:
+        """Returns a view of the working copy with all deltas on top of it."""
+        for group in self._groups:
+            view = OverlayView(view, group.changes, group.sorted_keys)
         return view

@@ -1,6 +1,6 @@
-"""The working copy of a slot's state: an LMDB file on the executor's disk, for any worker of the machine.
+"""The working copy of the state of a slot: an LMDB file on the disk of an executor, used by all workers of the machine.
 
-It only ever takes deltas that the durable header proves committed. Losing it costs time and nothing else.
+It contains only deltas that the durable header shows to be committed. If it is lost, it is built again from the checkpoint.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import os
 import secrets
 import shutil
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,40 +18,52 @@ from typing import Any
 
 import lmdb
 import msgspec
-import xxhash
 
-from penstock.config import LOCAL_DIR, Configuration
+from penstock.atomic_file import write_atomic
 from penstock.errors import StateError
-from penstock.jobs import process
-from penstock.jobs.whole_file import write_whole
-from penstock.runtime.state.backend import Table
-from penstock.runtime.store import Changes
-from penstock.spark.recent import Committed, Position, Recent
+from penstock.runtime.state.store import Changes
+from penstock.runtime.state.tables import StateTable
+from penstock.spark.state.copy_view import (
+    BOOT,
+    ENTRIES,
+    MARKS,
+    PARTIAL,
+    PREFIX,
+    SEQ,
+    TOKEN,
+    CopyView,
+    to_stored_entry,
+    to_stored_key,
+)
+from penstock.spark.state.local_folders import boot_id
+from penstock.spark.state.pending_deltas import PendingDeltas
+from penstock.spark.state.uncompacted_deltas import CommittedDelta, CopyPosition, UncompactedDeltas
 
-_HASHED = 480  # length of the stored form of a long key
-LONG_KEY = _HASHED
-_PREFIX = _HASHED - 16  # plain keys are shorter than the prefix of long ones, or they would stand between them
-_SEQ, _TOKEN, _BOOT, _PARTIAL = b"seq", b"token", b"boot", b"partial"
-# LMDB keeps the pages that a transaction changes in memory: a random key is a page, so this bounds it to some 100 MB.
-_AT_ONCE = 25_000
+# LMDB holds the pages that a transaction changes in memory. A random key is a page, so this limits them to about 100 MB.
+_TRANSACTION_SIZE = 25_000
+
+
+class ConcurrentChange(Exception):  # noqa: N818 - StateLog tries again
+    """Another worker has changed the working copy since it was read."""
 
 
 class WorkingCopy:
-    """One slot's LMDB file, opened once per process."""
+    """The LMDB file of one slot. A process opens it once."""
 
     def __init__(self, folder: str, size_limit: int) -> None:
         self.folder = Path(folder)
+        self.pending = PendingDeltas(self.folder / "pending")
+        self.uncompacted = UncompactedDeltas()  # batches that the file may lack
+        self.apply_failed = False  # the last write in the background failed
         self._size_limit = size_limit
         self._env: lmdb.Environment | None = None
         self._name = ""
-        self._later: threading.Thread | None = None
-        self.recent = Recent()  # what it may lack
-        self._tables_told = -1
-        self.refused = False  # what was to be applied later could not be
+        self._background: threading.Thread | None = None
+        self._tables_written = -1
 
     def _open(self) -> lmdb.Environment:
-        """The current file. A rebuild makes a new one and then points to it, so a half-built one is never used."""
-        name = self._current()
+        """Returns the current file. A rebuild switches to a new file when it is complete, so a partial one is never used."""
+        name = self._current_name()
         if self._env is None or name != self._name:
             self.close()
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -62,18 +73,15 @@ class WorkingCopy:
 
     @property
     def file(self) -> str:
-        """Where the LMDB file in use is: another process may open it to read."""
+        """The path of the current LMDB file. Another process may open it to read."""
         self._open()
         return str(self.folder / self._name)
 
-    def _current(self) -> str:
-        try:
-            return (self.folder / "current").read_text()
-        except OSError:
-            return "data-0"
+    def _current_name(self) -> str:
+        return current_file(self.folder).name
 
     def _open_file(self, name: str) -> lmdb.Environment:
-        # Without sync a power cut may damage the file: then the boot id differs and it is built anew.
+        # Without sync a power cut may damage the file. The boot id differs then, and the file is built again.
         env = lmdb.open(
             str(self.folder / name),
             map_size=self._size_limit,
@@ -83,159 +91,163 @@ class WorkingCopy:
             writemap=False,
             readahead=False,
         )
-        self._entries, self._marks = _tables(env)
+        self._entries, self._marks = _open_tables(env)
         return env
 
     def close(self) -> None:
-        self.settled()
+        self.wait_until_applied()
         if self._env is not None:
             self._env.close()
             self._env = None
 
-    def position(self) -> Position:
-        """Where the copy stands; number -1 when there is nothing to build on."""
+    def position(self) -> CopyPosition:
+        """Returns the position of the copy. Its number is -1 if the copy cannot be used."""
         try:
             with self._open().begin() as txn:
                 return self._position(txn)
         except (lmdb.Error, OSError):
-            return Position(-1)
+            return CopyPosition(-1)
 
-    def position_of(self, view: CopyView) -> Position:
-        """Where it stood when a view was opened."""
+    def position_of_view(self, view: CopyView) -> CopyPosition:
+        """Returns the position of the copy when a view was opened."""
         return self._position(view.transaction)
 
-    def _position(self, txn: Any) -> Position:
-        seq, boot = txn.get(_SEQ, db=self._marks), txn.get(_BOOT, db=self._marks)
+    def _position(self, txn: Any) -> CopyPosition:
+        seq, boot = txn.get(SEQ, db=self._marks), txn.get(BOOT, db=self._marks)
         if seq is None or boot != boot_id():
-            return Position(-1)
-        return Position(int.from_bytes(seq, "big"), *self._tokens(txn))
+            return CopyPosition(-1)
+        return CopyPosition(int.from_bytes(seq, "big"), *self._tokens(txn))
 
     def _tokens(self, txn: Any) -> tuple[bytes, bytes]:
-        """The tokens of the last delta applied, and of one that was begun."""
-        return txn.get(_TOKEN, default=b"", db=self._marks), txn.get(_PARTIAL, default=b"", db=self._marks)
+        """The tokens of the last delta that was applied, and of one that was applied in part."""
+        return txn.get(TOKEN, default=b"", db=self._marks), txn.get(PARTIAL, default=b"", db=self._marks)
 
-    def apply(self, delta: Committed) -> None:
-        """Applies a delta, unless another worker has done it already."""
-        self.refused = False
+    # -- applying deltas
+
+    def apply(self, delta: CommittedDelta) -> None:
+        """Applies a delta, unless another worker has done it."""
+        self.apply_failed = False
         try:
             self._apply(self._open(), delta)
         except (lmdb.Error, OSError) as error:
-            raise self._unwritable(error) from error
+            raise self._write_error(error) from error
 
-    def _apply(self, env: lmdb.Environment, delta: Committed) -> None:
+    def _apply(self, env: lmdb.Environment, delta: CommittedDelta) -> None:
         with env.begin() as txn:
             if self._tokens(txn)[0] == delta.token:
                 return
-        *parts, last = _parts(delta.changes)
+        *parts, last = _split_changes(delta.changes)
         for part in parts:
             with env.begin(write=True) as txn:
-                self._go_on(txn, delta)
-                txn.put(_PARTIAL, delta.token, db=self._marks)
+                self._check_previous(txn, delta)
+                txn.put(PARTIAL, delta.token, db=self._marks)
                 self._write(txn, part)
         with env.begin(write=True) as txn:
-            self._go_on(txn, delta)
+            self._check_previous(txn, delta)
             self._write(txn, last)
-            self._sign(txn, delta.seq, delta.token)
+            self._write_position(txn, delta.seq, delta.token)
 
-    def _go_on(self, txn: lmdb.Transaction, delta: Committed) -> None:
-        """Between two transactions another worker may have done the same, and more."""
-        if self._tokens(txn)[0] != delta.before:
-            raise Raced
+    def _check_previous(self, txn: lmdb.Transaction, delta: CommittedDelta) -> None:
+        """Between two transactions another worker may have applied this delta and later ones."""
+        if self._tokens(txn)[0] != delta.previous:
+            raise ConcurrentChange
 
-    def apply_later(self, delta: Committed) -> None:
-        """Applies a delta while nobody waits for it. One that cannot be applied a later batch tries again, and tells."""
-        before = self._later
-        env = self._open()  # here: only one thread may close a file and open another
+    def apply_in_background(self, delta: CommittedDelta) -> None:
+        """Applies a delta in a thread. If that fails, a later batch applies it again and raises the error."""
+        before = self._background
+        env = self._open()  # in this thread, because only one thread may close a file and open another
 
         def apply() -> None:
-            _yield_to_others()
+            _lower_priority()
             if before is not None:
                 before.join()
             try:
                 self._apply(env, delta)
-            except Raced:
+            except ConcurrentChange:
                 pass
             except (lmdb.Error, OSError):
-                self.refused = True
+                self.apply_failed = True
 
-        self._later = threading.Thread(target=apply, name="penstock-working-copy", daemon=True)
-        self._later.start()
+        self._background = threading.Thread(target=apply, name="penstock-working-copy", daemon=True)
+        self._background.start()
 
-    def is_settling(self) -> bool:
-        """Whether something is still being applied."""
-        return self._later is not None and self._later.is_alive()
+    def is_applying(self) -> bool:
+        """Whether a delta is being applied in the background."""
+        return self._background is not None and self._background.is_alive()
 
-    def settled(self) -> None:
-        """Waits for what was to be applied later."""
-        later, self._later = self._later, None
-        if later is not None:
-            later.join()
+    def wait_until_applied(self) -> None:
+        """Waits for the delta that is being applied in the background."""
+        background, self._background = self._background, None
+        if background is not None:
+            background.join()
 
     def _write(self, txn: lmdb.Transaction, changes: Changes) -> None:
         db = self._entries
         puts = []
         for key, value in changes.items():
             if value is None:
-                txn.delete(_stored_key(key), db=db)
+                txn.delete(to_stored_key(key), db=db)
             else:
-                puts.append(_stored(key, value))
+                puts.append(to_stored_entry(key, value))
         puts.sort()
         with txn.cursor(db=db) as cursor:
             cursor.putmulti(puts)
 
-    def _sign(self, txn: lmdb.Transaction, seq: int, token: bytes) -> None:
-        txn.put(_SEQ, seq.to_bytes(8, "big"), db=self._marks)
-        txn.put(_TOKEN, token, db=self._marks)
-        txn.put(_BOOT, boot_id(), db=self._marks)
-        if txn.get(_PARTIAL, db=self._marks) == token:
-            txn.delete(_PARTIAL, db=self._marks)
+    def _write_position(self, txn: lmdb.Transaction, seq: int, token: bytes) -> None:
+        txn.put(SEQ, seq.to_bytes(8, "big"), db=self._marks)
+        txn.put(TOKEN, token, db=self._marks)
+        txn.put(BOOT, boot_id(), db=self._marks)
+        if txn.get(PARTIAL, db=self._marks) == token:
+            txn.delete(PARTIAL, db=self._marks)
+
+    # -- replacing the file
 
     def rebuild(self, chunks: Iterable[Changes], seq: int, token: bytes) -> None:
-        """Starts over from the durable state: base and deltas, in order."""
+        """Builds the copy again from the durable state: the base snapshot and the deltas, in order."""
 
         def write(env: lmdb.Environment) -> None:
             for changes in chunks:
-                for part in _parts(changes):
+                for part in _split_changes(changes):
                     with env.begin(write=True) as txn:
                         self._write(txn, part)
 
-        self._start_over(write, seq, token)
+        self._replace_file(write, seq, token)
 
-    def fill(self, parts: Iterable[list[bytes]], seq: int, token: bytes) -> None:
-        """Starts over with entries that nothing is known of: key, value, key, value, ... in parts, mostly in order."""
+    def load(self, chunks: Iterable[list[bytes]], seq: int, token: bytes) -> None:
+        """Replaces the copy by new entries: lists of key, value, key, value, ..., mostly in order."""
 
         def write(env: lmdb.Environment) -> None:
             last = b""
-            for flat in parts:
+            for flat in chunks:
                 last = self._append(env, flat, last)
 
-        self._start_over(write, seq, token)
+        self._replace_file(write, seq, token)
 
     def _append(self, env: lmdb.Environment, flat: list[bytes], last: bytes) -> bytes:
-        """Writes entries, at the end of the file if they belong there: that is several times faster. Gives the last key."""
+        """Writes entries and returns the last key. It is several times faster if they belong at the end of the file."""
         keys = flat[::2]
-        if max(map(len, keys)) < _PREFIX:
+        if max(map(len, keys)) < PREFIX:
             puts = list(zip(keys, flat[1::2], strict=True))
         else:
-            puts = [_stored(key, value) for key, value in zip(keys, flat[1::2], strict=True)]
+            puts = [to_stored_entry(key, value) for key, value in zip(keys, flat[1::2], strict=True)]
         puts.sort()
         at_end = puts[0][0] > last
         with env.begin(write=True) as txn, txn.cursor(db=self._entries) as cursor:
             cursor.putmulti(puts, append=at_end)
         return max(last, puts[-1][0])
 
-    def _start_over(self, write: Callable[[lmdb.Environment], None], seq: int, token: bytes) -> None:
+    def _replace_file(self, write: Callable[[lmdb.Environment], None], seq: int, token: bytes) -> None:
         self.close()
         name = f"data-{secrets.token_hex(6)}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             env = self._open_file(name)
         except (lmdb.Error, OSError) as error:
-            raise self._unwritable(error) from error
+            raise self._write_error(error) from error
         try:
             write(env)
             with env.begin(write=True) as txn:
-                self._sign(txn, seq, token)
+                self._write_position(txn, seq, token)
             temporary = self.folder / f".current.{os.getpid()}"
             temporary.write_text(name)
             os.replace(temporary, self.folder / "current")
@@ -243,14 +255,14 @@ class WorkingCopy:
             env.close()
             shutil.rmtree(self.folder / name, ignore_errors=True)
             if isinstance(error, (lmdb.Error, OSError)):
-                raise self._unwritable(error) from error
+                raise self._write_error(error) from error
             raise
         self._env, self._name = env, name
         for old in self.folder.glob("data-*"):
             if old.name != name:
                 shutil.rmtree(old, ignore_errors=True)
 
-    def _unwritable(self, error: Exception) -> StateError:
+    def _write_error(self, error: Exception) -> StateError:
         if isinstance(error, lmdb.MapFullError):
             return StateError(
                 "LOCAL_STATE_FULL",
@@ -259,201 +271,63 @@ class WorkingCopy:
             )
         return StateError(
             "LOCAL_STATE_DISK",
-            f"The working copy in {self.folder} cannot be written: {error}. Free the disk, or point state.local.dir at another "
-            "one; nothing is lost, the state is in the checkpoint.",
+            f"The working copy in {self.folder} cannot be written: {error}. Free the disk, or set state.local.dir to a folder on "
+            "another one. Nothing is lost, because the state is in the checkpoint.",
         )
 
     def view(self) -> CopyView:
-        """A consistent view that later writers do not change."""
+        """Opens a consistent view, which later writes do not change."""
         try:
             return CopyView(self._open().begin(db=self._entries))
         except (lmdb.Error, OSError) as error:
-            raise self._unwritable(error) from error
+            raise self._write_error(error) from error
 
-    def touch(self) -> None:
-        """Says that the copy is in use: unused ones are removed after a while."""
-        with suppress(OSError):  # a batch is not to fail for it
+    # -- files beside the LMDB file; a batch does not fail if they cannot be written
+
+    def mark_used(self) -> None:
+        """Records that the copy is in use. Unused copies are removed after a while."""
+        with suppress(OSError):
             (self.folder / "used").write_text(str(int(time.time())))
 
-    def keep_tables(self, tables: list[Table]) -> None:
-        """Says what the tables' numbers mean, for who looks at the copy from outside; written when there is a new one."""
-        if len(tables) == self._tables_told:
+    def write_tables(self, tables: list[StateTable]) -> None:
+        """Stores what the numbers of state tables mean, for readers outside the job, if a table was added."""
+        if len(tables) == self._tables_written:
             return
-        with suppress(OSError):  # a batch is not to fail for it
-            write_whole(self.folder / "tables", msgspec.msgpack.encode(tables))
-            self._tables_told = len(tables)
-
-    # -- deltas on their way: written here too, so that the next batch need not read them from Spark
-
-    def keep_pending(self, seq: int, token: bytes, blobs: list[bytes]) -> None:
-        folder = self.folder / "pending"
-        temporary = folder / f".{seq}-{token.hex()}.{os.getpid()}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with open(temporary, "wb") as file:
-                for blob in blobs:
-                    file.write(len(blob).to_bytes(8, "big"))
-                    file.write(blob)
-            os.replace(temporary, folder / f"{seq}-{token.hex()}")
-        except OSError:
-            with suppress(OSError):  # a convenience only: the delta is in the checkpoint
-                temporary.unlink(missing_ok=True)
-
-    def take_pending(self, seq: int, token: bytes) -> list[bytes] | None:
-        """The blobs of a delta, if a worker of this machine wrote it; older ones are removed."""
-        folder = self.folder / "pending"
-        wanted = f"{seq}-{token.hex()}"
-        try:
-            data = (folder / wanted).read_bytes()
-        except OSError:
-            return None
-        blobs, at = [], 0
-        while at < len(data):
-            size = int.from_bytes(data[at : at + 8], "big")
-            blobs.append(data[at + 8 : at + 8 + size])
-            at += 8 + size
-        return blobs
-
-    def forget_pending(self, up_to: int) -> None:
-        folder = self.folder / "pending"
-        if not folder.exists():
-            return
-        for file in folder.iterdir():
-            number = file.name.lstrip(".").split("-")[0]
-            if number.isdigit() and int(number) <= up_to:
-                file.unlink(missing_ok=True)
+        with suppress(OSError):
+            write_atomic(self.folder / "tables", msgspec.msgpack.encode(tables), durable=False)
+            self._tables_written = len(tables)
 
 
-def _tables(env: lmdb.Environment) -> tuple[Any, Any]:
-    """Its two tables. Without a transaction of its own, open_db waits for the writer's lock and lets no other thread run.
+def current_file(folder: Path) -> Path:
+    """Returns the LMDB file in use in the folder of a working copy."""
+    try:
+        return folder / (folder / "current").read_text()
+    except OSError:
+        return folder / "data-0"
 
-    So two workers that opened each other's copies while they wrote to their own waited for each other for ever.
+
+def _open_tables(env: lmdb.Environment) -> tuple[Any, Any]:
+    """Opens the two tables in a transaction of this thread.
+
+    Otherwise open_db waits for the lock of the writer while it blocks all other threads. Two workers that opened each other's
+    copies while they wrote to their own would then wait forever.
     """
     with env.begin(write=True) as txn:
-        return env.open_db(b"entries", txn), env.open_db(b"marks", txn)
+        return env.open_db(ENTRIES, txn), env.open_db(MARKS, txn)
 
 
-class CopyReader:
-    """A working copy that another process writes: one view of it, and the tokens that the view was taken at."""
-
-    def __init__(self, file: str, size_limit: int) -> None:
-        env = lmdb.open(file, map_size=size_limit, max_dbs=2, readonly=True, readahead=True)
-        entries, marks = env.open_db(b"entries", create=False), env.open_db(b"marks", create=False)
-        self._env = env
-        self.view = CopyView(env.begin(db=entries))
-        txn = self.view.transaction
-        self.token = txn.get(_TOKEN, default=b"", db=marks)
-        self.partial = txn.get(_PARTIAL, default=b"", db=marks)
-
-    def close(self) -> None:
-        self.view.close()
-        self._env.close()
-
-
-class Raced(Exception):  # noqa: N818 - StateLog looks again
-    """Another worker changed the copy between our look and our write."""
-
-
-class CopyView:
-    """The entries of a working copy at one moment."""
-
-    def __init__(self, txn: Any) -> None:  # lmdb's types allow for memory views, which we do not ask for
-        self.transaction = txn
-
-    def get(self, key: bytes) -> bytes | None:
-        if len(key) < _PREFIX:
-            value: bytes | None = self.transaction.get(key)
-            return value
-        data: bytes | None = self.transaction.get(_stored_key(key))
-        if data is None:
-            return None
-        full, value = _unhash(data)
-        return value if full == key else None
-
-    def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
-        with self.transaction.cursor() as cursor:
-            if not cursor.set_range(start[:_PREFIX]):
-                return
-            hashed: list[tuple[bytes, bytes]] = []
-            for stored, data in cursor.iternext():
-                if len(stored) < _HASHED:
-                    if hashed:
-                        yield from _released(hashed, start, stop)
-                    if stored >= stop:
-                        return
-                    if stored >= start:
-                        yield stored, data
-                    continue
-                full, value = _unhash(data)
-                if hashed and hashed[0][0][:_PREFIX] != full[:_PREFIX]:
-                    yield from _released(hashed, start, stop)
-                if stored[:_PREFIX] > stop:
-                    return
-                hashed.append((full, value))
-            yield from _released(hashed, start, stop)
-
-    def close(self) -> None:
-        self.transaction.abort()
-
-
-def _parts(changes: Changes) -> Iterator[Changes]:
-    """Changes in parts for transactions of their own, by key: so that few pages are changed by two of them."""
-    if len(changes) <= _AT_ONCE:
+def _split_changes(changes: Changes) -> Iterator[Changes]:
+    """Splits changes for several transactions, ordered by key so that few pages are changed by two of them."""
+    if len(changes) <= _TRANSACTION_SIZE:
         yield changes
         return
     ordered = sorted(changes)
-    for at in range(0, len(ordered), _AT_ONCE):
-        yield {key: changes[key] for key in ordered[at : at + _AT_ONCE]}
+    for at in range(0, len(ordered), _TRANSACTION_SIZE):
+        yield {key: changes[key] for key in ordered[at : at + _TRANSACTION_SIZE]}
 
 
-def _released(hashed: list[tuple[bytes, bytes]], start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Long keys that share a prefix, in their own order."""
-    for key, value in sorted(hashed):
-        if start <= key < stop:
-            yield key, value
-    hashed.clear()
-
-
-def _stored_key(key: bytes) -> bytes:
-    """LMDB's keys have at most 511 bytes: a longer one is a prefix and a hash, the whole key stands beside the value."""
-    return key if len(key) < _PREFIX else key[:_PREFIX] + xxhash.xxh3_128_digest(key)
-
-
-def _stored(key: bytes, value: bytes) -> tuple[bytes, bytes]:
-    if len(key) < _PREFIX:
-        return key, value
-    return _stored_key(key), len(key).to_bytes(4, "big") + key + value
-
-
-def _unhash(data: bytes) -> tuple[bytes, bytes]:
-    end = 4 + int.from_bytes(data[:4], "big")
-    return data[4:end], data[end:]
-
-
-def _yield_to_others() -> None:
-    """Gives this thread less of a busy machine: what it does is not waited for. Linux has priorities of threads."""
+def _lower_priority() -> None:
+    """Lowers the priority of this thread, because no batch waits for it. Only Linux has priorities of threads."""
     if sys.platform == "linux":
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
-
-
-def boot_id() -> bytes:
-    """Changes when the machine starts anew."""
-    return (process.boot_id() or str(int(time.time() - time.monotonic()) // 60)).encode()
-
-
-def copies_of(configuration: Configuration, job_id: str) -> str:
-    """Where executors keep the working copies of a job."""
-    root = configuration.get(LOCAL_DIR) or os.path.join(tempfile.gettempdir(), "penstock-state")
-    return f"{root}/{job_id}"
-
-
-def remove_unused(folder: str, keep_hours: int) -> list[str]:
-    """Removes working copies of jobs that nobody has run for so long."""
-    removed = []
-    for job in Path(folder).glob("*") if os.path.isdir(folder) else ():
-        used = [float(f.read_text()) for f in job.glob("*/used") if f.is_file()]
-        if used and max(used) < time.time() - keep_hours * 3600:
-            shutil.rmtree(job, ignore_errors=True)
-            removed.append(str(job))
-    return removed

@@ -1,4 +1,4 @@
-"""The folder for an element, below a file sink's own."""
+"""Assigns elements to buckets, which are subfolders of a file sink."""
 
 from __future__ import annotations
 
@@ -14,46 +14,48 @@ from penstock.errors import ConfigError, UnsupportedOperation
 
 @dataclass(slots=True)
 class BucketContext:
-    """What is known of an element beside itself; milliseconds since 1970."""
+    """Times of an element, in milliseconds since the epoch."""
 
     processing_time: int
     element_timestamp: int | None
 
     def current_processing_time(self) -> int:
-        """The clock where the element is written."""
+        """Returns the processing time."""
         return self.processing_time
 
     def timestamp(self) -> int | None:
-        """The element's own timestamp, if it has one."""
+        """Returns the timestamp of the element, or None."""
         return self.element_timestamp
 
 
 class BucketAssigner:
-    """Decides for each element in which folder its file is. Subclasses write `get_bucket_id`.
+    """Assigns each element to a bucket, a subfolder of the sink. Subclasses implement `get_bucket_id`.
 
     >>> class ByCountry(BucketAssigner):
     ...     def get_bucket_id(self, element, context):
     ...         return f"country={element['country']}"
     """
 
-    wants_timestamps = True  # whether `context.timestamp()` is asked for
+    wants_timestamps = True  # whether `context.timestamp()` is used
 
     def get_bucket_id(self, element: Any, context: BucketContext) -> str:
-        """The folder, below the sink's own: "" is that one itself, "a/b" is one in another."""
+        """Returns the path of the bucket relative to the folder of the sink, such as "a/b"; "" is the folder itself."""
         raise NotImplementedError
 
     def bucket(self, now: int) -> str | None:
-        """The folder for all elements that are written now, where it does not depend on them."""
+        """Returns the bucket of all elements that are written now, or None if it depends on the element."""
         return None
 
     @staticmethod
     def base_path_bucket_assigner() -> BucketAssigner:
-        """All files in the sink's own folder."""
+        """Returns an assigner that writes all files to the folder of the sink."""
         return _BasePath()
 
     @staticmethod
     def date_time_bucket_assigner(format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None) -> BucketAssigner:
-        """A folder for each hour of processing time, or for what else the format says; Java's letters y M d H m s.
+        """Returns an assigner by processing time. The default is one bucket per hour.
+
+        `format_str` is a Java date pattern of y, M, d, H, m and s.
 
         >>> BucketAssigner.date_time_bucket_assigner(timezone_id="UTC").bucket(0)
         '1970-01-01--00'
@@ -64,17 +66,17 @@ class BucketAssigner:
     def event_time_bucket_assigner(
         format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None
     ) -> BucketAssigner:
-        """The same by each element's own timestamp, so that a repeated run fills the same folders."""
+        """Returns an assigner by the timestamp of each element, so that a repeated run writes to the same buckets."""
         return _EventTime(format_str, timezone_id)
 
     @staticmethod
     def by(bucket_of: Callable[[Any], str]) -> BucketAssigner:
-        """The folder that a function says of an element.
+        """Returns an assigner that calls a function for each element.
 
         >>> BucketAssigner.by(lambda order: order["country"]).get_bucket_id({"country": "de"}, BucketContext(0, None))
         'de'
         """
-        return _By(bucket_of)
+        return _FunctionAssigner(bucket_of)
 
 
 class _BasePath(BucketAssigner):
@@ -84,7 +86,7 @@ class _BasePath(BucketAssigner):
         return ""
 
 
-class _By(BucketAssigner):
+class _FunctionAssigner(BucketAssigner):
     wants_timestamps = False
 
     def __init__(self, bucket_of: Callable[[Any], str]) -> None:
@@ -94,7 +96,7 @@ class _By(BucketAssigner):
         return self._bucket_of(element)
 
 
-_LETTERS = {
+_STRFTIME_CODES = {
     "yyyy": "%Y",
     "uuuu": "%Y",
     "yy": "%y",
@@ -111,20 +113,20 @@ class _DateTime(BucketAssigner):
     wants_timestamps = False
 
     def __init__(self, pattern: str, timezone_id: str | None) -> None:
-        self._format = python_format(pattern)
+        self._format = to_strftime_format(pattern)
         self._zone = timezone_id
         if timezone_id is not None:
             try:
                 zoneinfo.ZoneInfo(timezone_id)
             except (zoneinfo.ZoneInfoNotFoundError, ValueError):
                 raise ConfigError(
-                    "TIME_ZONE", f"There is no time zone '{timezone_id}'. Give a name such as Europe/Berlin or UTC."
+                    "TIME_ZONE", f"Unknown time zone '{timezone_id}'. Use a name such as Europe/Berlin or UTC."
                 ) from None
 
     def bucket(self, now: int) -> str | None:
-        return self._folder(now)
+        return self._format_time(now)
 
-    def _folder(self, millis: int) -> str:
+    def _format_time(self, millis: int) -> str:
         zone = None if self._zone is None else zoneinfo.ZoneInfo(self._zone)
         return datetime.datetime.fromtimestamp(millis / 1000, zone).strftime(self._format)
 
@@ -140,16 +142,16 @@ class _EventTime(_DateTime):
         if timestamp is None:
             raise ConfigError(
                 "NO_TIMESTAMP",
-                "event_time_bucket_assigner got an element without a timestamp. Give the stream a watermark strategy with a "
-                "timestamp assigner before the sink, or use date_time_bucket_assigner.",
+                "event_time_bucket_assigner got an element without a timestamp. Assign a watermark strategy with a timestamp "
+                "assigner to the stream before the sink, or use date_time_bucket_assigner.",
             )
-        return self._folder(timestamp)
+        return self._format_time(timestamp)
 
 
-def checked_bucket(bucket: Any) -> str:
-    """A folder below the sink's own, and a visible one.
+def validate_bucket(bucket: Any) -> str:
+    """Returns a bucket id without slashes at the ends. Raises ConfigError if it is not a visible subfolder of the sink.
 
-    >>> checked_bucket("country=de/")
+    >>> validate_bucket("country=de/")
     'country=de'
     """
     if isinstance(bucket, str) and not bucket:
@@ -158,31 +160,31 @@ def checked_bucket(bucket: Any) -> str:
     if any(name == "" or name.startswith((".", "_")) or "\0" in name for name in names):
         raise ConfigError(
             "BUCKET_ID",
-            f"The bucket assigner gave {bucket!r} for an element. It must give a text: a folder below the sink's own, such as "
-            "'country=de' or '2024/05', in which no name is empty or begins with a dot or an underscore, since readers skip those.",
+            f"The bucket assigner returned {bucket!r} for an element; expected a str with a relative path, such as 'country=de' or "
+            "'2024/05'. No name in it may be empty or start with a dot or an underscore, because readers skip such folders.",
         )
     return "/".join(names)
 
 
-def python_format(pattern: str) -> str:
-    """Python's form of a Java date pattern.
+def to_strftime_format(pattern: str) -> str:
+    """Converts a Java date pattern to a strftime format.
 
-    >>> python_format("'day='yyyy-MM-dd/HH")
+    >>> to_strftime_format("'day='yyyy-MM-dd/HH")
     'day=%Y-%m-%d/%H'
     """
-    made = ""
-    for token in re.finditer(r"'([^']*)'|([a-zA-Z])\2*|[^a-zA-Z']", pattern):
-        quoted, letter, whole = token[1], token[2], token[0]
+    result = ""
+    for match in re.finditer(r"'([^']*)'|([a-zA-Z])\2*|[^a-zA-Z']", pattern):
+        token, quoted, letter = match[0], match[1], match[2]
         if quoted is not None:
-            made += quoted.replace("%", "%%") or "'"
+            result += quoted.replace("%", "%%") or "'"
         elif letter is None:
-            made += whole.replace("%", "%%")
-        elif whole in _LETTERS:
-            made += _LETTERS[whole]
+            result += token.replace("%", "%%")
+        elif token in _STRFTIME_CODES:
+            result += _STRFTIME_CODES[token]
         else:
             raise UnsupportedOperation(
                 "DATE_PATTERN",
-                f"'{whole}' in the date pattern '{pattern}' is not known here. Use {', '.join(_LETTERS)}; other words go in "
-                "single quotes.",
+                f"'{token}' in the date pattern '{pattern}' is not supported. Use {', '.join(_STRFTIME_CODES)}, and put other "
+                "words in single quotes.",
             )
-    return made
+    return result

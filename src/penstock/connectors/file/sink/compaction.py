@@ -1,4 +1,4 @@
-"""Joins the small files of many batches and tasks to large ones before readers see them."""
+"""Compacts small files of many batches and tasks into large files before they become visible."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.connectors.file.journal import Part, Piece
+from penstock.connectors.file.sink.journal import PendingFile, Piece
 from penstock.errors import ConfigError
 
-_COPIED = 4 << 20
+_BUFFER_SIZE = 4 << 20
 Write = Callable[[list[Any]], None]
 
 
 @dataclass(frozen=True)
 class FileCompactStrategy:
-    """When the files of a folder are joined: after so many batches, or when they have a size together.
+    """Defines when the files of a bucket are compacted: after a number of batches, or when they reach a total size.
 
     >>> FileCompactStrategy.builder().enable_compaction_on_checkpoint(5).build()
     FileCompactStrategy(size_threshold=-1, num_checkpoints_before_compaction=5, num_compact_threads=1)
@@ -28,11 +28,11 @@ class FileCompactStrategy:
 
     @staticmethod
     def builder() -> FileCompactStrategy.Builder:
-        """Begins with a strategy that never joins files."""
+        """Returns a builder."""
         return FileCompactStrategy.Builder()
 
     class Builder:
-        """Collects the settings."""
+        """Builds a FileCompactStrategy."""
 
         def __init__(self) -> None:
             self._size = -1
@@ -42,17 +42,17 @@ class FileCompactStrategy:
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """Joins files when so many batches were committed since the first of them."""
+            """Compacts files when this number of batches was committed since the first of them."""
             self._checkpoints = _positive("num_checkpoints_before_compaction", num_checkpoints_before_compaction)
             return self
 
         def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
-            """Joins files as soon as they have this size together, in bytes."""
+            """Compacts files as soon as they reach this total size, in bytes."""
             self._size = size_threshold
             return self
 
         def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategy.Builder:
-            """How many folders are worked on at the same time."""
+            """Sets how many files are compacted in parallel."""
             self._threads = _positive("num_compact_threads", num_compact_threads)
             return self
 
@@ -60,33 +60,33 @@ class FileCompactStrategy:
             if self._size < 0 and self._checkpoints <= 0:
                 raise ConfigError(
                     "COMPACT_STRATEGY",
-                    "The strategy never joins files. Set enable_compaction_on_checkpoint, set_size_threshold, or both.",
+                    "The compaction strategy has no condition. Call enable_compaction_on_checkpoint, set_size_threshold, or both.",
                 )
             return FileCompactStrategy(self._size, self._checkpoints, self._threads)
 
 
 def _positive(name: str, value: int) -> int:
     if value <= 0:
-        raise ConfigError("COMPACT_STRATEGY", f"{name} is {value}; it must be more than 0.")
+        raise ConfigError("COMPACT_STRATEGY", f"{name} is {value}; it must be greater than 0.")
     return value
 
 
 class FileCompactor:
-    """Joins files. A subclass writes `compact`, or, where it needs the sink's own writer, `compact_records`."""
+    """Compacts files. A subclass implements `compact`, or `compact_records` with `record_wise = True`."""
 
     record_wise = False
 
     def compact(self, inputs: Iterable[Any], output: Any) -> None:
-        """Writes the content of open files, one after the other, to another one."""
+        """Writes the content of the open input files to the output file."""
         raise NotImplementedError
 
     def compact_records(self, inputs: Iterable[Any], write: Write) -> None:
-        """Gives all elements of open files to the writer of a new one."""
+        """Passes all elements of the open input files to the writer of the new file."""
         raise NotImplementedError
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
-        """One file after the other, with a delimiter between them if one is given.
+        """Returns a compactor that concatenates files, with an optional delimiter between them.
 
         >>> import io
         >>> out = io.BytesIO()
@@ -97,12 +97,12 @@ class FileCompactor:
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:
-        """Copies the only file; fails if there are more."""
+        """Returns a compactor that copies a single file. It fails if there are several."""
         return _Identical()
 
     @staticmethod
     def record_wise_file_compactor(reader: Any) -> FileCompactor:
-        """Reads elements with a bulk format's reader and writes them with the sink's writer: for Parquet, ORC, Avro."""
+        """Returns a compactor that reads and rewrites elements, for Parquet, ORC and Avro. `reader` is a bulk format."""
         return _RecordWise(reader)
 
 
@@ -114,7 +114,7 @@ class _Concat(FileCompactor):
         for number, file in enumerate(inputs):
             if number:
                 output.write(self._delimiter)
-            shutil.copyfileobj(file, output, _COPIED)
+            shutil.copyfileobj(file, output, _BUFFER_SIZE)
 
 
 class _Identical(FileCompactor):
@@ -123,10 +123,10 @@ class _Identical(FileCompactor):
             if number:
                 raise ConfigError(
                     "COMPACT_SEVERAL",
-                    "identical_file_compactor got more than one file to join. Use concat_file_compactor, or "
-                    "record_wise_file_compactor where files cannot be put one behind the other.",
+                    "identical_file_compactor got more than one file. Use concat_file_compactor, or record_wise_file_compactor if "
+                    "the format cannot be concatenated.",
                 )
-            shutil.copyfileobj(file, output, _COPIED)
+            shutil.copyfileobj(file, output, _BUFFER_SIZE)
 
 
 class _RecordWise(FileCompactor):
@@ -141,21 +141,21 @@ class _RecordWise(FileCompactor):
                 write(values)
 
 
-class CompactedParts:
-    """Files by a strategy of compaction: pieces of several batches and tasks wait, hidden, until it says so."""
+class CompactionPacking:
+    """Applies a compaction strategy. Pieces of several batches and tasks stay hidden until the strategy's condition is met."""
 
     def __init__(self, strategy: FileCompactStrategy) -> None:
         self._strategy = strategy
 
-    def fits(self, part: Part, piece: Piece) -> bool:
+    def fits(self, file: PendingFile, piece: Piece) -> bool:
         threshold = self._strategy.size_threshold
-        return threshold < 0 or part.size < threshold
+        return threshold < 0 or file.size < threshold
 
-    def is_full(self, part: Part, now: int) -> bool:
+    def is_full(self, file: PendingFile, now: int) -> bool:
         strategy = self._strategy
-        if 0 <= strategy.size_threshold <= part.size:
+        if 0 <= strategy.size_threshold <= file.size:
             return True
-        return 0 < strategy.num_checkpoints_before_compaction <= part.batches
+        return 0 < strategy.num_checkpoints_before_compaction <= file.batches
 
-    def due(self, part: Part) -> int | None:
+    def due(self, file: PendingFile) -> int | None:
         return None

@@ -1,7 +1,6 @@
-"""What a file sink remembers between batches: files that are being written, and those that are to become visible.
+"""The journal of a file sink: files that are being written, and files that must become visible.
 
-It is written as a whole before anything becomes visible, so it decides: a batch that is in it is done, and what is still to be
-done for it can be done again.
+It is replaced atomically before any file becomes visible. A batch in the journal is committed; the remaining steps can be repeated.
 """
 
 from __future__ import annotations
@@ -11,29 +10,29 @@ from pathlib import Path
 
 import msgspec
 
-from penstock.connectors.lasting_file import write_lasting
+from penstock.atomic_file import write_atomic
 
 _FILE = "files.json"
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """What one task wrote for one folder: a hidden file, and the name that it, or the file it begins, gets."""
+    """A hidden file that one task wrote for one bucket."""
 
     bucket: str
-    file: str  # in the sink's hidden folder
-    name: str
+    file: str  # name in the hidden folder of the sink
+    name: str  # final name, if it is the first piece of a file
     size: int
 
 
-class Part(msgspec.Struct):
-    """A file to be: the pieces it is made of, in order. Times in milliseconds since 1970."""
+class PendingFile(msgspec.Struct):
+    """A file that is not visible yet, and its pieces in order. Times are in milliseconds since the epoch."""
 
     bucket: str
     created: int
     modified: int
     pieces: list[Piece] = []
     size: int = 0
-    batches: int = 0  # since it was begun
+    batches: int = 0  # batches since the first piece
 
     def add(self, piece: Piece, now: int) -> None:
         self.pieces.append(piece)
@@ -42,19 +41,19 @@ class Part(msgspec.Struct):
 
 
 class Journal(msgspec.Struct):
-    """The memory as of a batch."""
+    """The pending files after a batch."""
 
-    batch: int = -1  # the last one that is in it
-    open: list[Part] = []
-    full: list[Part] = []  # to become visible with the batch
+    batch: int = -1  # the last batch that it contains
+    open: list[PendingFile] = []
+    full: list[PendingFile] = []  # become visible with the batch
 
     def pieces(self) -> set[str]:
-        """The hidden files that are still needed."""
-        return {piece.file for part in (*self.open, *self.full) for piece in part.pieces}
+        """Returns the names of the hidden files that are still needed."""
+        return {piece.file for file in (*self.open, *self.full) for piece in file.pieces}
 
 
-def load(folder: str) -> Journal:
-    """The journal in a sink's lasting folder; an empty one if the sink is new."""
+def load_journal(folder: str) -> Journal:
+    """Loads the journal from the checkpoint folder of the sink. Returns an empty one if the sink is new."""
     try:
         data = Path(folder, _FILE).read_bytes()
     except FileNotFoundError:
@@ -62,6 +61,6 @@ def load(folder: str) -> Journal:
     return msgspec.json.decode(data, type=Journal)
 
 
-def save(folder: str, journal: Journal) -> None:
-    """Replaces the journal as a whole."""
-    write_lasting(os.path.join(folder, _FILE), msgspec.json.encode(journal))
+def save_journal(folder: str, journal: Journal) -> None:
+    """Replaces the journal atomically."""
+    write_atomic(os.path.join(folder, _FILE), msgspec.json.encode(journal), durable=True)

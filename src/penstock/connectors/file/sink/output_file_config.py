@@ -1,4 +1,4 @@
-"""What a sink's files are called."""
+"""Names of the files of a file sink."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OutputFileConfig:
-    """What the names of files begin and end with.
+    """Prefix and suffix of file names.
 
     >>> OutputFileConfig.builder().with_part_prefix("words").with_part_suffix(".txt").build()
     OutputFileConfig(part_prefix='words', part_suffix='.txt')
@@ -17,20 +17,20 @@ class OutputFileConfig:
     part_suffix: str = ""
 
     def get_part_prefix(self) -> str:
-        """What names begin with."""
+        """Returns the prefix."""
         return self.part_prefix
 
     def get_part_suffix(self) -> str:
-        """What names end with."""
+        """Returns the suffix."""
         return self.part_suffix
 
     @staticmethod
     def builder() -> OutputFileConfig.OutputFileConfigBuilder:
-        """Begins with `part` and no end."""
+        """Returns a builder. The default prefix is `part`, and the default suffix is empty."""
         return OutputFileConfig.OutputFileConfigBuilder()
 
     class OutputFileConfigBuilder:
-        """Collects the settings."""
+        """Builds an OutputFileConfig."""
 
         def __init__(self) -> None:
             self.part_prefix = "part"

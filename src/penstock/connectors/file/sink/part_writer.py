@@ -1,4 +1,4 @@
-"""Writes one task's elements to hidden files, one for each folder they go to."""
+"""Writes the elements of a task to hidden files, one per bucket."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.connectors.encoder import Encoder
-from penstock.connectors.file.bucket_assigner import BucketContext, checked_bucket
-from penstock.connectors.file.journal import Piece
+from penstock.connectors.file.sink.bucket_assigner import BucketContext, validate_bucket
+from penstock.connectors.file.sink.journal import Piece
 from penstock.connectors.sink import SinkWriter, WriteTask
-from penstock.runtime.records import Tags
+from penstock.runtime.loop.records import Tags
 from penstock.time import NO_TIMESTAMP
 from penstock.types import TypeInformation
 
 if TYPE_CHECKING:
-    from penstock.connectors.file.sink import FileSink
+    from penstock.connectors.file.sink.sink import FileSink
 
-_MOST_OPEN = 200  # files of one task; the one that was begun first ends when there would be more
+_MAX_OPEN = 200  # files of one task; the oldest one is closed if there would be more
 
 
 class ElementWriter(Protocol):
@@ -30,7 +30,7 @@ class ElementWriter(Protocol):
 
 
 class RowWriter:
-    """Writes the bytes of one element after the other."""
+    """Writes encoded elements one after the other."""
 
     def __init__(self, encoder: Encoder, kind: TypeInformation | None, file: Any) -> None:
         self._encoder = encoder
@@ -41,67 +41,67 @@ class RowWriter:
         self._file.write(self._encoder.encode_all(values, self._kind))
 
     def finish(self) -> None:
-        """Rows need no end."""
+        """Does nothing, because a row format has no footer."""
 
 
 class PartWriter(SinkWriter):
-    """Writes one task's files."""
+    """Writes the files of one task."""
 
     def __init__(self, sink: FileSink, task: WriteTask) -> None:
         self._sink = sink
         self._task = task
         self._system = sink.system()
-        self._own = uuid.uuid4().hex[:6]  # numbers of attempts begin again when a job is resumed
+        self._suffix = uuid.uuid4().hex[:6]  # needed because attempt numbers start again when a job is resumed
         self._open: dict[str, _OpenPiece] = {}
-        self._begun: list[_OpenPiece] = []
+        self._started: list[_OpenPiece] = []
         self._pieces: list[Piece] = []
 
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
         if not values:
             return
-        for bucket, chosen in self._by_bucket(values, timestamps):
+        for bucket, elements in self._group_by_bucket(values, timestamps):
             if self._sink.encoder is None:
-                self._piece(bucket).writer.write(chosen)
+                self._piece(bucket).writer.write(elements)
             else:
-                self._write_rows(bucket, chosen, self._sink.encoder)
+                self._write_rows(bucket, elements, self._sink.encoder)
 
-    def _by_bucket(self, values: list[Any], timestamps: Any) -> Iterator[tuple[str, list[Any]]]:
+    def _group_by_bucket(self, values: list[Any], timestamps: Any) -> Iterator[tuple[str, list[Any]]]:
         assigner = self._sink.buckets
         now = int(time.time() * 1000)
-        same = assigner.bucket(now)
-        if same is not None:
-            yield checked_bucket(same), values
+        common = assigner.bucket(now)
+        if common is not None:
+            yield validate_bucket(common), values
             return
-        found: dict[Any, list[Any]] = {}
+        groups: dict[Any, list[Any]] = {}
         context = BucketContext(now, None)
         stamps = None if timestamps is None or not len(timestamps) else timestamps.tolist()
         for at, value in enumerate(values):
             if stamps is not None:
                 context.element_timestamp = None if stamps[at] == NO_TIMESTAMP else stamps[at]
             try:
-                found.setdefault(assigner.get_bucket_id(value, context), []).append(value)
+                groups.setdefault(assigner.get_bucket_id(value, context), []).append(value)
             except Exception:
                 self.failed_on = (value,)
                 raise
-        for bucket, chosen in found.items():
+        for bucket, elements in groups.items():
             try:
-                checked = checked_bucket(bucket)
+                valid = validate_bucket(bucket)
             except Exception:
-                self.failed_on = (chosen[0],)
+                self.failed_on = (elements[0],)
                 raise
-            yield checked, chosen
+            yield valid, elements
 
     def _write_rows(self, bucket: str, values: list[Any], encoder: Encoder) -> None:
-        most = self._sink.rolling.part_size
+        max_size = self._sink.rolling.part_size
         data = encoder.encode_all(values, self._sink.kind)
         if not data:
             return
         piece = self._piece(bucket)
-        if most is None or piece.size + len(data) <= most:
+        if max_size is None or piece.size + len(data) <= max_size:
             piece.put(data)
             return
         for row in encoder.encode(values, self._sink.kind):
-            if piece.size and piece.size + len(row) > most:
+            if piece.size and piece.size + len(row) > max_size:
                 self._end(bucket)
                 piece = self._piece(bucket)
             piece.put(row)
@@ -109,14 +109,14 @@ class PartWriter(SinkWriter):
     def _piece(self, bucket: str) -> _OpenPiece:
         piece = self._open.get(bucket)
         if piece is None:
-            if len(self._open) >= _MOST_OPEN:
+            if len(self._open) >= _MAX_OPEN:
                 self._end(next(iter(self._open)))
-            number = len(self._begun)
-            hidden = f"{self._task.batch:09d}-{self._task.partition:05d}-{number}.{self._task.attempt}.{self._own}"
+            number = len(self._started)
+            hidden = f"{self._task.batch:09d}-{self._task.partition:05d}-{number}.{self._task.attempt}.{self._suffix}"
             name = self._sink.part_name(self._task.batch, self._task.partition, number)
             piece = _OpenPiece(self._sink, bucket, hidden, name, self._system.create(self._sink.hidden(hidden)))
             self._open[bucket] = piece
-            self._begun.append(piece)
+            self._started.append(piece)
         return piece
 
     def _end(self, bucket: str) -> None:
@@ -133,10 +133,10 @@ class PartWriter(SinkWriter):
 
     def abort(self) -> None:
         for piece in self._open.values():
-            with suppress(Exception):  # some writers hold more than the file
+            with suppress(Exception):  # some writers hold resources besides the file
                 piece.writer.finish()
-        for piece in self._begun:
-            with suppress(OSError):  # a full disk cannot take what is left, and it is not wanted
+        for piece in self._started:
+            with suppress(OSError):  # flushing fails on a full disk; the file is deleted anyway
                 piece.file.close()
             with suppress(OSError):
                 self._system.remove(self._sink.hidden(piece.hidden))

@@ -1,4 +1,4 @@
-"""When the file that a sink writes is full."""
+"""Rolling policies of the file sink."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MEBIBYTE = 1 << 20
 
 
 class PartFileInfo(Protocol):
-    """What is known of a file that is being written; times in milliseconds since 1970."""
+    """A file that is being written. Times are in milliseconds since the epoch."""
 
     @property
     def bucket(self) -> str: ...
@@ -24,38 +24,38 @@ class PartFileInfo(Protocol):
 
 
 class RollingPolicy:
-    """When a file is full, and readers may see it. It is asked after each batch, and at the time it names itself.
+    """Decides when a file is complete and becomes visible. It is called after each batch and at the time that `due` returns.
 
     >>> RollingPolicy.default_rolling_policy(part_size=1000).part_size
     1000
     """
 
-    part_size: int | None = None  # a file is not written on beyond this size, also within a batch
+    part_size: int | None = None  # maximum size of a file in bytes, also within a batch
 
     def should_roll(self, part: PartFileInfo, now: int) -> bool:
-        """Whether a file that was written on in the last batch, or before, is full now."""
+        """Whether a file is complete now."""
         raise NotImplementedError
 
     def due(self, part: PartFileInfo) -> int | None:
-        """When to ask again if no element comes."""
+        """Returns when to call `should_roll` even without new elements, in milliseconds since the epoch, or None."""
         return None
 
     @staticmethod
     def default_rolling_policy(
         part_size: int = 128 * _MEBIBYTE, rollover_interval: int = 60_000, inactivity_interval: int = 60_000
     ) -> DefaultRollingPolicy:
-        """By size, by age, and by the time since it was last written to (both in milliseconds)."""
+        """Returns a policy by size in bytes, age, and time since the last write (both in milliseconds)."""
         return DefaultRollingPolicy(part_size, rollover_interval, inactivity_interval)
 
     @staticmethod
     def on_checkpoint_rolling_policy() -> OnCheckpointRollingPolicy:
-        """Files for each batch: visible as soon as it is committed."""
+        """Returns a policy that completes files with each batch."""
         return OnCheckpointRollingPolicy()
 
 
 @dataclass(frozen=True)
 class DefaultRollingPolicy(RollingPolicy):
-    """Ends a file by its size, its age, or when nothing was written to it for a while."""
+    """Completes a file by its size, its age, or the time since the last write."""
 
     part_size: int = 128 * _MEBIBYTE
     rollover_interval: int = 60_000
@@ -64,7 +64,7 @@ class DefaultRollingPolicy(RollingPolicy):
     def __post_init__(self) -> None:
         for name in ("part_size", "rollover_interval", "inactivity_interval"):
             if getattr(self, name) <= 0:
-                raise ConfigError("ROLLING_POLICY", f"{name} is {getattr(self, name)}; it must be more than 0.")
+                raise ConfigError("ROLLING_POLICY", f"{name} is {getattr(self, name)}; it must be greater than 0.")
 
     def should_roll(self, part: PartFileInfo, now: int) -> bool:
         return part.size >= self.part_size or now >= self.due(part)
@@ -74,7 +74,7 @@ class DefaultRollingPolicy(RollingPolicy):
 
 
 class OnCheckpointRollingPolicy(RollingPolicy):
-    """Ends a file with its batch."""
+    """Completes a file with its batch."""
 
     def should_roll(self, part: PartFileInfo, now: int) -> bool:
         return True

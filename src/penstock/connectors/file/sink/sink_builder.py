@@ -1,4 +1,4 @@
-"""Collects the settings of a file sink, in Flink's way."""
+"""The builders of the file sink."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.connectors.encoder import Encoder
-from penstock.connectors.file.bucket_assigner import BucketAssigner
-from penstock.connectors.file.compaction import FileCompactor, FileCompactStrategy
-from penstock.connectors.file.output_file_config import OutputFileConfig
-from penstock.connectors.file.rolling_policy import OnCheckpointRollingPolicy, RollingPolicy
+from penstock.connectors.file.sink.bucket_assigner import BucketAssigner
+from penstock.connectors.file.sink.compaction import FileCompactor, FileCompactStrategy
+from penstock.connectors.file.sink.output_file_config import OutputFileConfig
+from penstock.connectors.file.sink.rolling_policy import OnCheckpointRollingPolicy, RollingPolicy
 from penstock.errors import ConfigError
 
 if TYPE_CHECKING:
-    from penstock.connectors.file.sink import FileSink
+    from penstock.connectors.file.sink.sink import FileSink
 
 
 class SinkBuilder:
-    """What row and bulk formats have in common."""
+    """Settings of row and bulk formats."""
 
     def __init__(self, base_path: str | os.PathLike[str]) -> None:
         self._path = base_path
@@ -28,34 +28,37 @@ class SinkBuilder:
         self._options: Mapping[str, Any] = {}
 
     def with_bucket_check_interval(self, interval: int) -> Self:
-        """Accepted, and changes nothing: a batch runs at the time when a file is due."""
+        """Has no effect, because a batch runs when a file is due."""
         return self
 
     def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> Self:
+        """Sets the bucket assigner. The default is a bucket for each hour of processing time."""
         self._buckets = bucket_assigner
         return self
 
     def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
+        """Sets prefix and suffix of file names."""
         self._files = output_file_config
         return self
 
     def with_storage_options(self, options: Mapping[str, Any]) -> Self:
-        """Options of the path's file system, such as `endpoint_override` of S3."""
+        """Sets options of the file system, such as `endpoint_override` for S3."""
         self._options = options
         return self
 
     def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
-        """Joins small files before they become visible, when the strategy says so; at the job's end in any case."""
+        """Compacts small files before they become visible, as defined by the strategy and at the end of the job."""
         self._compaction = (strategy, compactor)
         return self
 
     def disable_compact(self) -> Self:
+        """Disables compaction. This is the default."""
         self._compaction = None
         return self
 
 
 class RowFormatBuilder(SinkBuilder):
-    """Collects the settings of a sink that writes one element after the other."""
+    """Builds a FileSink that encodes elements one by one."""
 
     def __init__(self, base_path: str | os.PathLike[str], encoder: Encoder) -> None:
         super().__init__(base_path)
@@ -63,11 +66,12 @@ class RowFormatBuilder(SinkBuilder):
         self._rolling: RollingPolicy = RollingPolicy.default_rolling_policy()
 
     def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
+        """Sets the rolling policy. The default is `RollingPolicy.default_rolling_policy()`."""
         self._rolling = rolling_policy
         return self
 
     def build(self) -> FileSink:
-        from penstock.connectors.file.sink import FileSink
+        from penstock.connectors.file.sink.sink import FileSink
 
         return FileSink(
             self._path,
@@ -81,23 +85,24 @@ class RowFormatBuilder(SinkBuilder):
 
 
 class BulkFormatBuilder(SinkBuilder):
-    """Collects the settings of a sink of files that are written as a whole. They end with each batch."""
+    """Builds a FileSink for bulk formats. Files are completed with each batch."""
 
     def __init__(self, base_path: str | os.PathLike[str], writer_factory: Any) -> None:
         super().__init__(base_path)
         self._factory = writer_factory
 
     def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
+        """Accepts only `RollingPolicy.on_checkpoint_rolling_policy()`, which is the default."""
         if not isinstance(rolling_policy, OnCheckpointRollingPolicy):
             raise ConfigError(
                 "ROLLING_POLICY",
-                f"A bulk format got {type(rolling_policy).__name__}. Its files cannot be written on after a batch: use "
-                "RollingPolicy.on_checkpoint_rolling_policy(), and enable_compact to have fewer files.",
+                f"with_rolling_policy() of a bulk format got {type(rolling_policy).__name__}, but files of bulk formats cannot be "
+                "continued after a batch. Use RollingPolicy.on_checkpoint_rolling_policy(), and enable_compact to get fewer files.",
             )
         return self
 
     def build(self) -> FileSink:
-        from penstock.connectors.file.sink import FileSink
+        from penstock.connectors.file.sink.sink import FileSink
 
         return FileSink(
             self._path,

@@ -1,4 +1,4 @@
-"""Compressed files, told by the end of their names. They cannot be read from the middle."""
+"""Reads compressed files, which are recognised by their extension. They cannot be split."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-_READ = 1 << 20
+_BLOCK_SIZE = 1 << 20
 
 
-class DamagedError(Exception):
-    """The file is cut off, or is not of the format that its name says."""
+class DamagedFileError(Exception):
+    """The file is truncated or damaged, or does not have the format of its extension."""
 
 
 def is_compressed(name: str) -> bool:
@@ -22,83 +22,85 @@ def is_compressed(name: str) -> bool:
     >>> is_compressed("a.gz"), is_compressed("a.txt")
     (True, False)
     """
-    return _ending(name) in _INFLATERS
+    return _extension(name) in _DECOMPRESSORS
 
 
-def inflated(file: Any, name: str) -> Iterator[bytes]:
-    """The content of an open file, piece by piece; raises DamagedError behind the last piece that could be read."""
+def decompress(file: Any, name: str) -> Iterator[bytes]:
+    """Yields the content of an open file in blocks. Raises DamagedFileError after the last block that can be read."""
     try:
-        yield from _INFLATERS[_ending(name)](file)
+        yield from _DECOMPRESSORS[_extension(name)](file)
     except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
-        raise DamagedError(f"it is cut off or damaged, or it is no {_ending(name)} file ({error})") from error
+        raise DamagedFileError(
+            f"it is truncated or damaged, or it is not a {_extension(name)} file ({error})"
+        ) from error
 
 
-def inflated_file(file: Any, name: str) -> Any:
-    """The same as a file to read from the beginning."""
-    return io.BufferedReader(_Inflated(inflated(file, name)), _READ)
+def open_decompressed(file: Any, name: str) -> Any:
+    """Returns the decompressed content as a file object that can be read from the start."""
+    return io.BufferedReader(_DecompressedFile(decompress(file, name)), _BLOCK_SIZE)
 
 
-def _ending(name: str) -> str:
+def _extension(name: str) -> str:
     return os.path.splitext(name)[1].lower()
 
 
-def _members(begin: Callable[[], Any]) -> Callable[[Any], Iterator[bytes]]:
-    """Files may be made of several compressed ones, one behind the other."""
+def _decompress_members(create: Callable[[], Any]) -> Callable[[Any], Iterator[bytes]]:
+    """Returns a function that decompresses files of one or more concatenated members."""
 
-    def pieces(file: Any) -> Iterator[bytes]:
-        inflate, begun = begin(), False
-        while data := file.read(_READ):
+    def blocks(file: Any) -> Iterator[bytes]:
+        decompressor, has_data = create(), False
+        while data := file.read(_BLOCK_SIZE):
             while data:
-                if inflate.eof:
-                    data = data.lstrip(b"\0")  # padding between and behind members
+                if decompressor.eof:
+                    data = data.lstrip(b"\0")  # padding between and after members
                     if not data:
                         break
-                    inflate = begin()
-                begun = True
-                yield inflate.decompress(data)
-                data = inflate.unused_data
-        if begun and not inflate.eof:
+                    decompressor = create()
+                has_data = True
+                yield decompressor.decompress(data)
+                data = decompressor.unused_data
+        if has_data and not decompressor.eof:
             raise EOFError("the end of the compressed data is missing")
 
-    return pieces
+    return blocks
 
 
 def _zstd(file: Any) -> Iterator[bytes]:
     import pyarrow as pa
 
     stream = pa.CompressedInputStream(file, "zstd")
-    while data := stream.read(_READ):
+    while data := stream.read(_BLOCK_SIZE):
         yield data
 
 
-_gzip = _members(lambda: zlib.decompressobj(16 + zlib.MAX_WBITS))
-_INFLATERS: dict[str, Callable[[Any], Iterator[bytes]]] = {
+_gzip = _decompress_members(lambda: zlib.decompressobj(16 + zlib.MAX_WBITS))
+_DECOMPRESSORS: dict[str, Callable[[Any], Iterator[bytes]]] = {
     ".gz": _gzip,
     ".gzip": _gzip,
-    ".bz2": _members(bz2.BZ2Decompressor),
-    ".xz": _members(lzma.LZMADecompressor),
-    ".deflate": _members(zlib.decompressobj),
+    ".bz2": _decompress_members(bz2.BZ2Decompressor),
+    ".xz": _decompress_members(lzma.LZMADecompressor),
+    ".deflate": _decompress_members(zlib.decompressobj),
     ".zst": _zstd,
     ".zstd": _zstd,
 }
 
 
-class _Inflated(io.RawIOBase):
-    """Pieces as a file."""
+class _DecompressedFile(io.RawIOBase):
+    """Blocks of bytes as a file object."""
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._left = b""
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._rest = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._left:
-            piece = next(self._pieces, None)
-            if piece is None:
+        while not self._rest:
+            block = next(self._blocks, None)
+            if block is None:
                 return 0
-            self._left = piece
-        taken, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
-        buffer[: len(taken)] = taken
-        return len(taken)
+            self._rest = block
+        data, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)

@@ -1,4 +1,4 @@
-"""Which files a source reads, and whether they may be cut."""
+"""Enumerates the files of a source."""
 
 from __future__ import annotations
 
@@ -7,50 +7,51 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from penstock.connectors.file.system import FileSystem, FoundFile, is_hidden
+from penstock.connectors.file.system.file_system import FileStatus, FileSystem, is_hidden
 from penstock.errors import ConfigError
 
 
 @dataclass(frozen=True)
 class FileEnumeratorProvider:
-    """Finds files below paths, in their folders too; none whose name, or folder's name, begins with a dot or an underscore.
+    """Finds files in folders, recursively. Ignores files and folders whose names start with a dot or an underscore.
 
-    A pattern has the signs of the shell. It is about the name, or with a slash about the path below the source's own.
+    `pattern` is a shell pattern. It is matched against the file name or, if it contains a slash, against the path relative to the
+    path of the source.
 
     >>> FileEnumeratorProvider(pattern="*.csv").takes("2024/a.csv"), FileEnumeratorProvider(pattern="2024/*").takes("2025/a")
     (True, False)
     """
 
-    splittable: bool = True  # large files may be read by several tasks and in several batches
+    splittable: bool = True  # whether several tasks and several batches may read a large file
     pattern: str = "*"
-    accepts: Callable[[str], bool] | None = None  # decides by the path, beside the pattern
+    accepts: Callable[[str], bool] | None = None  # an additional filter on the path
 
     @staticmethod
     def default_splittable_file_enumerator() -> FileEnumeratorProvider:
-        """All files; large ones are cut where their format allows it."""
+        """Reads all files. Large files are split if their format supports it."""
         return FileEnumeratorProvider()
 
     @staticmethod
     def default_non_splittable_file_enumerator() -> FileEnumeratorProvider:
-        """All files, each read by one task in one batch."""
+        """Reads all files, each in one task and one batch."""
         return FileEnumeratorProvider(splittable=False)
 
     def takes(self, below: str) -> bool:
-        """Whether a file is read, by its path below the source's own."""
+        """Whether a file matches the pattern, by its path relative to the source."""
         return fnmatchcase(below if "/" in self.pattern else os.path.basename(below), self.pattern)
 
-    def find(self, system: FileSystem, root: str) -> Iterator[FoundFile]:
-        """The files of one path."""
-        single = system.find(root)
+    def find(self, system: FileSystem, root: str) -> Iterator[FileStatus]:
+        """Yields the files of one path."""
+        single = system.get_status(root)
         if single is not None:
             if not is_hidden(os.path.basename(root)):
                 yield single
             return
         if not system.is_folder(root):
             raise ConfigError(
-                "FILE_NOT_FOUND", f"The file source's path {root} does not exist. Create it, or correct the path."
+                "FILE_NOT_FOUND", f"The path {root} of the file source does not exist. Create it or correct the path."
             )
-        for file in system.below(root):
+        for file in system.list_recursively(root):
             below = file.path[len(root) :].lstrip("/")
             if self.takes(below) and (self.accepts is None or self.accepts(file.path)):
                 yield file
@@ -58,9 +59,9 @@ class FileEnumeratorProvider:
 
 @dataclass(frozen=True)
 class FileSplitAssignerProvider:
-    """Which task reads which part of which file. Spark places tasks, so there is one kind."""
+    """Assigns file splits to tasks. There is only one kind, because Spark places tasks."""
 
     @staticmethod
     def locality_aware_split_assigner() -> FileSplitAssignerProvider:
-        """Oldest files first, in shares of about the same size."""
+        """Reads the oldest files first, in tasks of about the same size."""
         return FileSplitAssignerProvider()

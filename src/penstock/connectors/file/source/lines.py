@@ -1,4 +1,4 @@
-"""Whole lines of a file, some megabytes at a time, from any part of it: each line belongs to the part it begins in."""
+"""Reads complete lines of a byte range of a file, in blocks. A line belongs to the range in which it starts."""
 
 from __future__ import annotations
 
@@ -7,62 +7,62 @@ from typing import Any
 
 import numpy as np
 
-from penstock.connectors.file.compressed import DamagedError, inflated
+from penstock.connectors.file.source.compressed import DamagedFileError, decompress
 
-_READ = 4 << 20
+_BLOCK_SIZE = 4 << 20
 
 
-def blocks(file: Any, low: int, high: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """The lines that begin in [low, high) of a file with so many bytes, with the position of each block."""
+def read_line_blocks(file: Any, low: int, high: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """Yields blocks of the lines that start in [low, high), with the position of each block. `size` is that of the file."""
     if low:
         file.seek(low - 1)
         low = low - 1 + len(file.readline(size - low + 1))
     while low < high:
         file.seek(low)
-        block = file.read(min(_READ, high - low))
+        block = file.read(min(_BLOCK_SIZE, high - low))
         if not block.endswith(b"\n"):
             block += file.readline(size - low - len(block))
         if not block:
-            raise DamagedError(f"it ends at byte {low}, and had {size} bytes when it was found")
+            raise DamagedFileError(f"it ends at byte {low} but had {size} bytes when it was found")
         yield low, block
         low += len(block)
 
 
-def inflated_blocks(file: Any, name: str) -> Iterator[tuple[int, bytes]]:
-    """All lines of a compressed file, with positions in its text. DamagedError carries what is left of the last line."""
+def read_compressed_line_blocks(file: Any, name: str) -> Iterator[tuple[int, bytes]]:
+    """Yields blocks of all lines of a compressed file, with positions in the decompressed text."""
     position = 0
-    kept: list[bytes] = []
+    incomplete: list[bytes] = []  # the start of a line whose end was not read yet
     try:
-        for piece in inflated(file, name):
+        for piece in decompress(file, name):
             cut = piece.rfind(b"\n") + 1
             if cut:
-                block = b"".join((*kept, piece[:cut]))
+                block = b"".join((*incomplete, piece[:cut]))
                 yield position, block
                 position += len(block)
-                kept = []
+                incomplete = []
             if cut < len(piece):
-                kept.append(piece[cut:])
-    except DamagedError as error:
-        raise LinesDamagedError(position, b"".join(kept), str(error)) from error
-    if kept:
-        yield position, b"".join(kept)
+                incomplete.append(piece[cut:])
+    except DamagedFileError as error:
+        raise DamagedLinesError(position, b"".join(incomplete), str(error)) from error
+    if incomplete:
+        yield position, b"".join(incomplete)
 
 
-class LinesDamagedError(DamagedError):
-    """Nothing can be read of a file from a position on."""
+class DamagedLinesError(DamagedFileError):
+    """A file cannot be read from a position on. `remainder` is the start of the line at that position."""
 
-    def __init__(self, position: int, left: bytes, text: str) -> None:
-        super().__init__(text)
+    def __init__(self, position: int, remainder: bytes, message: str) -> None:
+        super().__init__(message)
         self.position = position
-        self.left = left
+        self.remainder = remainder
 
 
-def starts(block: bytes, start: int, with_empty: bool) -> Any:
-    """The position of each line, or of each that is not empty."""
+def line_starts(block: bytes, start: int, with_empty: bool) -> Any:
+    """Returns the position of each line of a block, or of each non-empty line."""
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10)
     if not block.endswith(b"\n"):
         ends = np.append(ends, len(block))
-    begins = np.empty(len(ends), np.int64)
-    begins[:1] = 0
-    begins[1:] = ends[:-1] + 1
-    return (begins if with_empty else begins[ends > begins]) + start
+    starts = np.empty(len(ends), np.int64)
+    starts[:1] = 0
+    starts[1:] = ends[:-1] + 1
+    return (starts if with_empty else starts[ends > starts]) + start

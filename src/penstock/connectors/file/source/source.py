@@ -1,4 +1,4 @@
-"""Elements of files: of a folder, a file or several, with positions of our own."""
+"""The file source."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from penstock.connectors.file import source_builder
-from penstock.connectors.file.compressed import DamagedError, is_compressed
-from penstock.connectors.file.enumerator import FileEnumeratorProvider
-from penstock.connectors.file.file_list import FileList, as_found
-from penstock.connectors.file.reading import FilePart, reader_of
-from penstock.connectors.file.stream_format import Decoder, JsonLines, StreamFormat, decode_text
-from penstock.connectors.file.system import FileSystem, FoundFile, Options, absolute, file_system
-from penstock.connectors.secret import with_secrets
+from penstock.connectors.file.source import source_builder
+from penstock.connectors.file.source.compressed import DamagedFileError, is_compressed
+from penstock.connectors.file.source.enumerator import FileEnumeratorProvider
+from penstock.connectors.file.source.file_list import FileList, to_file_status
+from penstock.connectors.file.source.split_reader import FileRange, create_reader
+from penstock.connectors.file.source.stream_format import Decoder, JsonLines, StreamFormat, decode_text
+from penstock.connectors.file.system.file_system import FileStatus, FileSystem, Options, absolute_path, file_system
+from penstock.connectors.secret import wrap_secrets
 from penstock.connectors.source import DEFAULT_BYTES_PER_BATCH, Chunk, Offset, Source
 from penstock.errors import ConfigError, JobError
 from penstock.formats.bulk import BulkFormat
 from penstock.formats.schema import DeserializationSchema
+from penstock.runtime.loop.channels import ALL_SPLITS
 
-_LEAST_RANGE = 1 << 20
+_MIN_RANGE = 1 << 20  # bytes of a task
 _FILES_PER_BATCH = 1000
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -30,14 +31,14 @@ Format = Decoder | StreamFormat | BulkFormat | DeserializationSchema[Any]
 
 
 class FileSource(Source):
-    """The lines of files, or what a format makes of them.
+    """Reads the lines of files, or the elements that a format decodes from them.
 
-    Bounded: the files there are at the start. Else new files are found while the job runs. A file's place in the list and a
-    byte position are the offset; the list is kept with the checkpoint, so a restart reads the same files in the same
-    order. Files that end in .gz, .bz2, .xz, .deflate or .zst are read as what is in them.
+    A bounded source reads the files that exist when the job starts. Otherwise new files are found while the job runs. The list of
+    files is stored with the checkpoint, so a restarted job reads the same files in the same order. Files with the extension .gz,
+    .bz2, .xz, .deflate or .zst are decompressed.
 
-    A file must be whole when it appears: it is read as it was when it was found. If it has changed or is gone when its turn
-    comes, the job fails; `changed_files="as_listed"` reads the bytes that it had, if it has only grown.
+    A file must be complete when it appears. The job fails if a file has changed or has been removed between the time when it was
+    found and the time when it is read. With `changed_files="as_listed"`, a file that has grown is read up to its original size.
     """
 
     def __init__(
@@ -56,22 +57,22 @@ class FileSource(Source):
         storage_options: Options | None = None,
     ) -> None:
         if changed_files not in ("fail", "as_listed"):
-            raise ConfigError("CHANGED_FILES", f"changed_files is {changed_files!r}. It is 'fail' or 'as_listed'.")
+            raise ConfigError("CHANGED_FILES", f"changed_files is {changed_files!r}; expected 'fail' or 'as_listed'.")
         self.bounded = bounded
         paths = [path] if isinstance(path, (str, os.PathLike)) else path
-        self._paths = [absolute(p) for p in paths]
-        self._files = enumerator or FileEnumeratorProvider(pattern=pattern)
-        self._look_every = look_every  # seconds between two looks for new files
-        self._next_look = 0.0
-        chosen = decode.decode if isinstance(decode, StreamFormat) else decode or decode_text
-        self._reader = reader_of(chosen)
-        self.output_type = str if chosen is decode_text else getattr(chosen, "output_type", None)
-        self.output_is_exact = chosen is decode_text or getattr(chosen, "output_is_exact", False)
-        self._limit = bytes_per_batch or DEFAULT_BYTES_PER_BATCH
-        self._most_files = files_per_batch
+        self._paths = [absolute_path(p) for p in paths]
+        self._enumerator = enumerator or FileEnumeratorProvider(pattern=pattern)
+        self._discovery_interval = look_every  # seconds
+        self._next_discovery = 0.0
+        decoder = decode.decode if isinstance(decode, StreamFormat) else decode or decode_text
+        self._reader = create_reader(decoder)
+        self.output_type = str if decoder is decode_text else getattr(decoder, "output_type", None)
+        self.output_is_exact = decoder is decode_text or getattr(decoder, "output_is_exact", False)
+        self._bytes_per_batch = bytes_per_batch or DEFAULT_BYTES_PER_BATCH
+        self._files_per_batch = files_per_batch
         self._as_listed = changed_files == "as_listed"
         self._start_at = start_at
-        self._options = with_secrets(storage_options or {})
+        self._options = wrap_secrets(storage_options or {})
         self._list = FileList()
         self._attached = False
 
@@ -79,7 +80,7 @@ class FileSource(Source):
     def for_record_stream_format(
         stream_format: StreamFormat | BulkFormat, *paths: str
     ) -> source_builder.FileSourceBuilder:
-        """A source built in Flink's way.
+        """Returns a builder for files of records, such as lines.
 
         >>> FileSource.for_record_stream_format(StreamFormat.text_line_format(), "in").build().bounded
         True
@@ -88,7 +89,7 @@ class FileSource(Source):
 
     @staticmethod
     def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> source_builder.FileSourceBuilder:
-        """A source of files that are read as a whole, such as Parquet, built in Flink's way."""
+        """Returns a builder for bulk formats such as Parquet."""
         return source_builder.FileSourceBuilder(bulk_format, paths)
 
     # -- the list of files
@@ -99,11 +100,11 @@ class FileSource(Source):
             self._discover()
 
     def _discover(self) -> None:
-        """Adds files that are not in the list yet; a file's size is fixed when it is found."""
-        if time.monotonic() < self._next_look:
+        """Adds new files to the list. The size of a file is fixed when it is found."""
+        if time.monotonic() < self._next_discovery:
             return
-        self._next_look = time.monotonic() + self._look_every
-        self._list.add(file for path in self._paths for file in self._files.find(self._system(path), path))
+        self._next_discovery = time.monotonic() + self._discovery_interval
+        self._list.add(file for path in self._paths for file in self._enumerator.find(self._system(path), path))
 
     def _system(self, path: str) -> FileSystem:
         return file_system(path, self._options)
@@ -120,106 +121,108 @@ class FileSource(Source):
 
     def restored(self, position: Offset) -> Offset:
         if "files" in position:
-            self._list.replace([as_found(entry) for entry in position["files"]])
+            self._list.replace([to_file_status(entry) for entry in position["files"]])
             if not self.bounded:
                 self._discover()
         return {"file": position["file"], "byte": position["byte"]}
 
     def latest(self, start: Offset) -> Offset:
-        if "*" in self.paused:
+        if ALL_SPLITS in self.paused:
             return start
         files = self._list.files
         if not self.bounded and start["file"] >= len(files):
             self._discover()
-        file, byte, left = start["file"], start["byte"], self._limit
-        last = min(len(files), file + self._most_files)
-        while file < last and left > 0:
-            found = files[file]
-            if found.size - byte > left and self._can_cut(found.path):
-                return {"file": file, "byte": byte + left}
-            left -= found.size - byte
+        file, byte, remaining = start["file"], start["byte"], self._bytes_per_batch
+        last = min(len(files), file + self._files_per_batch)
+        while file < last and remaining > 0:
+            status = files[file]
+            if status.size - byte > remaining and self._can_split(status.path):
+                return {"file": file, "byte": byte + remaining}
+            remaining -= status.size - byte
             file, byte = file + 1, 0
         return {"file": file, "byte": byte}
 
     def plan(self, start: Offset, end: Offset, parallelism: int) -> list[Any]:
-        parts = []
+        ranges = []
         for number in range(start["file"], min(end["file"] + 1, len(self._list.files))):
-            found = self._list.files[number]
+            status = self._list.files[number]
             low = start["byte"] if number == start["file"] else 0
-            high = end["byte"] if number == end["file"] else found.size
+            high = end["byte"] if number == end["file"] else status.size
             if high > low:
-                parts.append(FilePart(found.path, number, low, high, found.size, found.modified))
-        return self._shares(parts, parallelism)
+                ranges.append(FileRange(status.path, number, low, high, status.size, status.modified))
+        return self._assign_to_tasks(ranges, parallelism)
 
-    def _can_cut(self, path: str) -> bool:
-        return self._reader.cuts and self._files.splittable and not is_compressed(path)
+    def _can_split(self, path: str) -> bool:
+        return self._reader.splittable and self._enumerator.splittable and not is_compressed(path)
 
-    def _shares(self, parts: list[FilePart], tasks: int) -> list[list[FilePart]]:
-        """Spreads parts over tasks of about the same size; each task reads its parts in order."""
-        total = sum(part.high - part.low for part in parts)
-        share = max(_LEAST_RANGE, -(-total // max(1, tasks)))
-        spread: list[list[FilePart]] = [[]]
-        left = share
-        for part in parts:
-            low = part.low
-            while low < part.high:
-                take = min(part.high - low, left) if self._can_cut(part.path) else part.high - low
-                spread[-1].append(replace(part, low=low, high=low + take))
-                low += take
-                left -= take
-                if left <= 0:
-                    spread.append([])
-                    left = share
-        return [parts for parts in spread if parts]
+    def _assign_to_tasks(self, ranges: list[FileRange], parallelism: int) -> list[list[FileRange]]:
+        """Distributes ranges over tasks of about the same size. Each task reads its ranges in order."""
+        total = sum(r.high - r.low for r in ranges)
+        task_size = max(_MIN_RANGE, -(-total // max(1, parallelism)))
+        tasks: list[list[FileRange]] = [[]]
+        remaining = task_size
+        for r in ranges:
+            low = r.low
+            while low < r.high:
+                size = min(r.high - low, remaining) if self._can_split(r.path) else r.high - low
+                tasks[-1].append(replace(r, low=low, high=low + size))
+                low += size
+                remaining -= size
+                if remaining <= 0:
+                    tasks.append([])
+                    remaining = task_size
+        return [task for task in tasks if task]
 
     def splits(self, offset: Offset) -> list[str]:
-        return ["*"]
+        return [ALL_SPLITS]
 
     def ended(self, offset: Offset) -> list[str]:
-        return ["*"] if self.bounded and offset["file"] >= len(self._list.files) else []
+        return [ALL_SPLITS] if self.bounded and offset["file"] >= len(self._list.files) else []
 
     def waiting(self, end: Offset) -> list[str]:
-        return ["*"] if end["file"] < len(self._list.files) else []
+        return [ALL_SPLITS] if end["file"] < len(self._list.files) else []
 
     # -- reading
 
     def read(self, task: Any) -> Iterator[Chunk]:
-        for part in task:
-            system = self._system(part.path)
-            self._check(part, system.find(part.path))
+        for file_range in task:
+            system = self._system(file_range.path)
+            self._check(file_range, system.get_status(file_range.path))
             try:
-                with system.open(part.path) as file:
-                    yield from self._reader.read(file, part)
+                with system.open(file_range.path) as file:
+                    yield from self._reader.read(file, file_range)
             except FileNotFoundError:
-                self._check(part, None)
-            except DamagedError as error:
-                raise _changed(part, str(error)) from error
+                self._check(file_range, None)
+            except DamagedFileError as error:
+                raise _changed_file_error(file_range, str(error)) from error
 
-    def _check(self, part: FilePart, now: FoundFile | None) -> None:
-        """Whether a file is still what was found."""
+    def _check(self, file_range: FileRange, now: FileStatus | None) -> None:
+        """Raises JobError if the file is no longer as it was when it was found."""
         if now is None:
             raise JobError(
                 "FILE_VANISHED",
-                f"The file {part.path} was found with {part.size} bytes, and is gone now that it is to be read. Put it back and "
-                "resume the job. Remove or move files only when the job has read them and has committed that.",
+                f"The file {file_range.path} was found with {file_range.size} bytes but no longer exists. Put it back and "
+                "resume the job. Remove or move files only after the job has read them and committed the batch.",
             )
-        if self._as_listed and now.size >= part.size:
+        if self._as_listed and now.size >= file_range.size:
             return
-        if now.size != part.size:
-            raise _changed(part, f"it had {part.size} bytes when it was found, and has {now.size} now")
-        if part.modified and now.modified and now.modified != part.modified:
-            raise _changed(part, "it was written again after it was found")
+        if now.size != file_range.size:
+            raise _changed_file_error(
+                file_range, f"it had {file_range.size} bytes when it was found and has {now.size} bytes now"
+            )
+        if file_range.modified and now.modified and now.modified != file_range.modified:
+            raise _changed_file_error(file_range, "it was written again after it was found")
 
 
-def _changed(part: FilePart, how: str) -> JobError:
+def _changed_file_error(file_range: FileRange, reason: str) -> JobError:
     return JobError(
         "FILE_CHANGED",
-        f"The file {part.path} is not what it was: {how}. A file must be whole when it appears: write it under a name "
-        "that begins with a dot, and rename it. changed_files='as_listed' reads the bytes that it had when it was found, if it has "
-        "only grown.",
+        f"The file {file_range.path} has changed: {reason}. A file must be complete when it appears. Write it under a name "
+        "that starts with a dot, then rename it. If files only grow, changed_files='as_listed' reads them up to the size that "
+        "they had when they were found.",
     )
 
 
 def json_lines(path: str | Path, type: Any = Any, **options: Any) -> FileSource:
-    """A source of JSON lines, decoded to plain values or to a type that msgspec understands."""
+    """Returns a source of JSON lines, decoded to plain values or to a type that msgspec supports."""
     return FileSource(path, JsonLines(type), **options)

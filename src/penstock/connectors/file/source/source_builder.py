@@ -1,21 +1,21 @@
-"""Collects the settings of a file source, in Flink's way."""
+"""The builder of the file source."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.file.enumerator import FileEnumeratorProvider, FileSplitAssignerProvider
-from penstock.connectors.file.stream_format import StreamFormat
+from penstock.connectors.file.source.enumerator import FileEnumeratorProvider, FileSplitAssignerProvider
+from penstock.connectors.file.source.stream_format import StreamFormat
 from penstock.formats.bulk import BulkFormat
 from penstock.time import Duration
 
 if TYPE_CHECKING:
-    from penstock.connectors.file.source import FileSource
+    from penstock.connectors.file.source.source import FileSource
 
 
 class FileSourceBuilder:
-    """Collects the settings of a file source."""
+    """Builds a FileSource."""
 
     def __init__(self, file_format: StreamFormat | BulkFormat, paths: tuple[str, ...]) -> None:
         self._format = file_format
@@ -25,32 +25,32 @@ class FileSourceBuilder:
         self._options: Mapping[str, Any] = {}
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
-        """The source goes on and looks for new files, at most once in this time."""
+        """Makes the source unbounded. It looks for new files at most once per interval."""
         self._interval = discovery_interval
         return self
 
     def process_static_file_set(self) -> FileSourceBuilder:
-        """The source reads the files there are when the job starts, and ends."""
+        """Makes the source bounded. It reads the files that exist when the job starts."""
         self._interval = None
         return self
 
     def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
-        """Which files are read, and whether they may be cut."""
+        """Sets which files are read and whether they may be split."""
         self._enumerator = file_enumerator
         return self
 
     def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
-        """Accepted, and changes nothing: Spark places tasks."""
+        """Has no effect, because Spark places tasks."""
         return self
 
     def with_storage_options(self, options: Mapping[str, Any]) -> FileSourceBuilder:
-        """Options of the paths' file system, such as `endpoint_override` of S3."""
+        """Sets options of the file system, such as `endpoint_override` for S3."""
         self._options = options
         return self
 
     def build(self) -> FileSource:
-        """The source."""
-        from penstock.connectors.file.source import FileSource
+        """Builds the source."""
+        from penstock.connectors.file.source.source import FileSource
 
         every = 0.0 if self._interval is None else self._interval.to_milliseconds() / 1000
         return FileSource(

@@ -1,4 +1,4 @@
-"""Reads one part of one file as chunks of elements: by lines, or as a whole."""
+"""Reads a byte range of a file as chunks of elements, by lines or with a bulk format."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from penstock.connectors.file.compressed import inflated_file, is_compressed
-from penstock.connectors.file.lines import LinesDamagedError, blocks, inflated_blocks, starts
-from penstock.connectors.file.stream_format import Decoder
+from penstock.connectors.file.source.compressed import is_compressed, open_decompressed
+from penstock.connectors.file.source.lines import (
+    DamagedLinesError,
+    line_starts,
+    read_compressed_line_blocks,
+    read_line_blocks,
+)
+from penstock.connectors.file.source.stream_format import Decoder
 from penstock.connectors.source import Chunk
 from penstock.errors import ConfigError
 from penstock.formats.bad_record import BadRecord
@@ -18,11 +23,11 @@ from penstock.formats.schema import DeserializationSchema
 
 
 @dataclass(frozen=True, slots=True)
-class FilePart:
-    """Some bytes of a file, as it was when it was found."""
+class FileRange:
+    """A byte range of a file, with size and modification time of the file when it was found."""
 
     path: str
-    number: int  # in the source's list
+    number: int  # index in the file list of the source
     low: int
     high: int
     size: int
@@ -30,66 +35,66 @@ class FilePart:
 
     @property
     def split(self) -> str:
-        """The number comes first, so that splits sort as the files do."""
+        """Name of the split. It starts with the number, so that splits sort like the files."""
         return f"{self.number:09d}:{self.path}"
 
 
 class FileReader(Protocol):
-    """Reads a part of an open file."""
+    """Reads a byte range of an open file."""
 
-    cuts: bool  # it can read from any byte on
+    splittable: bool  # whether it can start at any byte
 
-    def read(self, file: Any, part: FilePart) -> Iterator[Chunk]: ...
+    def read(self, file: Any, file_range: FileRange) -> Iterator[Chunk]: ...
 
 
-def reader_of(decode: Any) -> FileReader:
-    """What reads files by a bulk format, a schema of lines, or a decoder of blocks of lines."""
+def create_reader(decode: Any) -> FileReader:
+    """Returns the reader for a bulk format, a deserialization schema of lines, or a decoder of line blocks."""
     if isinstance(decode, BulkFormat):
-        return WholeReader(decode)
+        return BulkReader(decode)
     if isinstance(decode, DeserializationSchema):
         return SchemaLineReader(decode)
     return LineReader(decode)
 
 
 class LineReader:
-    """Lines by a decoder that takes many of them at once."""
+    """Reads lines with a decoder that processes many lines in one call."""
 
-    cuts = True
+    splittable = True
 
     def __init__(self, decode: Decoder) -> None:
         self._decode = decode
         self._with_empty = bool(getattr(decode, "keeps_empty", False))
 
-    def read(self, file: Any, part: FilePart) -> Iterator[Chunk]:
+    def read(self, file: Any, file_range: FileRange) -> Iterator[Chunk]:
         try:
-            for start, block in _lines_of(file, part):
-                chunk = self._chunk(part, start, block)
+            for start, block in _read_lines(file, file_range):
+                chunk = self._chunk(file_range, start, block)
                 if chunk.values or chunk.bad or chunk.skipped:
                     yield chunk
-        except LinesDamagedError as damage:
-            yield _rest(part, damage.position, damage.left, damage)
+        except DamagedLinesError as damage:
+            yield _damaged_chunk(file_range, damage.position, damage.remainder, damage)
 
-    def _chunk(self, part: FilePart, start: int, block: bytes) -> Chunk:
-        positions = starts(block, start, self._with_empty)
+    def _chunk(self, file_range: FileRange, start: int, block: bytes) -> Chunk:
+        positions = line_starts(block, start, self._with_empty)
         bad: list[BadRecord] = []
         try:
             values = self._decode(block)
         except Exception:
-            values, positions, bad = self._line_by_line(part.path, block, positions.tolist(), start)
+            values, positions, bad = self._line_by_line(file_range.path, block, positions.tolist(), start)
         if len(values) != len(positions):
             raise ConfigError(
                 "DECODER_COUNT",
-                f"The decoder made {len(values)} values of {len(positions)} lines of {part.path}; it must make one per line. "
-                "Filter and multiply in flat_map.",
+                f"The decoder returned {len(values)} values for {len(positions)} lines of {file_range.path}; expected one per "
+                "line. To drop or multiply elements, use flat_map.",
             )
-        return Chunk(part.split, start, values, positions=positions, transient=True, bad=bad)
+        return Chunk(file_range.split, start, values, positions=positions, transient=True, bad=bad)
 
     def _line_by_line(
         self, path: str, block: bytes, positions: list[int], start: int
     ) -> tuple[list[Any], list[int], list[BadRecord]]:
-        """The values of lines that decode, their positions, and the lines that do not."""
+        """Returns the values of the lines that can be decoded, their positions, and the other lines as bad records."""
         values: list[Any] = []
-        kept: list[int] = []
+        good_positions: list[int] = []
         bad: list[BadRecord] = []
         for position in positions:
             end = block.find(b"\n", position - start)
@@ -100,71 +105,76 @@ class LineReader:
                 bad.append(BadRecord(position, line, error, {"file": path, "byte": position}))
             else:
                 values.append(value)
-                kept.append(position)
-        return values, kept, bad
+                good_positions.append(position)
+        return values, good_positions, bad
 
 
 class SchemaLineReader(LineReader):
-    """Lines by a schema of messages; empty ones are left out."""
+    """Reads lines with a deserialization schema. Empty lines are skipped."""
 
     def __init__(self, schema: DeserializationSchema[Any]) -> None:
         super().__init__(schema.decode)  # type: ignore[arg-type]
         self._decoding = Decoding(schema)
 
-    def _chunk(self, part: FilePart, start: int, block: bytes) -> Chunk:
-        positions = starts(block, start, False)
+    def _chunk(self, file_range: FileRange, start: int, block: bytes) -> Chunk:
+        positions = line_starts(block, start, False)
         lines = [line for line in block.split(b"\n") if line]
         decoded = self._decoding.decode(
-            lines, lambda at: (int(positions[at]), {"file": part.path, "byte": int(positions[at])})
+            lines, lambda at: (int(positions[at]), {"file": file_range.path, "byte": int(positions[at])})
         )
         kept = decoded.of(positions)
         return Chunk(
-            part.split, start, decoded.values, positions=kept, transient=True, bad=decoded.bad, skipped=decoded.skipped
+            file_range.split,
+            start,
+            decoded.values,
+            positions=kept,
+            transient=True,
+            bad=decoded.bad,
+            skipped=decoded.skipped,
         )
 
 
-class WholeReader:
-    """Files that are read from their beginning to their end, or by parts that the format knows; an element's position is its
-    number."""
+class BulkReader:
+    """Reads files with a bulk format. The position of an element is its number in the file."""
 
     def __init__(self, bulk_format: BulkFormat) -> None:
         self._format = bulk_format
-        self.cuts = bulk_format.splittable
+        self.splittable = bulk_format.splittable
 
-    def read(self, file: Any, part: FilePart) -> Iterator[Chunk]:
+    def read(self, file: Any, file_range: FileRange) -> Iterator[Chunk]:
         first = 0
-        rows = self._elements(file, part)
+        blocks = self._read_blocks(file, file_range)
         while True:
             try:
-                found = next(rows, None)
+                block = next(blocks, None)
             except Exception as error:
-                yield _rest(part, first, b"", error)
+                yield _damaged_chunk(file_range, first, b"", error)
                 return
-            if found is None:
+            if block is None:
                 return
-            start, values = found
+            start, values = block
             if values:
-                yield Chunk(part.split, start, values, transient=True)
+                yield Chunk(file_range.split, start, values, transient=True)
                 first = start + len(values)
 
-    def _elements(self, file: Any, part: FilePart) -> Iterator[tuple[int, list[Any]]]:
-        compressed = is_compressed(part.path)
-        if self.cuts and not compressed:
-            yield from self._format.read_between(file, part.low, part.high)
+    def _read_blocks(self, file: Any, file_range: FileRange) -> Iterator[tuple[int, list[Any]]]:
+        compressed = is_compressed(file_range.path)
+        if self.splittable and not compressed:
+            yield from self._format.read_between(file, file_range.low, file_range.high)
             return
         start = 0
-        for values in self._format.read(inflated_file(file, part.path) if compressed else file):
+        for values in self._format.read(open_decompressed(file, file_range.path) if compressed else file):
             yield start, values
             start += len(values)
 
 
-def _lines_of(file: Any, part: FilePart) -> Iterator[tuple[int, bytes]]:
-    if is_compressed(part.path):
-        return inflated_blocks(file, part.path)
-    return blocks(file, part.low, part.high, part.size)
+def _read_lines(file: Any, file_range: FileRange) -> Iterator[tuple[int, bytes]]:
+    if is_compressed(file_range.path):
+        return read_compressed_line_blocks(file, file_range.path)
+    return read_line_blocks(file, file_range.low, file_range.high, file_range.size)
 
 
-def _rest(part: FilePart, position: int, left: bytes, error: Exception) -> Chunk:
-    """What is told of a file that cannot be read on: one bad record, in the place of all that would follow."""
-    bad = BadRecord(position, left, error, {"file": part.path, "position": position})
-    return Chunk(part.split, position, [], transient=True, bad=[bad])
+def _damaged_chunk(file_range: FileRange, position: int, remainder: bytes, error: Exception) -> Chunk:
+    """Returns a chunk with one bad record that stands for the rest of a damaged file."""
+    bad = BadRecord(position, remainder, error, {"file": file_range.path, "position": position})
+    return Chunk(file_range.split, position, [], transient=True, bad=[bad])

@@ -1,4 +1,4 @@
-"""How the bytes of lines become elements."""
+"""Formats that decode lines of files to elements."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ import msgspec
 
 from penstock.errors import UnsupportedOperation
 from penstock.formats.bulk import BulkFormat
-from penstock.formats.charset import known_charset
-from penstock.formats.json_schema import defaults_fit
+from penstock.formats.charset import resolve_charset
+from penstock.formats.json.objects import defaults_match_annotations
 from penstock.formats.schema import DeserializationSchema
 
-Decoder = Callable[[bytes], list[Any]]  # whole lines in, one value per line that is not empty out
+Decoder = Callable[[bytes], list[Any]]  # complete lines -> one value per non-empty line
 
 
 class StreamFormat:
-    """How the bytes of whole lines become elements: by a decoder of blocks of lines, or by a schema of single ones."""
+    """Decodes lines to elements, with a decoder of line blocks or a deserialization schema of single lines."""
 
     def __init__(self, decode: Decoder | DeserializationSchema[Any]) -> None:
         self.decode = decode
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
-        """Each line is an element, empty ones too."""
+        """Returns a format in which each line is an element, including empty lines."""
         return StreamFormat(TextLines(charset_name))
 
     @staticmethod
     def json_line_format(type: Any = Any) -> StreamFormat:
-        """Each line is JSON, decoded to plain values or to a type that msgspec understands; empty lines are left out."""
+        """Returns a format of JSON lines, decoded to plain values or to a type that msgspec supports. Skips empty lines."""
         return StreamFormat(JsonLines(type))
 
     @staticmethod
     def line_format(schema: DeserializationSchema[Any]) -> StreamFormat:
-        """Each line that is not empty is a message of a schema, such as a row of CSV."""
+        """Returns a format that decodes each non-empty line with a deserialization schema, for example a CSV row."""
         return StreamFormat(schema)
 
 
 class TextLines:
-    """Decodes lines of text; the ends of lines are left out.
+    """Decodes lines of text, without the line endings.
 
     >>> TextLines()(b"a\\r\\n\\nb")
     ['a', '', 'b']
@@ -50,12 +50,12 @@ class TextLines:
     keeps_empty = True
 
     def __init__(self, charset_name: str = "UTF-8") -> None:
-        self._charset = known_charset(charset_name)
+        self._charset = resolve_charset(charset_name)
         if "\n".encode(self._charset) != b"\n":
             raise UnsupportedOperation(
                 "CHARSET",
-                f"Text in {charset_name} was asked for, in which the end of a line has more than one byte, so that files cannot be "
-                "cut there. Convert the files to UTF-8.",
+                f"The charset {charset_name} is not supported for text lines, because its line end has more than one byte and "
+                "files could not be split. Convert the files to UTF-8.",
             )
 
     def __call__(self, block: bytes) -> list[Any]:
@@ -66,27 +66,27 @@ class TextLines:
 
 
 def decode_text(block: bytes) -> list[Any]:
-    """Lines as text."""
+    """Decodes non-empty lines of UTF-8 text."""
     return [line for line in block.decode().split("\n") if line]
 
 
 class JsonLines:
-    """Decodes JSON lines in one call."""
+    """Decodes JSON lines to plain values or to a type that msgspec supports."""
 
     def __init__(self, type: Any = Any) -> None:
         self.output_type = type
-        self.output_is_exact = defaults_fit(type)  # all else msgspec makes as it is annotated
+        self.output_is_exact = defaults_match_annotations(type)  # msgspec creates all other values as annotated
 
     def __call__(self, block: bytes) -> list[Any]:
         return msgspec.json.Decoder(self.output_type).decode_lines(block)
 
 
 class WholeFile(BulkFormat):
-    """Each file is one element: its bytes."""
+    """A format in which each file is one element of type bytes."""
 
     output_type = bytes
     output_is_exact = True
 
     def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
-        """One element."""
+        """Yields one element."""
         yield [file_object.read()]

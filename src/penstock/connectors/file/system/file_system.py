@@ -1,4 +1,4 @@
-"""Where files are: local folders, S3, HDFS, and what else pyarrow or fsspec can reach, behind a few calls."""
+"""File systems: local folders, S3, HDFS, and everything else that pyarrow or fsspec supports."""
 
 from __future__ import annotations
 
@@ -10,63 +10,63 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from penstock.connectors.secret import revealed
+from penstock.connectors.secret import reveal_secrets
 from penstock.errors import ConfigError
 
 Options = Mapping[str, Any]
 
 BUFFER = 1 << 20
-_opened: dict[Any, FileSystem] = {}  # by process, scheme, host and options: clients have connections and threads
+_cache: dict[Any, FileSystem] = {}  # by process, scheme, host and options, because clients hold connections and threads
 
 
-class FoundFile(NamedTuple):
-    """A file as it was when it was listed."""
+class FileStatus(NamedTuple):
+    """Path, size and modification time of a file."""
 
     path: str
     size: int
-    modified: int  # nanoseconds since 1970; 0 where the file system does not say
+    modified: int  # nanoseconds since the epoch; 0 if unknown
 
 
 class FileSystem:
-    """What sources and sinks do with files. Paths are absolute, with their scheme if they have one."""
+    """The file operations of sources and sinks. Paths are absolute, with their scheme if they have one."""
 
     def open(self, path: str) -> Any:
-        """A file to read from, at any position."""
+        """Opens a file for reading at any position."""
         raise NotImplementedError
 
     def create(self, path: str) -> Any:
-        """A file to write, whole, from its beginning; folders are made as needed."""
+        """Creates or overwrites a file. Creates folders as needed."""
         raise NotImplementedError
 
     def close(self, file: Any) -> None:
-        """Ends a created file: after this a crash of the machine does not lose it."""
+        """Closes a created file durably, so that it survives a crash of the machine."""
         file.close()
 
-    def find(self, path: str) -> FoundFile | None:
-        """The file at a path, if there is one."""
+    def get_status(self, path: str) -> FileStatus | None:
+        """Returns the status of a file, or None if it does not exist."""
         raise NotImplementedError
 
     def is_folder(self, path: str) -> bool:
         raise NotImplementedError
 
-    def below(self, path: str) -> Iterator[FoundFile]:
-        """All files in a folder and its folders, but for names that begin with a dot or an underscore."""
+    def list_recursively(self, path: str) -> Iterator[FileStatus]:
+        """Yields all files in a folder and its subfolders, except for names that start with a dot or an underscore."""
         raise NotImplementedError
 
-    def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder, hidden ones too; none if it is not there."""
+    def list_names(self, folder: str) -> list[str]:
+        """Returns the names of the files in a folder, including hidden ones. Empty if the folder does not exist."""
         raise NotImplementedError
 
     def publish(self, written: str, final: str) -> None:
-        """Gives a finished file its last name. Readers see all of it or nothing."""
+        """Moves a completed file to its final path atomically. Readers see the complete file or nothing."""
         raise NotImplementedError
 
     def remove(self, path: str) -> None:
-        """Removes a file; one that is not there is no error."""
+        """Removes a file if it exists."""
         raise NotImplementedError
 
     def remove_folder(self, path: str) -> None:
-        """Removes a folder and what is in it; one that is not there is no error."""
+        """Removes a folder with its contents if it exists."""
         raise NotImplementedError
 
 
@@ -78,8 +78,8 @@ def is_hidden(name: str) -> bool:
     return name.startswith((".", "_"))
 
 
-class LocalFiles(FileSystem):
-    """Folders of this machine, or ones that are mounted on it."""
+class LocalFileSystem(FileSystem):
+    """Local or mounted folders."""
 
     def open(self, path: str) -> Any:
         return open(path, "rb")
@@ -96,29 +96,29 @@ class LocalFiles(FileSystem):
         os.fsync(file.fileno())
         file.close()
 
-    def find(self, path: str) -> FoundFile | None:
+    def get_status(self, path: str) -> FileStatus | None:
         try:
             stat = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return None if os.path.isdir(path) else FoundFile(path, stat.st_size, stat.st_mtime_ns)
+        return None if os.path.isdir(path) else FileStatus(path, stat.st_size, stat.st_mtime_ns)
 
     def is_folder(self, path: str) -> bool:
         return os.path.isdir(path)
 
-    def below(self, path: str) -> Iterator[FoundFile]:
+    def list_recursively(self, path: str) -> Iterator[FileStatus]:
         with os.scandir(path) as entries:
             for entry in sorted(entries, key=lambda e: e.name):
                 if is_hidden(entry.name):
                     continue
                 if entry.is_dir():
-                    yield from self.below(entry.path)
+                    yield from self.list_recursively(entry.path)
                     continue
-                with suppress(FileNotFoundError):  # it was there a moment ago, and will not be read
+                with suppress(FileNotFoundError):  # removed since it was listed
                     stat = entry.stat()
-                    yield FoundFile(entry.path, stat.st_size, stat.st_mtime_ns)
+                    yield FileStatus(entry.path, stat.st_size, stat.st_mtime_ns)
 
-    def names(self, folder: str) -> list[str]:
+    def list_names(self, folder: str) -> list[str]:
         try:
             return os.listdir(folder)
         except FileNotFoundError:
@@ -141,13 +141,13 @@ class LocalFiles(FileSystem):
         shutil.rmtree(path, ignore_errors=True)
 
 
-class ArrowFiles(FileSystem):
-    """A file system of pyarrow's, which knows paths without their scheme."""
+class ArrowFileSystem(FileSystem):
+    """A file system of pyarrow, whose paths have no scheme."""
 
     def __init__(self, system: Any, prefix: str, *, folders: bool) -> None:
         self._system = system
-        self._prefix = prefix  # what is before a path of the file system's own
-        self._folders = folders  # they have to be made, and files can be renamed: an object store knows neither
+        self._prefix = prefix  # scheme and host, which pyarrow does not expect in paths
+        self._folders = folders  # True if folders must be created and files can be renamed; False for object stores
 
     def _inside(self, path: str) -> str:
         return path.removeprefix(self._prefix)
@@ -164,45 +164,45 @@ class ArrowFiles(FileSystem):
             self._system.create_dir(os.path.dirname(inside), recursive=True)
         return self._system.open_output_stream(inside)
 
-    def find(self, path: str) -> FoundFile | None:
+    def get_status(self, path: str) -> FileStatus | None:
         from pyarrow.fs import FileType
 
         info = self._system.get_file_info(self._inside(path))
-        return FoundFile(path, info.size, info.mtime_ns or 0) if info.type == FileType.File else None
+        return FileStatus(path, info.size, info.mtime_ns or 0) if info.type == FileType.File else None
 
     def is_folder(self, path: str) -> bool:
         from pyarrow.fs import FileType
 
         return bool(self._system.get_file_info(self._inside(path)).type == FileType.Directory)
 
-    def _listed(self, folder: str, recursive: bool) -> list[Any]:
+    def _list_files(self, folder: str, recursive: bool) -> list[Any]:
         from pyarrow.fs import FileSelector, FileType
 
-        chosen = FileSelector(self._inside(folder), allow_not_found=True, recursive=recursive)
-        return [info for info in self._system.get_file_info(chosen) if info.type == FileType.File]
+        selector = FileSelector(self._inside(folder), allow_not_found=True, recursive=recursive)
+        return [info for info in self._system.get_file_info(selector) if info.type == FileType.File]
 
-    def below(self, path: str) -> Iterator[FoundFile]:
+    def list_recursively(self, path: str) -> Iterator[FileStatus]:
         root = self._inside(path).rstrip("/") + "/"
-        for info in sorted(self._listed(path, recursive=True), key=lambda i: i.path):
+        for info in sorted(self._list_files(path, recursive=True), key=lambda i: i.path):
             if not any(is_hidden(name) for name in info.path.removeprefix(root).split("/")):
-                yield FoundFile(self._outside(info.path), info.size, info.mtime_ns or 0)
+                yield FileStatus(self._outside(info.path), info.size, info.mtime_ns or 0)
 
-    def names(self, folder: str) -> list[str]:
-        return [info.base_name for info in self._listed(folder, recursive=False)]
+    def list_names(self, folder: str) -> list[str]:
+        return [info.base_name for info in self._list_files(folder, recursive=False)]
 
     def publish(self, written: str, final: str) -> None:
-        """An object store has no rename: a copy inside the store becomes visible as a whole."""
+        """Moves the file. Object stores cannot rename, so the file is copied within the store, which is atomic."""
         source, target = self._inside(written), self._inside(final)
         if self._folders:
             self._system.create_dir(os.path.dirname(target), recursive=True)
-            if self.find(final) is not None:  # of an earlier try; HDFS does not rename over a file
+            if self.get_status(final) is not None:  # left by an earlier attempt; HDFS does not overwrite on rename
                 self._system.delete_file(target)
             self._system.move(source, target)
             return
         try:
             self._system.copy_file(source, target)
         except OSError as error:
-            if self.find(written) is None:
+            if self.get_status(written) is None:
                 raise FileNotFoundError(f"{written} does not exist") from error
             raise
         self._system.delete_file(source)
@@ -216,10 +216,10 @@ class ArrowFiles(FileSystem):
             self._system.delete_dir(self._inside(path))
 
 
-def absolute(path: str | os.PathLike[str]) -> str:
-    """A path that means the same in other processes, which have other working folders.
+def absolute_path(path: str | os.PathLike[str]) -> str:
+    """Returns an absolute path, which is also valid in processes with another working directory.
 
-    >>> absolute("s3://bucket/orders/"), absolute("file:///tmp/orders")
+    >>> absolute_path("s3://bucket/orders/"), absolute_path("file:///tmp/orders")
     ('s3://bucket/orders', '/tmp/orders')
     """
     text = os.fspath(path)
@@ -230,34 +230,34 @@ def absolute(path: str | os.PathLike[str]) -> str:
 
 
 def file_system(path: str, options: Options | None = None) -> FileSystem:
-    """The file system of an absolute path; `options` are those of pyarrow's or fsspec's class for it."""
+    """Returns the file system of an absolute path. `options` are passed to the class of pyarrow or fsspec."""
     if "://" not in path:
-        return LocalFiles()
+        return LocalFileSystem()
     split = urlsplit(path)
-    place = (
+    key = (
         os.getpid(),
         split.scheme,
         split.netloc,
         tuple(sorted((options or {}).items(), key=lambda option: option[0])),
     )
     try:
-        known = _opened.get(place)
-    except TypeError:  # an option that cannot be compared
+        system = _cache.get(key)
+    except TypeError:  # an option is not hashable
         return _open(path, options or {})
-    if known is None:
-        known = _opened[place] = _open(path, options or {})
-    return known
+    if system is None:
+        system = _cache[key] = _open(path, options or {})
+    return system
 
 
 def _open(path: str, options: Options) -> FileSystem:
     try:
-        return _remote(path, revealed(options))
+        return _remote(path, reveal_secrets(options))
     except (TypeError, ValueError, ImportError) as error:
         raise ConfigError(
             "FILE_SYSTEM",
-            f"The file system of {path} cannot be opened: {error}. Paths are local, or begin with s3://, hdfs://, webhdfs:// "
-            "or a scheme that fsspec knows; storage_options are passed on to pyarrow.fs.S3FileSystem, to the client of HDFS or to "
-            "fsspec.",
+            f"The file system of {path} cannot be opened: {error}. Use a local path or one that starts with s3://, hdfs://, "
+            "webhdfs:// or a scheme that fsspec supports. storage_options are passed to pyarrow.fs.S3FileSystem, to the HDFS "
+            "client or to fsspec.",
         ) from error
 
 
@@ -267,28 +267,28 @@ def _remote(path: str, options: dict[str, Any]) -> FileSystem:
     split = urlsplit(path)
     scheme = split.scheme
     if scheme in ("s3", "s3a"):
-        return ArrowFiles(fs.S3FileSystem(**{**_endpoint(), **options}), f"{scheme}://", folders=False)
+        return ArrowFileSystem(fs.S3FileSystem(**{**_endpoint(), **options}), f"{scheme}://", folders=False)
     if scheme in ("gs", "gcs"):
-        return ArrowFiles(fs.GcsFileSystem(**options), f"{scheme}://", folders=False)
+        return ArrowFileSystem(fs.GcsFileSystem(**options), f"{scheme}://", folders=False)
     if scheme in ("hdfs", "viewfs"):
-        from penstock.connectors.file.hdfs import hdfs_files
+        from penstock.connectors.file.system.hdfs import hdfs_file_system
 
-        return hdfs_files(path, options)
+        return hdfs_file_system(path, options)
     if scheme == "webhdfs":
-        from penstock.connectors.file.web_hdfs import web_hdfs_files
+        from penstock.connectors.file.system.web_hdfs import web_hdfs_file_system
 
-        return web_hdfs_files(path, options)
+        return web_hdfs_file_system(path, options)
     import fsspec.core  # type: ignore[import-untyped]
 
-    from penstock.connectors.file.fsspec_files import FsspecFiles
+    from penstock.connectors.file.system.fsspec_files import FsspecFileSystem
 
     system, inside = fsspec.core.url_to_fs(path, **options)
     if not path.endswith(inside):
-        raise ValueError(f"fsspec calls it {inside}, so its paths cannot be told apart from their beginning")
-    return FsspecFiles(system, path.removesuffix(inside), renames=False)
+        raise ValueError(f"fsspec converts the path to {inside}, which is not a suffix of the original path")
+    return FsspecFileSystem(system, path.removesuffix(inside), renames=False)
 
 
 def _endpoint() -> dict[str, str]:
-    """Where S3 is, by the variables that all tools of AWS read; pyarrow reads those of keys and regions by itself."""
-    given = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    return {"endpoint_override": given} if given else {}
+    """Returns the S3 endpoint of the AWS environment variables. pyarrow reads those of keys and regions itself."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    return {"endpoint_override": endpoint} if endpoint else {}

@@ -1,27 +1,24 @@
-"""Files of what fsspec reaches, by its own calls: pyarrow's bridge shows a store that does not answer as an empty one."""
+"""File systems of fsspec, called directly, because pyarrow's bridge shows an unreachable store as empty."""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from penstock.connectors.file.system import BUFFER, FileSystem, FoundFile, is_hidden
+from penstock.connectors.file.system.file_system import BUFFER, FileStatus
+from penstock.connectors.file.system.listing import ListingFileSystem, join_path
 
 
-class FsspecFiles(FileSystem):
-    """A file system of fsspec's, which knows paths without their scheme."""
+class FsspecFileSystem(ListingFileSystem):
+    """A file system of fsspec, whose paths have no scheme."""
 
     def __init__(self, system: Any, prefix: str, *, renames: bool) -> None:
+        super().__init__(prefix)
         self._system = system
-        self._prefix = prefix  # what is before a path of the file system's own
-        self._renames = renames  # `mv` is one step, and replaces a file that is there
-
-    def _inside(self, path: str) -> str:
-        return path.removeprefix(self._prefix) or "/"
+        self._renames = renames  # whether `mv` is atomic and overwrites an existing file
 
     def open(self, path: str) -> Any:
         from pyarrow import PythonFile
@@ -42,38 +39,28 @@ class FsspecFiles(FileSystem):
             return None
         return info
 
-    def find(self, path: str) -> FoundFile | None:
+    def get_status(self, path: str) -> FileStatus | None:
         info = self._info(path)
-        return None if info is None or info["type"] != "file" else FoundFile(path, info["size"], _modified(info))
+        return None if info is None or info["type"] != "file" else _file_status(path, info)
 
     def is_folder(self, path: str) -> bool:
         info = self._info(path)
         return info is not None and info["type"] == "directory"
 
-    def _listed(self, folder: str) -> list[tuple[str, dict[str, Any]]]:
-        """Names and facts of what is in a folder, as it is now: some file systems remember what they listed."""
+    def _list_folder(self, folder: str) -> list[tuple[str, FileStatus | None]]:
+        """Lists a folder without the cache that some file systems have."""
         inside = self._inside(folder)
         try:
             self._system.invalidate_cache(inside)
             infos = self._system.ls(inside, detail=True)
         except FileNotFoundError:
             return []
-        own = inside.strip("/")  # an object store may list the folder itself
+        own = inside.strip("/")  # an object store may include the folder itself
         names = {info["name"].rstrip("/").rsplit("/", 1)[-1]: info for info in infos if info["name"].strip("/") != own}
-        return sorted(names.items(), key=lambda entry: entry[0])
-
-    def below(self, path: str) -> Iterator[FoundFile]:
-        for name, info in self._listed(path):
-            if is_hidden(name):
-                continue
-            at = f"{path.rstrip('/')}/{name}"
-            if info["type"] == "directory":
-                yield from self.below(at)
-            else:
-                yield FoundFile(at, info["size"], _modified(info))
-
-    def names(self, folder: str) -> list[str]:
-        return [name for name, info in self._listed(folder) if info["type"] == "file"]
+        return [
+            (name, None if info["type"] == "directory" else _file_status(join_path(folder, name), info))
+            for name, info in sorted(names.items(), key=lambda entry: entry[0])
+        ]
 
     def publish(self, written: str, final: str) -> None:
         source, target = self._inside(written), self._inside(final)
@@ -93,13 +80,17 @@ class FsspecFiles(FileSystem):
             self._system.rm(self._inside(path), recursive=True)
 
 
+def _file_status(path: str, info: dict[str, Any]) -> FileStatus:
+    return FileStatus(path, info["size"], _modified(info))
+
+
 def _modified(info: dict[str, Any]) -> int:
-    """When a file was written, in nanoseconds since 1970; 0 where the file system does not say, or says it in its own way.
+    """Returns the modification time in nanoseconds since the epoch, or 0 if it is missing or has an unknown form.
 
     >>> _modified({"modificationTime": 1500}), _modified({"mtime": 1.5}), _modified({})
     (1500000000, 1500000000, 0)
     """
-    if "modificationTime" in info:  # HDFS counts milliseconds
+    if "modificationTime" in info:  # HDFS uses milliseconds
         return int(info["modificationTime"]) * 1_000_000
     time = info.get("mtime")
     seconds = time.timestamp() if isinstance(time, datetime) else time

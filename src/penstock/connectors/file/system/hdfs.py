@@ -1,4 +1,4 @@
-"""HDFS by its own protocol: with hdfs-native, which needs no Java, or with Hadoop's libhdfs through pyarrow."""
+"""HDFS over its native protocol, with hdfs-native (no Java) or with Hadoop's libhdfs through pyarrow."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from penstock.connectors.file.system import BUFFER, ArrowFiles, FileSystem, FoundFile, is_hidden
+from penstock.connectors.file.system.file_system import BUFFER, ArrowFileSystem, FileStatus, FileSystem
+from penstock.connectors.file.system.listing import ListingFileSystem, join_path
 from penstock.errors import ConfigError
 
 if TYPE_CHECKING:
     from hdfs_native import Client
 
-_OWN = ("config_dir", "kerberos_principal", "kerberos_keytab", "kerberos_cache")
+_CLIENT_OPTIONS = ("config_dir", "kerberos_principal", "kerberos_keytab", "kerberos_cache")
 
 
-def hdfs_files(path: str, options: dict[str, Any]) -> FileSystem:
-    """The files of hdfs://host:port or hdfs://nameservice, by the client that is installed."""
+def hdfs_file_system(path: str, options: dict[str, Any]) -> FileSystem:
+    """Returns the file system of hdfs://host:port or hdfs://nameservice, with the client that is installed."""
     split = urlsplit(path)
     prefix = f"{split.scheme}://{split.netloc}"
     if find_spec("hdfs_native") is not None:
-        if split.username:  # the client would leave it out, and write as somebody else
-            raise ValueError("hdfs-native takes no user from a path: set HADOOP_USER_NAME, or use webhdfs://")
-        return HdfsFiles(_client(prefix if split.netloc else None, options), prefix)
+        if split.username:  # the client would ignore it and write as another user
+            raise ValueError("hdfs-native does not support a user in the path; set HADOOP_USER_NAME, or use webhdfs://")
+        return HdfsFileSystem(_client(prefix if split.netloc else None, options), prefix)
     from pyarrow.fs import HadoopFileSystem
 
     try:
@@ -34,120 +35,107 @@ def hdfs_files(path: str, options: dict[str, Any]) -> FileSystem:
     except OSError as error:
         if "Unable to load" not in str(error):
             raise
-        raise _no_client(path, str(error).split("\n")[0]) from error
-    return ArrowFiles(hadoop, prefix, folders=True)
+        raise _missing_client_error(path, str(error).split("\n")[0]) from error
+    return ArrowFileSystem(hadoop, prefix, folders=True)
 
 
-def _no_client(path: str, found: str) -> ConfigError:
+def _missing_client_error(path: str, reason: str) -> ConfigError:
     return ConfigError(
         "HDFS_CLIENT",
-        f"{path} cannot be reached: there is no client for HDFS here ({found}). On the driver and on every executor run "
-        "'pip install hdfs-native', which needs no Java, or install Hadoop's own client: pyarrow finds its libhdfs.so by "
-        "HADOOP_HOME or ARROW_LIBHDFS_DIR, and needs JAVA_HOME and CLASSPATH=$(hadoop classpath --glob). Over HTTP, "
-        "webhdfs://namenode:9870/path needs 'pip install fsspec requests' only.",
+        f"{path} cannot be opened, because no HDFS client is installed ({reason}). On the driver and on every executor, run "
+        "'pip install hdfs-native', which does not need Java, or install the Hadoop client. pyarrow finds its libhdfs.so through "
+        "HADOOP_HOME or ARROW_LIBHDFS_DIR, and needs JAVA_HOME and CLASSPATH=$(hadoop classpath --glob). For HTTP access with "
+        "webhdfs://namenode:9870/path, 'pip install fsspec requests' is sufficient.",
     )
 
 
 def _client(url: str | None, options: dict[str, Any]) -> Client:
     from hdfs_native import Client
 
-    unknown = [name for name in options if name not in _OWN and "." not in name]
+    unknown = [name for name in options if name not in _CLIENT_OPTIONS and "." not in name]
     if unknown:
         raise ValueError(
-            f"hdfs-native has no option {', '.join(unknown)}; there are {', '.join(_OWN)}, and Hadoop's own such as "
-            "'dfs.client.failover.max.attempts'. The user is that of HADOOP_USER_NAME"
+            f"hdfs-native has no option {', '.join(unknown)}; expected {', '.join(_CLIENT_OPTIONS)}, or Hadoop options such as "
+            "'dfs.client.failover.max.attempts'. The user is taken from HADOOP_USER_NAME"
         )
-    settings = {name: str(value) for name, value in options.items() if name not in _OWN}
-    with _as_file_errors():
-        return Client(url, settings, **{name: value for name, value in options.items() if name in _OWN})
+    settings = {name: str(value) for name, value in options.items() if name not in _CLIENT_OPTIONS}
+    with _convert_errors():
+        return Client(url, settings, **{name: value for name, value in options.items() if name in _CLIENT_OPTIONS})
 
 
-class HdfsFiles(FileSystem):
-    """HDFS as hdfs-native reaches it. Its fsspec class is not used: that one cuts names at '#' and '?'."""
+class HdfsFileSystem(ListingFileSystem):
+    """HDFS with hdfs-native. Its fsspec class is not used, because it truncates names at '#' and '?'."""
 
     def __init__(self, client: Client, prefix: str) -> None:
+        super().__init__(prefix)
         self._client = client
-        self._prefix = prefix
-
-    def _inside(self, path: str) -> str:
-        return path.removeprefix(self._prefix) or "/"
 
     def open(self, path: str) -> Any:
         from pyarrow import PythonFile
 
-        with _as_file_errors():
+        with _convert_errors():
             reader = self._client.read(self._inside(path))
-        return io.BufferedReader(PythonFile(_Told(reader), mode="r"), BUFFER)
+        return io.BufferedReader(PythonFile(_HdfsFile(reader), mode="r"), BUFFER)
 
     def create(self, path: str) -> Any:
         from hdfs_native import WriteOptions
         from pyarrow import PythonFile
 
-        with _as_file_errors():
+        with _convert_errors():
             writer = self._client.create(self._inside(path), WriteOptions(overwrite=True, create_parent=True))
-        return PythonFile(_Told(writer), mode="w")
+        return PythonFile(_HdfsFile(writer), mode="w")
 
     def _status(self, path: str) -> Any:
-        with _as_file_errors(), suppress(FileNotFoundError):
+        with _convert_errors(), suppress(FileNotFoundError):
             return self._client.get_file_info(self._inside(path))
         return None
 
-    def find(self, path: str) -> FoundFile | None:
+    def get_status(self, path: str) -> FileStatus | None:
         status = self._status(path)
-        return None if status is None or status.isdir else _found(path, status)
+        return None if status is None or status.isdir else _file_status(path, status)
 
     def is_folder(self, path: str) -> bool:
         status = self._status(path)
         return status is not None and bool(status.isdir)
 
-    def _listed(self, folder: str) -> list[tuple[str, Any]]:
-        with _as_file_errors(), suppress(FileNotFoundError):
-            found = self._client.list_status(self._inside(folder))
-            return sorted(((status.path.rsplit("/", 1)[-1], status) for status in found), key=lambda entry: entry[0])
+    def _list_folder(self, folder: str) -> list[tuple[str, FileStatus | None]]:
+        with _convert_errors(), suppress(FileNotFoundError):
+            named = {s.path.rsplit("/", 1)[-1]: s for s in self._client.list_status(self._inside(folder))}
+            return [
+                (name, None if status.isdir else _file_status(join_path(folder, name), status))
+                for name, status in sorted(named.items(), key=lambda entry: entry[0])
+            ]
         return []
 
-    def below(self, path: str) -> Iterator[FoundFile]:
-        for name, status in self._listed(path):
-            if is_hidden(name):
-                continue
-            at = f"{path.rstrip('/')}/{name}"
-            if status.isdir:
-                yield from self.below(at)
-            else:
-                yield _found(at, status)
-
-    def names(self, folder: str) -> list[str]:
-        return [name for name, status in self._listed(folder) if not status.isdir]
-
     def publish(self, written: str, final: str) -> None:
-        """One step, also over a file of an earlier try."""
+        """Renames atomically. Overwrites a file of an earlier attempt."""
         target = self._inside(final)
-        with _as_file_errors():
+        with _convert_errors():
             self._client.mkdirs(os.path.dirname(target), create_parent=True)
             self._client.rename(self._inside(written), target, overwrite=True)
 
     def remove(self, path: str) -> None:
-        with _as_file_errors(), suppress(FileNotFoundError):
+        with _convert_errors(), suppress(FileNotFoundError):
             self._client.delete(self._inside(path))
 
     def remove_folder(self, path: str) -> None:
-        with _as_file_errors(), suppress(FileNotFoundError):
+        with _convert_errors(), suppress(FileNotFoundError):
             self._client.delete(self._inside(path), recursive=True)
 
 
-def _found(path: str, status: Any) -> FoundFile:
-    return FoundFile(path, status.length, status.modification_time * 1_000_000)  # HDFS counts milliseconds
+def _file_status(path: str, status: Any) -> FileStatus:
+    return FileStatus(path, status.length, status.modification_time * 1_000_000)  # HDFS uses milliseconds
 
 
-class _Told:
-    """An open file of hdfs-native whose failures are those of files."""
+class _HdfsFile:
+    """An open file of hdfs-native that raises OSError."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
         self.closed = False
 
     def read(self, size: int = -1) -> bytes:
-        with _as_file_errors():
+        with _convert_errors():
             data: bytes = self._file.read(size)
             return data
 
@@ -160,28 +148,27 @@ class _Told:
         return at
 
     def write(self, data: Any) -> int:
-        with _as_file_errors():
+        with _convert_errors():
             written: int = self._file.write(data)
             return written
 
     def flush(self) -> None:
-        """The client sends what it has at the end of a packet, and all of it when the file is closed."""
+        """Does nothing. The client sends complete packets, and the rest when the file is closed."""
 
     def close(self) -> None:
         if not self.closed:
             self.closed = True
-            with _as_file_errors():
+            with _convert_errors():
                 self._file.close()
 
 
 @contextmanager
-def _as_file_errors() -> Iterator[None]:
-    """hdfs-native raises RuntimeError where the NameNode refuses; what cleans up behind a failure expects an OSError."""
+def _convert_errors() -> Iterator[None]:
+    """Converts the RuntimeError of hdfs-native to OSError, which cleanup code expects."""
     try:
         yield
     except RuntimeError as error:
-        text = (
-            str(error).replace("\\n", "\n").split("\n\tat ")[0].split("\n\\tat ")[0]
-        )  # without the stack of the NameNode
+        # The message without the stack trace of the NameNode.
+        text = str(error).replace("\\n", "\n").split("\n\tat ")[0].split("\n\\tat ")[0]
         kind = PermissionError if "AccessControlException" in text else OSError
         raise kind(text) from error

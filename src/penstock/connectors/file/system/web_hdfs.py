@@ -1,4 +1,4 @@
-"""HDFS over HTTP: fsspec's client of the NameNode's WebHDFS, where it would lose data or hide a failure mended."""
+"""HDFS over HTTP with fsspec's WebHDFS client, corrected where it loses data or hides failures."""
 
 from __future__ import annotations
 
@@ -9,45 +9,43 @@ from urllib.parse import urlsplit
 
 from fsspec.implementations.webhdfs import WebHDFile, WebHDFS  # type: ignore[import-untyped]
 
-from penstock.connectors.file.fsspec_files import FsspecFiles
+from penstock.connectors.file.system.fsspec_files import FsspecFileSystem
 
-_WHO = ("user", "password", "token", "kerberos", "proxy_to")
+_USER_OPTIONS = ("user", "password", "token", "kerberos", "proxy_to")
 
 
-def web_hdfs_files(path: str, options: dict[str, Any]) -> FsspecFiles:
-    """The files of webhdfs://host:port; options are those of fsspec's WebHDFS."""
+def web_hdfs_file_system(path: str, options: dict[str, Any]) -> FsspecFileSystem:
+    """Returns the file system of webhdfs://host:port. Options are those of fsspec's WebHDFS."""
     split = urlsplit(path)
     if split.port is None:
         raise ValueError(
-            "it needs the port of the NameNode's web server, which is 9870 unless your cluster says otherwise"
+            "the path must contain the port of the NameNode web server, which is 9870 unless your cluster uses another one"
         )
-    given = {**WebHDFS._get_kwargs_from_urls(f"webhdfs://{split.netloc}/"), **options}
-    if not any(given.get(name) for name in _WHO):
-        given["user"] = _hadoop_user()
-    return FsspecFiles(WebHdfs(**given), f"webhdfs://{split.netloc}", renames=True)
+    settings = {**WebHDFS._get_kwargs_from_urls(f"webhdfs://{split.netloc}/"), **options}
+    if not any(settings.get(name) for name in _USER_OPTIONS):
+        settings["user"] = _hadoop_user()
+    return FsspecFileSystem(WebHdfs(**settings), f"webhdfs://{split.netloc}", renames=True)
 
 
 def _hadoop_user() -> str:
-    """Who Hadoop's own clients say they are; without a name the NameNode takes everybody for 'dr.who', who may not write."""
+    """Returns the user name that Hadoop clients use. Without one the NameNode assumes 'dr.who', who cannot write."""
     return os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
 
 
 class WebHdfs(WebHDFS):  # type: ignore[misc]
-    """fsspec's WebHDFS with renames that replace or fail, and failures that are told as those of files."""
+    """fsspec's WebHDFS with renames that overwrite or fail, and errors that are OSErrors."""
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         try:
             return super()._call(*args, **kwargs)
-        except (
-            RuntimeError
-        ) as error:  # safe mode, standby, names that HDFS does not take: what cleans up expects an OSError
+        except RuntimeError as error:  # safe mode, standby, or an invalid name; cleanup code expects an OSError
             raise OSError(str(error)) from error
 
     def mv(self, path1: str, path2: str, **kwargs: Any) -> None:
-        """fsspec's own answers nothing when nothing was renamed, as when the target is there."""
-        answer = self._call("RENAME", method="put", path=path1, destination=path2, renameoptions="OVERWRITE")
-        if answer.content and answer.json().get("boolean") is False:  # a gateway that does not know the option
-            raise OSError(f"{path1} was not renamed to {path2}: it is gone, or the target is there")
+        """Renames a file. The method of fsspec ignores failures, for example if the target exists."""
+        response = self._call("RENAME", method="put", path=path1, destination=path2, renameoptions="OVERWRITE")
+        if response.content and response.json().get("boolean") is False:  # a gateway that does not know the option
+            raise OSError(f"{path1} was not renamed to {path2}: it does not exist, or the target exists")
 
     def _open(self, path: str, mode: str = "rb", block_size: int | None = None, **kwargs: Any) -> WebHdfsFile:
         return WebHdfsFile(
@@ -56,20 +54,20 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]
 
 
 class WebHdfsFile(WebHDFile):  # type: ignore[misc]
-    """A file that is read as it is or not at all."""
+    """A file whose failed reads raise an error."""
 
     def _fetch_range(self, start: int, end: int) -> bytes:
-        """fsspec's own gives the text of a DataNode's error as if it were the file's content."""
+        """Reads a range. The method of fsspec returns the error message of a DataNode as if it were file content."""
         start, end = max(start, 0), min(self.size, end)
         if start >= end:
             return b""
-        answer = self.fs._call("OPEN", path=self.path, offset=start, length=end - start, redirect=False)
-        if "Location" in answer.headers:
-            answer = self.fs.session.get(self.fs._apply_proxy(answer.headers["Location"]))
-        data: bytes = answer.content
-        if answer.status_code == 404:  # it was removed since it was opened
+        response = self.fs._call("OPEN", path=self.path, offset=start, length=end - start, redirect=False)
+        if "Location" in response.headers:
+            response = self.fs.session.get(self.fs._apply_proxy(response.headers["Location"]))
+        data: bytes = response.content
+        if response.status_code == 404:  # removed since it was opened
             raise FileNotFoundError(self.path)
-        if not answer.ok or len(data) != end - start:
-            told = data[:500].decode(errors="replace") if not answer.ok else f"{len(data)} bytes came"
-            raise OSError(f"{self.path} cannot be read from byte {start} to {end}: {told}")
+        if not response.ok or len(data) != end - start:
+            reason = data[:500].decode(errors="replace") if not response.ok else f"received only {len(data)} bytes"
+            raise OSError(f"{self.path} cannot be read from byte {start} to {end}: {reason}")
         return data

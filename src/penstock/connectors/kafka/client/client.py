@@ -1,4 +1,4 @@
-"""Kafka's client library: imported where it is used, and its errors in our words."""
+"""Imports the client library confluent-kafka when it is needed, and converts its errors to Penstock errors."""
 
 from __future__ import annotations
 
@@ -13,81 +13,88 @@ log = logging.getLogger("penstock.kafka")
 
 
 def confluent_kafka() -> ModuleType:
-    """The module; importing it is left to those who read or write Kafka."""
+    """Imports and returns confluent_kafka. Only jobs that read or write Kafka need it."""
     try:
         import confluent_kafka
     except ImportError as error:
         raise ConfigError(
             "KAFKA_MISSING",
-            f"Kafka is read and written with confluent-kafka, which cannot be imported ({error}). Install it with "
-            "`pip install 'penstock[kafka]'`, on every machine that runs the job.",
+            f"The Kafka connector needs the package confluent-kafka, which cannot be imported ({error}). Install it with "
+            "`pip install 'penstock[kafka]'` on every machine that runs the job.",
         ) from None
     return confluent_kafka
 
 
-class Heard:
-    """The last thing a client said went wrong: what it answers itself is often only that the time is up."""
+class LastError:
+    """The last error that a client reported in the background.
+
+    A failed call often reports only a timeout; this error has the cause.
+    """
 
     def __init__(self) -> None:
         self.error: Any = None
 
     def __call__(self, error: Any) -> None:
-        """Called by the client, as `error_cb`."""
+        """Called by the client as `error_cb`."""
         if self.error is None or error.code() != confluent_kafka().KafkaError._ALL_BROKERS_DOWN:
-            self.error = error  # that all brokers are down says less than why the last one is
+            self.error = error  # "all brokers down" does not replace the reason why the last one is down
 
-    def is_final(self) -> bool:
-        """Whether waiting cannot help: wrong credentials stay wrong."""
-        return self.error is not None and self.error.code() in _refusals()
+    def is_permanent(self) -> bool:
+        """Whether retrying cannot help, as with wrong credentials."""
+        return self.error is not None and self.error.code() in _authentication_codes()
 
 
-def told(error: Any, options: Mapping[str, Any], doing: str, heard: Any = None) -> PenstockError:
-    """An error of the client's in our words. `heard` is what it said before, if anything."""
+def to_penstock_error(error: Any, options: Mapping[str, Any], action: str, last_error: Any = None) -> PenstockError:
+    """Converts an error of the client.
+
+    `action` completes "could not ..." in the message. `last_error` is what the client reported in the background, if anything.
+    """
     kafka = confluent_kafka().KafkaError
     servers = options.get("bootstrap.servers", "")
     code = error.code()
-    if heard is not None and code not in _about_data():
-        error, code = heard, heard.code()
-    said = str(error.str()).rstrip(".")
-    if code in _refusals():
+    if last_error is not None and code not in _data_error_codes():
+        error, code = last_error, last_error.code()
+    reason = str(error.str()).rstrip(".")
+    if code in _authentication_codes():
         mechanism = options.get("sasl.mechanisms", options.get("sasl.mechanism", "none"))
         return ConfigError(
             "KAFKA_CREDENTIALS",
-            f"Kafka at {servers} refuses the credentials: {said}. It was asked by security.protocol="
+            f"Kafka at {servers} rejects the credentials: {reason}. The client used security.protocol="
             f"{options.get('security.protocol', 'plaintext')}, sasl.mechanism={mechanism}, user "
             f"{options.get('sasl.username', 'none')}. Correct these options or sasl.jaas.config.",
         )
     if code in (kafka._SSL, kafka._INVALID_ARG):
         return ConfigError(
-            "KAFKA_CLIENT", f"The Kafka client cannot be used: {said}. Correct the options of the source or sink."
+            "KAFKA_CLIENT",
+            f"The Kafka client cannot be created: {reason}. Correct the properties of the source or sink.",
         )
-    if code in _not_allowed():
+    if code in _authorization_codes():
         return ConfigError(
             "KAFKA_NOT_ALLOWED",
-            f"Kafka at {servers} does not allow this user to {doing}: {said}. Give the user the right to, by an ACL of Kafka's.",
+            f"Kafka at {servers} does not allow this user to {action}: {reason}. Add a Kafka ACL that grants this to the user.",
         )
     if code in (kafka._TIMED_OUT, kafka._ALL_BROKERS_DOWN, kafka._TRANSPORT, kafka._RESOLVE, kafka._FAIL):
         return JobError(
             "KAFKA_UNREACHABLE",
-            f"Kafka at {servers} does not answer: could not {doing}: {said}. Check that the broker runs, bootstrap.servers and "
-            "security.protocol; default.api.timeout.ms says how long to wait.",
+            f"Kafka at {servers} does not respond; could not {action}: {reason}. Check that the broker is running and that "
+            "bootstrap.servers and security.protocol are correct. The property default.api.timeout.ms sets the timeout.",
         )
-    return JobError("KAFKA_FAILED", f"Kafka at {servers} could not {doing}: {said} ({error.name()}).")
+    return JobError("KAFKA_FAILED", f"Kafka at {servers} could not {action}: {reason} ({error.name()}).")
 
 
-def final_codes() -> tuple[int, ...]:
-    """Errors that stay, however often the client asks."""
+def permanent_error_codes() -> tuple[int, ...]:
+    """Returns the codes of errors that a retry cannot resolve."""
     kafka = confluent_kafka().KafkaError
     own = (kafka._INVALID_ARG, kafka._SSL, kafka._UNSUPPORTED_FEATURE, kafka.INVALID_REQUEST)
-    return (*_refusals(), *_not_allowed(), *own, kafka.TOPIC_EXCEPTION)
+    return (*_authentication_codes(), *_authorization_codes(), *own, kafka.TOPIC_EXCEPTION)
 
 
-def _refusals() -> tuple[int, ...]:
+def _authentication_codes() -> tuple[int, ...]:
     kafka = confluent_kafka().KafkaError
     return kafka._AUTHENTICATION, kafka.SASL_AUTHENTICATION_FAILED, kafka.UNSUPPORTED_SASL_MECHANISM
 
 
-def _not_allowed() -> tuple[int, ...]:
+def _authorization_codes() -> tuple[int, ...]:
     kafka = confluent_kafka().KafkaError
     return (
         kafka.TOPIC_AUTHORIZATION_FAILED,
@@ -97,6 +104,6 @@ def _not_allowed() -> tuple[int, ...]:
     )
 
 
-def _about_data() -> tuple[int, ...]:
+def _data_error_codes() -> tuple[int, ...]:
     kafka = confluent_kafka().KafkaError
     return kafka.UNKNOWN_TOPIC_OR_PART, kafka._UNKNOWN_TOPIC, kafka._UNKNOWN_PARTITION, kafka.OFFSET_OUT_OF_RANGE

@@ -1,4 +1,4 @@
-"""What goes wrong between a client and Kafka, in words that say what to do."""
+"""Converts errors of a Kafka producer to Penstock errors that say what to do."""
 
 from __future__ import annotations
 
@@ -25,55 +25,57 @@ UNREACHABLE = {
 _FENCED = {"_FENCED", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "INVALID_PRODUCER_ID_MAPPING", "INVALID_TXN_STATE"}
 
 
-def refusal(error: Any, servers: str, doing: str) -> PenstockError:
-    """The error to raise for one of Kafka's client, met at these servers while `doing` something."""
-    name, words = error.name(), error.str()
-    met = f"Kafka at {servers}, {doing}: {words} ({name})"
+def to_sink_error(error: Any, servers: str, action: str) -> PenstockError:
+    """Converts an error of the client. `action` is what the sink was doing, such as "writing to topic 'orders'"."""
+    name = error.name()
+    message = f"Kafka at {servers}, {action}: {error.str()} ({name})"
     if name in _DENIED:
         return ConfigError(
             "KAFKA_NOT_ALLOWED",
-            f"{met}. The user may not do this. Writing needs WRITE on the topic; exactly once also READ on it, READ on the "
-            "groups and WRITE on the transactional ids that begin with the sink's set_transactional_id_prefix.",
+            f"{message}. The user lacks permission. Writing needs the ACL WRITE on the topic. EXACTLY_ONCE also needs READ on "
+            "the topic, and READ on the groups and WRITE on the transactional ids that start with the prefix of "
+            "set_transactional_id_prefix.",
         )
     if name in _LOGIN:
         return ConfigError(
             "KAFKA_CREDENTIALS",
-            f"{met}. Kafka does not accept who we are: check security.protocol and the properties that begin with sasl. or ssl.",
+            f"{message}. Kafka rejects the credentials. Check security.protocol and the properties that start with sasl. or ssl.",
         )
     if name in ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"):
-        return unknown_topic(doing, servers)
+        return unknown_topic(action, servers)
     if name == "MSG_SIZE_TOO_LARGE":
         return JobError(
             "KAFKA_RECORD_TOO_LARGE",
-            f"{met}. The client sends records up to its property message.max.bytes (Java's max.request.size), and a topic takes "
-            "those up to its max.message.bytes: raise both, or drop such elements in a filter before the sink. Then resume.",
+            f"{message}. The client limits records to its property message.max.bytes (max.request.size in the Java client), "
+            "and the topic to its max.message.bytes. Raise both, or drop such elements in a filter before the sink, then "
+            "resume the job.",
         )
     if name == "INVALID_TRANSACTION_TIMEOUT":
         return ConfigError(
             "KAFKA_TRANSACTION_TIMEOUT",
-            f"{met}. The sink's property transaction.timeout.ms is above the broker's transaction.max.timeout.ms: lower the one "
-            "or raise the other.",
+            f"{message}. transaction.timeout.ms of the sink is larger than transaction.max.timeout.ms of the broker. Lower the "
+            "first or raise the second.",
         )
     if name in _FENCED:
         return JobError(
             "KAFKA_FENCED",
-            f"{met}. Either another run writes with the same transactional ids, or the transaction took longer than "
-            "transaction.timeout.ms and the broker gave it up. Nothing is lost: the batch was not committed and runs again. If it "
-            "takes so long, raise transaction.timeout.ms with set_property, or let batches be smaller with source.batch.records.",
+            f"{message}. Either another run writes with the same transactional ids, or the transaction took longer than "
+            "transaction.timeout.ms and the broker aborted it. No data is lost: the batch was not committed and runs again. If a "
+            "batch takes this long, raise transaction.timeout.ms with set_property or reduce the option source.batch.records.",
         )
     if name in UNREACHABLE:
         return JobError(
             "KAFKA_UNREACHABLE",
-            f"{met}. Check that the brokers run and that set_bootstrap_servers and security.protocol are right. Nothing of the "
-            "batch counts as written: resume the job when they are back.",
+            f"{message}. Check that the brokers are running and that set_bootstrap_servers and security.protocol are correct. "
+            "The batch was not committed; resume the job when the brokers are available.",
         )
-    return JobError("KAFKA_REFUSED", f"{met}. Nothing of the batch counts as written: mend this, then resume the job.")
+    return JobError("KAFKA_REFUSED", f"{message}. The batch was not committed. Fix the cause, then resume the job.")
 
 
-def unknown_topic(doing: str, servers: str) -> PenstockError:
-    """A topic that is not there."""
+def unknown_topic(action: str, servers: str) -> PenstockError:
+    """Returns the error for a topic that does not exist."""
     return ConfigError(
         "KAFKA_NO_TOPIC",
-        f"Kafka at {servers}, {doing}: there is no such topic, and the broker does not create it by itself. Create it with the "
-        "number of partitions that its readers need, or correct the name in set_topic or what the topic selector gives.",
+        f"Kafka at {servers}, {action}: the topic does not exist, and the broker does not create topics automatically. Create it "
+        "with the number of partitions that its readers need, or correct the name in set_topic or in the topic selector.",
     )

@@ -1,8 +1,8 @@
-"""The names of librdkafka's options, and those of Java's client that mean nothing here."""
+"""Names of the librdkafka options, and of the Java client options that have no effect here."""
 
 from __future__ import annotations
 
-_BOTH = """
+_COMMON = """
 builtin.features client.id metadata.broker.list bootstrap.servers message.max.bytes message.copy.max.bytes
 receive.message.max.bytes max.in.flight.requests.per.connection max.in.flight metadata.recovery.strategy
 metadata.recovery.rebootstrap.trigger.ms topic.metadata.refresh.interval.ms metadata.max.age.ms
@@ -46,32 +46,34 @@ queuing.strategy partitioner compression.level buffer.memory max.request.size
 
 CONSUMER_ONLY = frozenset(_CONSUMERS.split())
 PRODUCER_ONLY = frozenset(_PRODUCERS.split())
-KNOWN = frozenset(_BOTH.split()) | CONSUMER_ONLY | PRODUCER_ONLY
+KNOWN_OPTIONS = frozenset(_COMMON.split()) | CONSUMER_ONLY | PRODUCER_ONLY
 
-_CLASS = "names a class of Java's"
-_SET_HERE = "is decided by the connector"
+_JAVA_CLASS = "names a Java class"
+_JAVA_METRICS = "configures metrics of the Java client"
+_SET_BY_CONNECTOR = "is set by the connector"
+_SET_BY_OPENSSL = "is set by OpenSSL"
 
-# Java's options that have no counterpart; a program that sets them still means the same.
-WITHOUT_MEANING = {
-    "key.deserializer": _SET_HERE,
-    "value.deserializer": _SET_HERE,
-    "key.serializer": _SET_HERE,
-    "value.serializer": _SET_HERE,
-    "interceptor.classes": _CLASS,
-    "metric.reporters": _CLASS,
-    "partitioner.class": _CLASS,
-    "security.providers": _CLASS,
-    "metrics.num.samples": "is about metrics of Java's client",
-    "metrics.recording.level": "is about metrics of Java's client",
-    "metrics.sample.window.ms": "is about metrics of Java's client",
-    "auto.include.jmx.reporter": "is about metrics of Java's client",
-    "register.consumer.metrics": "is about metrics of Java's client",
-    "register.producer.metrics": "is about metrics of Java's client",
-    "exclude.internal.topics": "is for subscriptions, and partitions are assigned here",
-    "max.poll.records": "is for Java's client; batches are limited by source.batch.records",
-    "max.block.ms": "is for Java's client; message.timeout.ms says how long a record may take",
-    "ssl.protocol": "is decided by OpenSSL",
-    "ssl.enabled.protocols": "is decided by OpenSSL",
-    "ssl.provider": "is decided by OpenSSL",
-    "socket.connection.setup.timeout.max.ms": "is for Java's client; set socket.connection.setup.timeout.ms",
+# Options of the Java client without a counterpart in librdkafka, with the reason. The program works without them.
+IGNORED_OPTIONS = {
+    "key.deserializer": _SET_BY_CONNECTOR,
+    "value.deserializer": _SET_BY_CONNECTOR,
+    "key.serializer": _SET_BY_CONNECTOR,
+    "value.serializer": _SET_BY_CONNECTOR,
+    "interceptor.classes": _JAVA_CLASS,
+    "metric.reporters": _JAVA_CLASS,
+    "partitioner.class": _JAVA_CLASS,
+    "security.providers": _JAVA_CLASS,
+    "metrics.num.samples": _JAVA_METRICS,
+    "metrics.recording.level": _JAVA_METRICS,
+    "metrics.sample.window.ms": _JAVA_METRICS,
+    "auto.include.jmx.reporter": _JAVA_METRICS,
+    "register.consumer.metrics": _JAVA_METRICS,
+    "register.producer.metrics": _JAVA_METRICS,
+    "exclude.internal.topics": "applies to subscriptions, and the connector assigns partitions itself",
+    "max.poll.records": "applies to the Java client; the option source.batch.records limits batches",
+    "max.block.ms": "applies to the Java client; message.timeout.ms limits how long the delivery of a record may take",
+    "ssl.protocol": _SET_BY_OPENSSL,
+    "ssl.enabled.protocols": _SET_BY_OPENSSL,
+    "ssl.provider": _SET_BY_OPENSSL,
+    "socket.connection.setup.timeout.max.ms": "applies to the Java client; set socket.connection.setup.timeout.ms",
 }

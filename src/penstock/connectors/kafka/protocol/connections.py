@@ -1,4 +1,4 @@
-"""Connections to brokers by the client's options: plain or by TLS, with a password where one is wanted."""
+"""Opens connections to brokers according to the client options: plain or TLS, with or without SASL."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.connectors.kafka.scram import ScramLogin
-from penstock.connectors.secret import revealed
+from penstock.connectors.kafka.protocol.scram import ScramLogin
+from penstock.connectors.kafka.protocol.wire import INT, SHORT, encode_string, receive_into, receive_size, send_request
+from penstock.connectors.secret import reveal_secrets
 
 Address = tuple[str, int]
-Connect = Callable[[Address, float], socket.socket]  # a place to go, and seconds to wait
+Connect = Callable[[Address, float], socket.socket]  # address, timeout in seconds
 
-_CLIENT = b"penstock"
-_HANDSHAKE, _HANDSHAKE_VERSION = 17, 1
-_AUTHENTICATE, _AUTHENTICATE_VERSION = 36, 0
-_CONNECTED_IN = 3.0  # seconds: the client has been there before
-_INT = struct.Struct(">i")
-_SHORT = struct.Struct(">h")
+_SASL_HANDSHAKE, _SASL_HANDSHAKE_VERSION = 17, 1  # api key and api version
+_SASL_AUTHENTICATE, _SASL_AUTHENTICATE_VERSION = 36, 0
+_CONNECT_TIMEOUT = 3.0  # seconds; short, because the client library has connected to this broker before
 _PROTOCOLS = ("plaintext", "ssl", "sasl_plaintext", "sasl_ssl")
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-_OF_TLS = frozenset(
+_TLS_OPTIONS = frozenset(
     {
         "ssl.ca.location",
         "ssl.ca.pem",
@@ -33,12 +31,12 @@ _OF_TLS = frozenset(
         "ssl.endpoint.identification.algorithm",
     }
 )
-_OF_LOGIN = frozenset({"sasl.mechanism", "sasl.mechanisms", "sasl.username", "sasl.password"})
-OPTIONS = frozenset({"security.protocol", *_OF_TLS, *_OF_LOGIN})
+_SASL_OPTIONS = frozenset({"sasl.mechanism", "sasl.mechanisms", "sasl.username", "sasl.password"})
+SUPPORTED_OPTIONS = frozenset({"security.protocol", *_TLS_OPTIONS, *_SASL_OPTIONS})
 
 
 def connector(options: Mapping[str, Any]) -> Connect | None:
-    """How to connect with these options; None where only the client knows.
+    """Returns the function that connects with these options, or None if only the client library supports them.
 
     >>> connector({"security.protocol": "plaintext"}) is not None, connector({"sasl.mechanism": "GSSAPI"}) is not None
     (True, False)
@@ -48,24 +46,26 @@ def connector(options: Mapping[str, Any]) -> Connect | None:
     if protocol not in _PROTOCOLS or (mechanism != "PLAIN" and mechanism not in _HASHES):
         return None
 
-    def connected(address: Address, timeout: float) -> socket.socket:
-        plain = socket.create_connection(address, min(timeout, _CONNECTED_IN))
+    def connect(address: Address, timeout: float) -> socket.socket:
+        plain = socket.create_connection(address, min(timeout, _CONNECT_TIMEOUT))
         try:
             plain.settimeout(timeout)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            known = revealed(options)
-            made = _tls(known).wrap_socket(plain, server_hostname=address[0]) if protocol.endswith("ssl") else plain
+            clear = reveal_secrets(options)
+            connection = plain
+            if protocol.endswith("ssl"):
+                connection = _tls_context(clear).wrap_socket(plain, server_hostname=address[0])
             if protocol.startswith("sasl"):
-                _log_in(made, mechanism, known["sasl.username"], known["sasl.password"])
+                _log_in(connection, mechanism, clear["sasl.username"], clear["sasl.password"])
         except BaseException:
             plain.close()
             raise
-        return made
+        return connection
 
-    return connected
+    return connect
 
 
-def _tls(options: Mapping[str, Any]) -> ssl.SSLContext:
+def _tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=options.get("ssl.ca.location"), cadata=options.get("ssl.ca.pem"))
     context.check_hostname = str(options.get("ssl.endpoint.identification.algorithm", "https")).lower() == "https"
     if str(options.get("enable.ssl.certificate.verification", "true")).lower() == "false":
@@ -77,44 +77,32 @@ def _tls(options: Mapping[str, Any]) -> ssl.SSLContext:
 
 
 def _log_in(connection: socket.socket, mechanism: str, user: str, password: str) -> None:
-    name = mechanism.encode()
-    answer = _asked(connection, _HANDSHAKE, _HANDSHAKE_VERSION, _SHORT.pack(len(name)) + name)
-    _check(_SHORT.unpack_from(answer)[0], mechanism)
+    response = _request(connection, _SASL_HANDSHAKE, _SASL_HANDSHAKE_VERSION, encode_string(mechanism))
+    _check(SHORT.unpack_from(response)[0], mechanism)
     if mechanism == "PLAIN":
         _authenticate(connection, f"\0{user}\0{password}".encode())
         return
     login = ScramLogin(_HASHES[mechanism], user, password)
-    login.hear_challenge(_authenticate(connection, login.first()))
-    login.hear_proof(_authenticate(connection, login.final()))
+    login.handle_server_first(_authenticate(connection, login.client_first_message()))
+    login.verify_server_final(_authenticate(connection, login.client_final_message()))
 
 
 def _authenticate(connection: socket.socket, token: bytes) -> bytes:
-    answer = _asked(connection, _AUTHENTICATE, _AUTHENTICATE_VERSION, _INT.pack(len(token)) + token)
-    code, length = struct.unpack_from(">hh", answer)
+    body = INT.pack(len(token)) + token
+    response = _request(connection, _SASL_AUTHENTICATE, _SASL_AUTHENTICATE_VERSION, body)
+    error_code, length = struct.unpack_from(">hh", response)
     at = 4 + max(0, length)
-    _check(code, bytes(answer[4:at]).decode(errors="replace"))
-    (size,) = _INT.unpack_from(answer, at)
-    return bytes(answer[at + 4 : at + 4 + size])
+    _check(error_code, bytes(response[4:at]).decode(errors="replace"))
+    (size,) = INT.unpack_from(response, at)
+    return bytes(response[at + 4 : at + 4 + size])
 
 
-def _check(code: int, said: str) -> None:
-    if code:
-        raise PermissionError(f"The broker refuses to let this client in ({code}): {said}")
+def _check(error_code: int, message: str) -> None:
+    if error_code:
+        raise PermissionError(f"The broker rejects the login (error code {error_code}): {message}")
 
 
-def _asked(connection: socket.socket, api: int, version: int, body: bytes) -> bytes:
-    """The answer to a question, without its number."""
-    question = struct.pack(">hhih", api, version, 0, len(_CLIENT)) + _CLIENT + body
-    connection.sendall(_INT.pack(len(question)) + question)
-    (size,) = _INT.unpack(_received(connection, _INT.size))
-    return _received(connection, size)[_INT.size :]
-
-
-def _received(connection: socket.socket, size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        more = connection.recv(size - len(data))
-        if not more:
-            raise ConnectionError("The broker closed the connection.")
-        data += more
-    return bytes(data)
+def _request(connection: socket.socket, api_key: int, api_version: int, body: bytes) -> memoryview:
+    """Sends a request and returns the response without its correlation id."""
+    send_request(connection, api_key, api_version, 0, body)
+    return receive_into(connection, memoryview(bytearray(receive_size(connection))))[INT.size :]

@@ -1,4 +1,4 @@
-"""A login by SCRAM (RFC 5802): both sides show that they know the password, and none says it."""
+"""SCRAM authentication (RFC 5802): client and server prove that they know the password without sending it."""
 
 from __future__ import annotations
 
@@ -9,44 +9,45 @@ import secrets
 
 
 class ScramLogin:
-    """The client's part of one login."""
+    """The client side of one SCRAM exchange."""
 
     def __init__(self, algorithm: str, user: str, password: str, nonce: str | None = None) -> None:
         self._algorithm = algorithm
         self._password = password.encode()
         self._nonce = nonce or secrets.token_urlsafe(24)
-        self._first = f"n={user.replace('=', '=3D').replace(',', '=2C')},r={self._nonce}"
-        self._final = b""
-        self._signature = b""
+        self._client_first_bare = f"n={user.replace('=', '=3D').replace(',', '=2C')},r={self._nonce}"
+        self._client_final = b""
+        self._server_signature = b""
 
-    def first(self) -> bytes:
-        """What the client says first."""
-        return f"n,,{self._first}".encode()
+    def client_first_message(self) -> bytes:
+        """Returns the message that starts the exchange."""
+        return f"n,,{self._client_first_bare}".encode()
 
-    def hear_challenge(self, said: bytes) -> None:
-        """Takes the server's salt, and makes the proof."""
-        text = said.decode()
+    def handle_server_first(self, message: bytes) -> None:
+        """Reads salt and iteration count from the server's first message and computes the client proof."""
+        text = message.decode()
         fields = dict(field.split("=", 1) for field in text.split(","))
         if not fields["r"].startswith(self._nonce):
-            raise PermissionError("The broker answered another client's login.")
+            raise PermissionError("The broker's SCRAM message has the nonce of another client.")
         salted = hashlib.pbkdf2_hmac(self._algorithm, self._password, base64.b64decode(fields["s"]), int(fields["i"]))
         without_proof = f"c=biws,r={fields['r']}"
-        whole = f"{self._first},{text},{without_proof}".encode()
-        key = self._keyed(salted, b"Client Key")
-        stored = hashlib.new(self._algorithm, key).digest()
-        proof = bytes(a ^ b for a, b in zip(key, self._keyed(stored, whole), strict=True))
-        self._signature = self._keyed(self._keyed(salted, b"Server Key"), whole)
-        self._final = f"{without_proof},p={base64.b64encode(proof).decode()}".encode()
+        auth_message = f"{self._client_first_bare},{text},{without_proof}".encode()
+        client_key = self._hmac(salted, b"Client Key")
+        stored_key = hashlib.new(self._algorithm, client_key).digest()
+        client_signature = self._hmac(stored_key, auth_message)
+        proof = bytes(a ^ b for a, b in zip(client_key, client_signature, strict=True))
+        self._server_signature = self._hmac(self._hmac(salted, b"Server Key"), auth_message)
+        self._client_final = f"{without_proof},p={base64.b64encode(proof).decode()}".encode()
 
-    def final(self) -> bytes:
-        """The client's proof."""
-        return self._final
+    def client_final_message(self) -> bytes:
+        """Returns the message with the client proof."""
+        return self._client_final
 
-    def hear_proof(self, said: bytes) -> None:
-        """The server must know the password too."""
-        fields = dict(field.split("=", 1) for field in said.decode().split(","))
-        if not hmac.compare_digest(base64.b64decode(fields.get("v", "")), self._signature):
-            raise PermissionError("The broker does not know the password that it asked for.")
+    def verify_server_final(self, message: bytes) -> None:
+        """Raises PermissionError if the server's signature shows that it does not know the password."""
+        fields = dict(field.split("=", 1) for field in message.decode().split(","))
+        if not hmac.compare_digest(base64.b64decode(fields.get("v", "")), self._server_signature):
+            raise PermissionError("The broker's SCRAM signature is wrong: it does not know the user's password.")
 
-    def _keyed(self, key: bytes, message: bytes) -> bytes:
+    def _hmac(self, key: bytes, message: bytes) -> bytes:
         return hmac.new(key, message, self._algorithm).digest()

@@ -1,4 +1,4 @@
-"""Values of records that lie side by side in a partition: without an object per record, where that can be."""
+"""Values of consecutive records of a partition, in columns instead of one object per record."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Some records in the order of their offsets; a value of None is a tombstone."""
+class ValueBlock:
+    """Some records in the order of their offsets. A value of None is a tombstone."""
 
     values: list[Any]
-    offsets: Any  # int64
-    stamps: list[int]  # of all records, or none: where nobody asks for them
+    offsets: Any  # an int64 array
+    timestamps: list[int]  # empty if nobody reads them
 
 
-def block_of(messages: list[Any], stamps_wanted: bool) -> Block:
-    """The block of messages of the client's."""
+def block_from_messages(messages: list[Any], with_timestamps: bool) -> ValueBlock:
+    """Returns the block of messages that the client library returned."""
     first, last = messages[0].offset(), messages[-1].offset()
-    # Offsets rise: so many of them in a range of this size are all of it.
+    # Offsets only increase, so if their number equals the size of the range, none is missing.
     dense = last - first + 1 == len(messages)
     offsets = np.arange(first, last + 1) if dense else np.array([m.offset() for m in messages])
-    stamps = [m.timestamp()[1] for m in messages] if stamps_wanted else []  # each costs a call
-    return Block([m.value() for m in messages], offsets, stamps)
+    timestamps = [m.timestamp()[1] for m in messages] if with_timestamps else []  # each costs a call
+    return ValueBlock([m.value() for m in messages], offsets, timestamps)

@@ -1,4 +1,4 @@
-"""The sink of Flink's before KafkaSink, for programs that still have it."""
+"""FlinkKafkaProducer, the Kafka sink of older PyFlink programs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from enum import Enum
 from typing import Any, Self
 
 from penstock.connectors.delivery_guarantee import DeliveryGuarantee
-from penstock.connectors.kafka.options import client_options
-from penstock.connectors.kafka.record_serializer import KafkaRecordSerializationSchema
-from penstock.connectors.kafka.sink import KafkaSink
+from penstock.connectors.kafka.client.options import client_options
+from penstock.connectors.kafka.sink.record_serializer import KafkaRecordSerializationSchema
+from penstock.connectors.kafka.sink.sink import KafkaSink
 from penstock.errors import ConfigError, UnsupportedOperation
 from penstock.formats import SerializationSchema
 
 
 class Semantic(Enum):
-    """What FlinkKafkaProducer promises; a DeliveryGuarantee under its older name."""
+    """Delivery guarantee of a FlinkKafkaProducer, like DeliveryGuarantee."""
 
     EXACTLY_ONCE = "exactly-once"
     AT_LEAST_ONCE = "at-least-once"
@@ -23,7 +23,7 @@ class Semantic(Enum):
 
 
 class FlinkKafkaProducer(KafkaSink):
-    """Writes elements to one topic, without keys. New programs use KafkaSink.
+    """Writes elements to one topic, without keys. Use KafkaSink in new programs.
 
     >>> from penstock.formats import SimpleStringSchema
     >>> sink = FlinkKafkaProducer("words", SimpleStringSchema(), {"bootstrap.servers": "localhost:9092"})
@@ -42,7 +42,7 @@ class FlinkKafkaProducer(KafkaSink):
         semantic: Semantic = Semantic.AT_LEAST_ONCE,
     ) -> None:
         if not producer_config.get("bootstrap.servers"):
-            raise ConfigError("KAFKA_SINK", "The properties of FlinkKafkaProducer have no bootstrap.servers. Add them.")
+            raise ConfigError("KAFKA_SINK", "producer_config of FlinkKafkaProducer has no bootstrap.servers. Add them.")
         value = KafkaRecordSerializationSchema.builder().set_topic(topic)
         super().__init__(
             client_options(producer_config, "producer"),
@@ -51,26 +51,26 @@ class FlinkKafkaProducer(KafkaSink):
         )
 
     def set_log_failures_only(self, log_failures_only: bool) -> Self:
-        """Only False: a record that cannot be written fails the job."""
+        """Accepts only False. A record that cannot be written always fails the job."""
         if log_failures_only:
             raise UnsupportedOperation(
                 "KAFKA_LOG_FAILURES",
-                "set_log_failures_only(True) asks to go on when records cannot be written, which loses them. Leave it out; with "
-                "DeliveryGuarantee.NONE nobody waits for the broker.",
+                "set_log_failures_only(True) is not supported, because records that cannot be written would be lost. Remove the "
+                "call. With DeliveryGuarantee.NONE the sink does not wait for the broker.",
             )
         return self
 
     def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> Self:
-        """Whether a batch waits until the broker has its records: without it AT_LEAST_ONCE becomes NONE."""
+        """Sets whether a batch waits until the broker has its records. With False, AT_LEAST_ONCE becomes NONE."""
         if not flush_on_checkpoint and self.guarantee is DeliveryGuarantee.AT_LEAST_ONCE:
             self.guarantee = DeliveryGuarantee.NONE
         return self
 
     def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> Self:
-        """Whether an element's timestamp becomes its record's; the time of writing without it."""
+        """Sets whether records get the timestamp of the element. The default is the time of writing."""
         self.wants_timestamps = write_timestamp_to_kafka
         return self
 
     def ignore_failures_after_transaction_timeout(self) -> Self:
-        """Changes nothing: no transaction outlives its batch, so none can time out between two runs."""
+        """Has no effect. No transaction outlives its batch, so none can time out between two runs."""
         return self

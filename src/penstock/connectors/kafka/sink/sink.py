@@ -1,4 +1,4 @@
-"""A sink that writes to Kafka."""
+"""The Kafka sink and its builder."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any, Self
 import numpy as np
 
 from penstock.connectors.delivery_guarantee import DeliveryGuarantee
-from penstock.connectors.kafka.marks import LostMarks, Marks
-from penstock.connectors.kafka.options import client_options
-from penstock.connectors.kafka.producer import PRODUCERS, Producer, names_of
-from penstock.connectors.kafka.record_serializer import KafkaRecordSerializationSchema, Records
-from penstock.connectors.kafka.staged import Stage, Staged
-from penstock.connectors.kafka.transaction import Transaction
+from penstock.connectors.kafka.client.options import client_options
+from penstock.connectors.kafka.sink.producer import CLIENT_CACHE, Producer, options_key
+from penstock.connectors.kafka.sink.record_serializer import KafkaRecordSerializationSchema, RecordColumns
+from penstock.connectors.kafka.sink.staged_records import StagedRecords, StagingFolder
+from penstock.connectors.kafka.sink.transaction import Transaction
+from penstock.connectors.kafka.sink.transaction_markers import LostMarkerPolicy, TransactionMarkers
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.errors import ConfigError
-from penstock.runtime.failure import shortened
-from penstock.runtime.records import Tags
+from penstock.runtime.failure import short_repr
+from penstock.runtime.loop.records import Tags
 from penstock.types import TypeInformation
 
 
 class KafkaSink(Sink):
-    """Writes elements to topics of Kafka. An element's timestamp becomes its record's, where it has one.
+    """Writes elements to Kafka topics. Records get the timestamp of the element, if it has one.
 
-    With EXACTLY_ONCE each task writes in a transaction of its own and commits it when the task ends, together with a mark of
-    the batch: a batch that runs again finds out what is written. Readers must read with isolation.level=read_committed.
-    With AT_LEAST_ONCE a task ends when the broker has all its records. With NONE nobody waits.
+    With EXACTLY_ONCE, each task writes in its own transaction, which also stores a marker of the batch. A batch that runs again
+    finds out by the marker what was written. Consumers must use isolation.level=read_committed. With AT_LEAST_ONCE, a task ends
+    when the broker has acknowledged all its records. With NONE, the sink does not wait for acknowledgements.
 
     >>> from penstock.formats import SimpleStringSchema
     >>> words = KafkaRecordSerializationSchema.builder().set_topic("words")
@@ -49,18 +49,18 @@ class KafkaSink(Sink):
         guarantee: DeliveryGuarantee,
         prefix: str = "penstock",
         whole_batches: bool = False,
-        lost_marks: LostMarks = "fail",
+        lost_marks: LostMarkerPolicy = "fail",
     ) -> None:
         self.options = options
         self.serializer = serializer
         self.guarantee = guarantee
         self.prefix = prefix
         self.whole_batches = whole_batches
-        self._marks = Marks(lost_marks)
+        self._markers = TransactionMarkers(lost_marks)
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:
-        """Collects the settings of a sink."""
+        """Returns a builder."""
         return KafkaSinkBuilder()
 
     def of_type(self, kind: TypeInformation | None) -> KafkaSink:
@@ -69,7 +69,7 @@ class KafkaSink(Sink):
         return typed
 
     def attach(self, folder: str) -> None:
-        self._marks = Marks(self._marks.policy, folder)
+        self._markers = TransactionMarkers(self._markers.policy, folder)
 
     def writer(self, task: WriteTask) -> SinkWriter:
         if self.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
@@ -78,49 +78,51 @@ class KafkaSink(Sink):
             return _StagingWriter(self, task)
         return _TransactionWriter(self, task)
 
-    def identity(self, task: WriteTask, of: str) -> str:
-        """The transactional id and the group of a mark: of this sink in this lineage, so that no other batch has its number."""
-        return f"{self.prefix}-{task.lineage}-{task.sink}-{of}"
+    def transactional_id(self, task: WriteTask, writer: str) -> str:
+        """Returns the transactional id, which is also the consumer group of the marker.
 
-    def transaction(self, task: WriteTask, of: str) -> Transaction:
-        """The transaction of a batch: a task's own, or that of all its tasks."""
-        identity = self.identity(task, of)
+        It contains the lineage and the sink, because batch numbers are unique only within them.
+        """
+        return f"{self.prefix}-{task.lineage}-{task.sink}-{writer}"
+
+    def transaction(self, task: WriteTask, writer: str) -> Transaction:
+        """Returns the transaction of a batch. `writer` is the partition of a task, or "all" for all tasks together."""
         return Transaction(
             self.options,
-            identity,
+            self.transactional_id(task, writer),
             task.batch,
-            lambda producer, topic: self._marks.counts_as_done(producer, task, of, topic),
+            lambda producer, topic: self._markers.counts_as_written(producer, task, writer, topic),
             task.repeated,
         )
 
     def commit(self, batch: int, prepared: list[Any]) -> None:
-        if any(isinstance(part, Staged) for part in prepared):
-            prepared = [("all", self._write_at_once(sorted(prepared, key=lambda staged: staged.task.partition)))]
-        self._marks.confirm(prepared, batch)
+        if any(isinstance(part, StagedRecords) for part in prepared):
+            prepared = [("all", self._write_batch(sorted(prepared, key=lambda staged: staged.task.partition)))]
+        self._markers.record(prepared, batch)
 
-    def _write_at_once(self, parts: list[Staged]) -> list[str]:
-        """A batch in one transaction, on the driver; gives the topics that it is written to."""
+    def _write_batch(self, parts: list[StagedRecords]) -> list[str]:
+        """Writes a batch in one transaction on the driver. Returns the topics."""
         transaction = self.transaction(parts[0].task, "all")
         try:
             for part in parts:
                 for records in part.records():
                     transaction.send(records)
-                    if transaction.done_before:
+                    if transaction.already_written:
                         break
             transaction.commit()
         except BaseException:
             transaction.abort()
             raise
-        Stage(self._marks.folder).clear(parts[0].task.batch - 1)  # this one's are needed when it is committed again
+        StagingFolder(self._markers.folder).clear(parts[0].task.batch - 1)  # this batch may have to be committed again
         return sorted(transaction.topics)
 
     def abort(self, batch: int, prepared: list[Any]) -> None:
-        if any(isinstance(part, Staged) for part in prepared):
-            Stage(self._marks.folder).clear(batch)
+        if any(isinstance(part, StagedRecords) for part in prepared):
+            StagingFolder(self._markers.folder).clear(batch)
 
 
 class KafkaSinkBuilder:
-    """Collects the settings of a sink: servers, what a record is made of, and what is promised."""
+    """Builds a KafkaSink. Bootstrap servers and a record serializer are required."""
 
     def __init__(self) -> None:
         self._options: dict[str, Any] = {}
@@ -128,80 +130,83 @@ class KafkaSinkBuilder:
         self._guarantee = DeliveryGuarantee.AT_LEAST_ONCE
         self._prefix = "penstock"
         self._whole_batches = False
-        self._lost_marks: LostMarks = "fail"
+        self._lost_marks: LostMarkerPolicy = "fail"
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> Self:
-        """One or more brokers to ask first, as `host:port,host:port`."""
+        """Sets the initial brokers as `host:port`, separated by commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_record_serializer(self, record_serializer: KafkaRecordSerializationSchema) -> Self:
-        """What a record is made of."""
+        """Sets the schema that serializes elements to records."""
         if not isinstance(record_serializer, KafkaRecordSerializationSchema):
             raise ConfigError(
                 "KAFKA_SERIALIZER",
-                f"set_record_serializer() got {shortened(record_serializer)}. Build one with "
-                "KafkaRecordSerializationSchema.builder().",
+                f"set_record_serializer() got {short_repr(record_serializer)}; expected a KafkaRecordSerializationSchema. Build "
+                "one with KafkaRecordSerializationSchema.builder().",
             )
         self._serializer = record_serializer
         return self
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
-        """What is promised when something fails; AT_LEAST_ONCE without it."""
+        """Sets the delivery guarantee. The default is AT_LEAST_ONCE."""
         if not isinstance(delivery_guarantee, DeliveryGuarantee):
             raise ConfigError(
-                "KAFKA_SINK", f"set_delivery_guarantee() got {delivery_guarantee!r}. It takes a DeliveryGuarantee."
+                "KAFKA_SINK", f"set_delivery_guarantee() got {delivery_guarantee!r}; expected a DeliveryGuarantee."
             )
         self._guarantee = delivery_guarantee
         return self
 
     def set_transactional_id_prefix(self, transactional_id_prefix: str) -> Self:
-        """What transactional ids and groups of marks begin with, for the broker's access rules; `penstock` without it."""
+        """Sets the prefix of the transactional ids and of the consumer groups of markers, for ACLs of the broker.
+
+        The default is `penstock`.
+        """
         if not transactional_id_prefix:
             raise ConfigError(
-                "KAFKA_SINK", "set_transactional_id_prefix() got an empty text. Give a name of the job's."
+                "KAFKA_SINK", "set_transactional_id_prefix() got an empty string. Pass a name that identifies the job."
             )
         self._prefix = transactional_id_prefix
         return self
 
     def set_property(self, key: str, value: Any) -> Self:
-        """A property of Kafka's client. Passwords may be Secrets, and are treated as such."""
+        """Sets a property of the Kafka client. Passwords are redacted in logs; they may be passed as a `Secret`."""
         self._options[key] = value
         return self
 
     def set_kafka_producer_config(self, properties: Mapping[str, Any]) -> Self:
-        """Several properties of Kafka's client."""
+        """Sets several properties of the Kafka client."""
         self._options.update(properties)
         return self
 
     def set_whole_batches(self, whole_batches: bool = True) -> Self:
-        """With EXACTLY_ONCE: whether a batch becomes visible as a whole, and not task by task.
+        """Sets whether a batch becomes visible in one transaction instead of one transaction per task. For EXACTLY_ONCE.
 
-        Tasks then leave their records in the checkpoint, and the driver writes them in one transaction: each record is written
-        twice, and one process writes them all.
+        Tasks then store their records in the checkpoint, and the driver writes them in one transaction. Each record is written
+        twice, and a single process writes all of them.
         """
         self._whole_batches = whole_batches
         return self
 
-    def set_lost_marks(self, lost_marks: LostMarks) -> Self:
-        """With EXACTLY_ONCE: what to do with a batch when the broker no longer knows whether it was written.
+    def set_lost_marks(self, lost_marks: LostMarkerPolicy) -> Self:
+        """Sets what to do if it is unknown whether a batch was written. For EXACTLY_ONCE.
 
-        That can be when a job died in a batch and was down for longer than the broker's offsets.retention.minutes, seven days
-        by default. "fail" fails the job, "write" writes the batch, perhaps again, "skip" takes it as written.
+        This can happen if a job failed within a batch and was down for longer than offsets.retention.minutes of the broker
+        (default seven days). "fail" fails the job, "write" writes the batch, possibly a second time, "skip" treats it as written.
         """
         if lost_marks not in ("fail", "write", "skip"):
-            raise ConfigError("KAFKA_SINK", f'set_lost_marks() got {lost_marks!r}. It takes "fail", "write" or "skip".')
+            raise ConfigError("KAFKA_SINK", f'set_lost_marks() got {lost_marks!r}; expected "fail", "write" or "skip".')
         self._lost_marks = lost_marks
         return self
 
     def build(self) -> KafkaSink:
-        """The sink."""
+        """Builds the sink."""
         if not self._options.get("bootstrap.servers"):
-            raise ConfigError("KAFKA_SINK", "The Kafka sink has no servers. Call set_bootstrap_servers.")
+            raise ConfigError("KAFKA_SINK", "The Kafka sink has no bootstrap servers. Call set_bootstrap_servers.")
         if self._serializer is None:
             raise ConfigError(
                 "KAFKA_SINK",
-                "The Kafka sink has no record serializer, so nothing says what a record is made of. Call set_record_serializer "
-                "with what KafkaRecordSerializationSchema.builder() builds.",
+                "The Kafka sink has no record serializer. Call set_record_serializer with a schema built by "
+                "KafkaRecordSerializationSchema.builder().",
             )
         return KafkaSink(
             client_options(self._options, "producer"),
@@ -214,7 +219,7 @@ class KafkaSinkBuilder:
 
 
 class _EncodingWriter(SinkWriter):
-    """Turns elements into records; subclasses send them."""
+    """Serializes elements to records. Subclasses send them."""
 
     def __init__(self, sink: KafkaSink, task: WriteTask) -> None:
         self._sink = sink
@@ -225,21 +230,20 @@ class _EncodingWriter(SinkWriter):
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
         if not values:
             return
-        records = self._encoded(values)
+        records = self._encode(values)
         if timestamps is not None and len(timestamps):
-            records.timestamps = np.maximum(
-                timestamps, 0
-            ).tolist()  # 0, and what has no timestamp, is the time of writing
+            # Elements without a timestamp have a negative one; 0 means the time of writing.
+            records.timestamps = np.maximum(timestamps, 0).tolist()
         self._send(records)
 
-    def _encoded(self, values: list[Any]) -> Records:
+    def _encode(self, values: list[Any]) -> RecordColumns:
         try:
             return self._serializer.encode(values, self._partitions_of)
         except Exception:
-            self.failed_on = self._first_that_fails(values)
+            self.failed_on = self._find_failing_element(values)
             raise
 
-    def _first_that_fails(self, values: list[Any]) -> tuple[Any, ...]:
+    def _find_failing_element(self, values: list[Any]) -> tuple[Any, ...]:
         for value in values:
             try:
                 self._serializer.encode([value], self._partitions_of)
@@ -248,22 +252,22 @@ class _EncodingWriter(SinkWriter):
         return ()
 
     def _partitions_of(self, topic: str) -> list[int]:
-        """For a partitioner of the user's."""
-        producer = _producer(self._sink)
+        """Returns the partitions of a topic, for the partitioner."""
+        producer = _acquire_producer(self._sink)
         partitions = producer.partitions_of(topic)
-        _keep(self._sink, producer)
+        _release_producer(self._sink, producer)
         return partitions
 
-    def _send(self, records: Records) -> None:
+    def _send(self, records: RecordColumns) -> None:
         raise NotImplementedError
 
 
 class _Writer(_EncodingWriter):
-    """At least once, or not even that."""
+    """Writes with AT_LEAST_ONCE or NONE."""
 
     def __init__(self, sink: KafkaSink, task: WriteTask, waits: bool) -> None:
         super().__init__(sink, task)
-        self._waits = waits
+        self._waits = waits  # for acknowledgements
         self._producer: Producer | None = None
 
     def _partitions_of(self, topic: str) -> list[int]:
@@ -271,10 +275,10 @@ class _Writer(_EncodingWriter):
 
     def _open(self) -> Producer:
         if self._producer is None:
-            self._producer = _producer(self._sink)
+            self._producer = _acquire_producer(self._sink)
         return self._producer
 
-    def _send(self, records: Records) -> None:
+    def _send(self, records: RecordColumns) -> None:
         self._open().send(records)
 
     def prepare(self) -> Any:
@@ -283,7 +287,7 @@ class _Writer(_EncodingWriter):
                 self._producer.flush()
             else:
                 self._producer.check()
-            _keep(self._sink, self._producer)
+            _release_producer(self._sink, self._producer)
             self._producer = None
         return None
 
@@ -294,36 +298,36 @@ class _Writer(_EncodingWriter):
 
 
 class _TransactionWriter(_EncodingWriter):
-    """Exactly once, visible task by task."""
+    """Writes with EXACTLY_ONCE in one transaction per task."""
 
     def __init__(self, sink: KafkaSink, task: WriteTask) -> None:
         super().__init__(sink, task)
-        self._of = str(task.partition)
-        self._transaction = sink.transaction(task, self._of)
+        self._writer = str(task.partition)
+        self._transaction = sink.transaction(task, self._writer)
 
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
-        if not self._transaction.done_before:
+        if not self._transaction.already_written:
             super().write(values, timestamps, tags)
 
-    def _send(self, records: Records) -> None:
+    def _send(self, records: RecordColumns) -> None:
         self._transaction.send(records)
 
     def prepare(self) -> Any:
         self._transaction.commit()
-        return self._of, sorted(self._transaction.topics)
+        return self._writer, sorted(self._transaction.topics)
 
     def abort(self) -> None:
         self._transaction.abort()
 
 
 class _StagingWriter(_EncodingWriter):
-    """Exactly once, visible batch by batch: the driver writes what the tasks leave."""
+    """Writes with EXACTLY_ONCE in one transaction per batch. The driver writes the records that tasks stage."""
 
     def __init__(self, sink: KafkaSink, task: WriteTask) -> None:
         super().__init__(sink, task)
-        self._stage = Stage(sink._marks.folder).open(task)
+        self._stage = StagingFolder(sink._markers.folder).open(task)
 
-    def _send(self, records: Records) -> None:
+    def _send(self, records: RecordColumns) -> None:
         self._stage.add(records)
 
     def prepare(self) -> Any:
@@ -333,24 +337,24 @@ class _StagingWriter(_EncodingWriter):
         self._stage.remove()
 
 
-def _producer(sink: KafkaSink) -> Producer:
-    """The producer without transactions that this process keeps."""
-    kept: Producer | None = PRODUCERS.take(_name(sink))
-    if kept is None:
-        PRODUCERS.close_idle()
-        kept = Producer(_plain_options(sink))
-    return kept
+def _acquire_producer(sink: KafkaSink) -> Producer:
+    """Returns the cached producer without transactions, or a new one."""
+    producer: Producer | None = CLIENT_CACHE.take(_cache_key(sink))
+    if producer is None:
+        CLIENT_CACHE.close_idle()
+        producer = Producer(_producer_options(sink))
+    return producer
 
 
-def _keep(sink: KafkaSink, producer: Producer) -> None:
-    PRODUCERS.keep(_name(sink), producer)
+def _release_producer(sink: KafkaSink, producer: Producer) -> None:
+    CLIENT_CACHE.put(_cache_key(sink), producer)
 
 
-def _name(sink: KafkaSink) -> Any:
-    return (sink.guarantee, names_of(sink.options))
+def _cache_key(sink: KafkaSink) -> Any:
+    return (sink.guarantee, options_key(sink.options))
 
 
-def _plain_options(sink: KafkaSink) -> dict[str, Any]:
-    """Retries of the client's own must not make records come twice or out of order where something is promised."""
-    careful = {"enable.idempotence": True} if sink.guarantee is not DeliveryGuarantee.NONE else {"acks": "1"}
-    return {**careful, **sink.options}
+def _producer_options(sink: KafkaSink) -> dict[str, Any]:
+    """Enables idempotence except for NONE, so that retries of the client neither duplicate nor reorder records."""
+    defaults = {"enable.idempotence": True} if sink.guarantee is not DeliveryGuarantee.NONE else {"acks": "1"}
+    return {**defaults, **sink.options}

@@ -1,4 +1,4 @@
-"""Marks that should be there and are not: what a task that finds none may conclude."""
+"""Decides whether a batch was written if its transaction marker is missing."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from penstock.connectors.lasting_file import write_lasting
+from penstock.atomic_file import write_atomic
 from penstock.connectors.sink import WriteTask
 from penstock.errors import JobError
 
 if TYPE_CHECKING:
-    from penstock.connectors.kafka.transaction import MarkedProducer
+    from penstock.connectors.kafka.sink.transaction import TransactionalProducer
 
-LostMarks = Literal["fail", "write", "skip"]
-_SURELY_KEPT = 24 * 3600.0  # seconds, where the broker does not tell how long it keeps marks
+LostMarkerPolicy = Literal["fail", "write", "skip"]
+_ASSUMED_RETENTION = 24 * 3600.0  # seconds, if the retention time of the broker cannot be read
 _MARGIN = 0.9
 
 
-class Marks:
-    """The driver's memory of which tasks have marks at the broker, and what to do when such a mark is gone."""
+class TransactionMarkers:
+    """Records on the driver which tasks have markers at the broker, and applies the policy if one is missing."""
 
-    def __init__(self, policy: LostMarks, folder: str = "") -> None:
+    def __init__(self, policy: LostMarkerPolicy, folder: str = "") -> None:
         self.policy = policy
-        self.folder = folder  # that lasts as long as the checkpoint; none in a harness
+        self.folder = folder  # exists as long as the checkpoint; empty in a test harness
         self._known: dict[str, int] | None = None
 
-    def confirm(self, marked: list[tuple[str, list[str]]], batch: int) -> None:
-        """Remembers that marks of these transactions are on these topics. Only new ones are written down."""
+    def record(self, marked: list[tuple[str, list[str]]], batch: int) -> None:
+        """Records that these transactions have markers on these topics. Writes the file only if there are new ones."""
         if not self.folder:
             return
-        known = self._confirmed()
-        names = [f"{of} {topic}" for of, topics in marked for topic in topics]
+        known = self._recorded()
+        names = [f"{writer} {topic}" for writer, topics in marked for topic in topics]
         new = [name for name in names if name not in known]
         if new:
-            more = {**known, **dict.fromkeys(new, batch)}
-            write_lasting(self._file(), json.dumps(more).encode())
-            self._known = more  # not before: a batch whose marks could not be written is confirmed again
+            updated = {**known, **dict.fromkeys(new, batch)}
+            write_atomic(self._file(), json.dumps(updated).encode(), durable=True)
+            self._known = updated  # only after the write, so that a failed write is repeated
 
-    def _confirmed(self) -> dict[str, int]:
+    def _recorded(self) -> dict[str, int]:
         if self._known is None:
             try:
                 self._known = json.loads(self._file().read_text())
@@ -52,37 +52,39 @@ class Marks:
     def _file(self) -> Path:
         return Path(self.folder, "marks.json")
 
-    def counts_as_done(self, producer: MarkedProducer, task: WriteTask, of: str, topic: str) -> bool:
-        """Whether a batch without a mark counts as written.
+    def counts_as_written(self, producer: TransactionalProducer, task: WriteTask, writer: str, topic: str) -> bool:
+        """Whether a batch without a marker counts as written.
 
-        A batch that no earlier run began cannot have been written. Else the mark says it, as long as the broker keeps marks.
+        A batch that no earlier run began cannot have been written. Otherwise a missing marker means "not written", unless the
+        broker may have deleted the marker.
         """
         if task.begun_before is None:
             return False
-        why = self._why_lost(producer, task.begun_before, f"{of} {topic}")
-        if not why or self.policy == "write":
+        reason = self._loss_reason(producer, task.begun_before, f"{writer} {topic}")
+        if not reason or self.policy == "write":
             return False
         if self.policy == "skip":
             return True
         began = datetime.fromtimestamp(task.begun_before / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         raise JobError(
             "KAFKA_MARKS_LOST",
-            f"An earlier run began batch {task.batch} at {began} and did not finish it. Whether its records are in Kafka is not "
-            f"known any more: the mark of '{producer.identity}' is not there, {why}. Look into the topic. Then resume with "
-            'set_lost_marks("write") of the sink\'s builder to write the batch, or "skip" to take it as written.',
+            f"An earlier run began batch {task.batch} at {began} and did not finish it. It is unknown whether its records are in "
+            f"Kafka, because the marker of '{producer.transactional_id}' is missing: {reason}. Check the topic. Then call "
+            'set_lost_marks("write") on the sink builder and resume to write the batch, or set_lost_marks("skip") to treat it '
+            "as written.",
         )
 
-    def _why_lost(self, producer: MarkedProducer, began: int, name: str) -> str:
-        """Why a mark may have been there; empty when there can have been none."""
-        if self.folder and name in self._confirmed():
-            return "and earlier batches left one"
-        kept = producer.mark_kept_for()
+    def _loss_reason(self, producer: TransactionalProducer, began: int, name: str) -> str:
+        """Returns why the marker may have been lost, or an empty string if there cannot have been one."""
+        if self.folder and name in self._recorded():
+            return "earlier batches wrote one"
+        retention = producer.marker_retention()
         age = time.time() - began / 1000
-        if age < (_SURELY_KEPT if kept is None else kept * _MARGIN):
+        if age < (_ASSUMED_RETENTION if retention is None else retention * _MARGIN):
             return ""
-        told = (
+        setting = (
             "its offsets.retention.minutes could not be read"
-            if kept is None
-            else f"it keeps marks for {kept / 3600:g} h"
+            if retention is None
+            else f"it keeps markers for {retention / 3600:g} h"
         )
-        return f"and the broker may have forgotten it: {told}, and the batch is {age / 3600:.1f} h old"
+        return f"the broker may have deleted it ({setting}, and the batch is {age / 3600:.1f} h old)"

@@ -1,4 +1,4 @@
-"""Makes chunks of Kafka's messages: values decoded by whole batches, or elements of whole records."""
+"""Builds chunks of elements from Kafka records."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from penstock.connectors.kafka.blocks import Block
-from penstock.connectors.kafka.ranges import Range
-from penstock.connectors.kafka.record import KafkaRecord, KafkaRecordDeserializationSchema
+from penstock.connectors.kafka.protocol.value_block import ValueBlock
+from penstock.connectors.kafka.source.planning import OffsetRange
+from penstock.connectors.kafka.source.record import KafkaRecord, KafkaRecordDeserializationSchema
 from penstock.connectors.source import Chunk
 from penstock.formats.bad_record import BadRecord
 from penstock.formats.decoding import Decoding
@@ -17,12 +17,12 @@ from penstock.formats.schema import DeserializationSchema
 
 Part = TypeVar("Part", contravariant=True)
 
-_CHUNK = 40_000  # records
-_CHUNK_BYTES = 32 << 20  # about so much: the size of a chunk's first and last record stands for all
+_CHUNK_SIZE = 40_000  # records
+_CHUNK_BYTES = 32 << 20  # approximate; estimated from the first and last record of each block
 
 
 def split_name(topic: str, partition: int) -> str:
-    """A split's name is Flink's.
+    """Returns the name of a split, in the same form as in Flink.
 
     >>> split_name("orders", 3)
     'orders-3'
@@ -30,54 +30,57 @@ def split_name(topic: str, partition: int) -> str:
     return f"{topic}-{partition}"
 
 
-class ValueChunks:
-    """Gathers the messages of one range; their values become elements."""
+class ValueChunkBuilder:
+    """Collects the records of one range and deserializes their values."""
 
-    def __init__(self, of: Range, schema: DeserializationSchema[Any]) -> None:
-        self._of = of
+    def __init__(self, range_: OffsetRange, schema: DeserializationSchema[Any]) -> None:
+        self._range = range_
         self._decoding = Decoding(schema)
-        self._split = split_name(of.topic, of.partition)
+        self._split = split_name(range_.topic, range_.partition)
         self._clear()
 
     def _clear(self) -> None:
         self._values: list[Any] = []
-        self._stamps: list[int] = []
+        self._timestamps: list[int] = []
         self._offsets: list[Any] = []
         self._bad: list[BadRecord] = []
         self._skipped = 0
         self._bytes = 0
         self._start: int | None = None
 
-    def add(self, block: Block) -> Chunk | None:
-        """A chunk, when enough has come together. Values are decoded at once, while they are in the processor's cache."""
-        raw, offsets, stamps = block.values, block.offsets, block.stamps
+    def add(self, block: ValueBlock) -> Chunk | None:
+        """Adds a block. Returns a chunk if enough records have been collected.
+
+        Values are decoded immediately, while they are in the CPU cache.
+        """
+        raw, offsets, timestamps = block.values, block.offsets, block.timestamps
         if self._start is None:
             self._start = int(offsets[0])
 
-        def place_of(i: int) -> tuple[int, dict[str, Any]]:
-            return int(offsets[i]), _facts(self._of, int(offsets[i]), stamps[i] if stamps else None)
+        def describe(i: int) -> tuple[int, dict[str, Any]]:
+            return int(offsets[i]), _metadata(self._range, int(offsets[i]), timestamps[i] if timestamps else None)
 
-        decoded = self._decoding.decode(raw, place_of)
+        decoded = self._decoding.decode(raw, describe)
         if (kept := decoded.kept_indices) is not None:
             offsets = offsets[kept]
-            stamps = [stamps[i] for i in kept] if stamps else stamps
+            timestamps = [timestamps[i] for i in kept] if timestamps else timestamps
         self._values += decoded.values
-        self._stamps += stamps
+        self._timestamps += timestamps
         self._offsets.append(offsets)
         self._bad += decoded.bad
         self._skipped += decoded.skipped
         self._bytes += len(raw) * max(len(raw[0] or b""), len(raw[-1] or b""))
-        return self.take() if len(self._values) >= _CHUNK or self._bytes >= _CHUNK_BYTES else None
+        return self.flush() if len(self._values) >= _CHUNK_SIZE or self._bytes >= _CHUNK_BYTES else None
 
-    def take(self) -> Chunk | None:
-        """What has come together."""
+    def flush(self) -> Chunk | None:
+        """Returns a chunk of the collected records, or None if there are none."""
         if self._start is None:
             return None
         chunk = Chunk(
             self._split,
             self._start,
             self._values,
-            _stamped(self._stamps),
+            _valid_timestamps(self._timestamps),
             self._offsets[0] if len(self._offsets) == 1 else np.concatenate(self._offsets),
             bad=self._bad,
             skipped=self._skipped,
@@ -86,80 +89,82 @@ class ValueChunks:
         return chunk
 
 
-class RecordChunks:
-    """Gathers the messages of one range; a schema of the user's makes elements of whole records."""
+class RecordChunkBuilder:
+    """Collects the records of one range and deserializes them with a KafkaRecordDeserializationSchema."""
 
-    def __init__(self, of: Range, schema: KafkaRecordDeserializationSchema[Any]) -> None:
-        self._of = of
+    def __init__(self, range_: OffsetRange, schema: KafkaRecordDeserializationSchema[Any]) -> None:
+        self._range = range_
         self._schema = schema
-        self._split = split_name(of.topic, of.partition)
+        self._split = split_name(range_.topic, range_.partition)
         self._clear()
 
     def _clear(self) -> None:
         self._values: list[Any] = []
-        self._stamps: list[int] = []
+        self._timestamps: list[int] = []
         self._offsets: list[int] = []
         self._bad: list[BadRecord] = []
         self._start: int | None = None
 
     def add(self, messages: list[Any]) -> Chunk | None:
-        """A chunk, when enough has come together."""
+        """Adds messages. Returns a chunk if enough records have been collected."""
         if self._start is None:
             self._start = messages[0].offset()
         deserialize = self._schema.deserialize
         for message in messages:
             record = KafkaRecord.of(message)
             try:
-                made = list(deserialize(record) or ())  # a function without a yield gives None
+                elements = list(deserialize(record) or ())  # a function without a yield returns None
             except Exception as error:
-                facts = _facts(self._of, record.offset, record.timestamp) | {
+                metadata = _metadata(self._range, record.offset, record.timestamp) | {
                     "key": record.key,
                     "headers": record.headers,
                 }
-                self._bad.append(BadRecord(record.offset, record.value or b"", error, facts))
+                self._bad.append(BadRecord(record.offset, record.value or b"", error, metadata))
                 continue
-            self._values += made
-            self._offsets += [record.offset] * len(made)
-            self._stamps += [record.timestamp] * len(made)
-        return self.take() if len(self._values) + len(self._bad) >= _CHUNK else None
+            self._values += elements
+            self._offsets += [record.offset] * len(elements)
+            self._timestamps += [record.timestamp] * len(elements)
+        return self.flush() if len(self._values) + len(self._bad) >= _CHUNK_SIZE else None
 
-    def take(self) -> Chunk | None:
-        """What has come together."""
+    def flush(self) -> Chunk | None:
+        """Returns a chunk of the collected records, or None if there are none."""
         if self._start is None:
             return None
-        stamps, offsets = _stamped(self._stamps), np.array(self._offsets, np.int64)
-        chunk = Chunk(self._split, self._start, self._values, stamps, offsets, bad=self._bad)
+        timestamps, offsets = _valid_timestamps(self._timestamps), np.array(self._offsets, np.int64)
+        chunk = Chunk(self._split, self._start, self._values, timestamps, offsets, bad=self._bad)
         self._clear()
         return chunk
 
 
-class Chunks(Protocol[Part]):
-    """Gathers what was read of one range."""
+class ChunkBuilder(Protocol[Part]):
+    """Collects the records of one range."""
 
     def add(self, part: Part, /) -> Chunk | None: ...
 
-    def take(self) -> Chunk | None: ...
+    def flush(self) -> Chunk | None: ...
 
 
-def gathered(read: Iterable[tuple[Range, Part]], chunks_of: Callable[[Range], Chunks[Part]]) -> Iterator[Chunk]:
-    """What was read of some ranges, in chunks."""
-    found: dict[Range, Chunks[Part]] = {}
-    for of, part in read:
-        chunks = found.get(of)
-        if chunks is None:
-            chunks = found[of] = chunks_of(of)
-        chunk = chunks.add(part)
+def build_chunks(
+    parts: Iterable[tuple[OffsetRange, Part]], create_builder: Callable[[OffsetRange], ChunkBuilder[Part]]
+) -> Iterator[Chunk]:
+    """Yields chunks of the records that were read from some ranges."""
+    builders: dict[OffsetRange, ChunkBuilder[Part]] = {}
+    for range_, part in parts:
+        builder = builders.get(range_)
+        if builder is None:
+            builder = builders[range_] = create_builder(range_)
+        chunk = builder.add(part)
         if chunk is not None:
             yield chunk
-    for chunks in found.values():
-        if (chunk := chunks.take()) is not None:
+    for builder in builders.values():
+        if (chunk := builder.flush()) is not None:
             yield chunk
 
 
-def _facts(of: Range, offset: int, timestamp: int | None) -> dict[str, Any]:
-    return {"topic": of.topic, "partition": of.partition, "offset": offset, "timestamp": timestamp}
+def _metadata(range_: OffsetRange, offset: int, timestamp: int | None) -> dict[str, Any]:
+    return {"topic": range_.topic, "partition": range_.partition, "offset": offset, "timestamp": timestamp}
 
 
-def _stamped(stamps: list[int]) -> list[int] | None:
-    """Records of topics without timestamps have -1."""
-    return stamps if stamps and stamps[0] >= 0 else None
+def _valid_timestamps(timestamps: list[int]) -> list[int] | None:
+    """Returns None for topics without timestamps, whose records have -1."""
+    return timestamps if timestamps and timestamps[0] >= 0 else None

@@ -1,4 +1,4 @@
-"""The consumer that older programs of PyFlink's give to `add_source`, as far as it means the same here."""
+"""FlinkKafkaConsumer, which older PyFlink programs pass to `add_source`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.connectors.kafka.offsets_initializer import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
-from penstock.connectors.kafka.source import KafkaSource
-from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
+from penstock.connectors.kafka.source.offsets_initializer import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
+from penstock.connectors.kafka.source.source import KafkaSource
+from penstock.connectors.kafka.source.source_builder import KafkaSourceBuilder
 from penstock.formats.schema import DeserializationSchema
 from penstock.types import TypeInformation
 
@@ -16,9 +16,10 @@ _DISCOVERY = "flink.partition-discovery.interval-millis"
 
 
 class FlinkKafkaConsumer:
-    """Settings of a Kafka source under the old names. Flink itself says: use KafkaSource.
+    """Kafka source with the API of Flink before 1.14. Use KafkaSource in new programs.
 
-    It starts at the offsets of its group, and where there are none by `auto.offset.reset`.
+    It starts at the committed offsets of the consumer group. For partitions without a committed offset, the property
+    `auto.offset.reset` decides.
     """
 
     def __init__(
@@ -33,44 +34,44 @@ class FlinkKafkaConsumer:
         self._topics = [topics] if isinstance(topics, str) else list(topics)
         self._schema = deserialization_schema
         self._properties = dict(properties)
-        self._start: KafkaOffsetsInitializer | None = None  # None: the group's
+        self._start: KafkaOffsetsInitializer | None = None  # None: committed offsets of the group
         self._commits = True
 
     def set_commit_offsets_on_checkpoints(self, commit_on_checkpoints: bool) -> FlinkKafkaConsumer:
-        """Whether the group's offsets in Kafka follow the job."""
+        """Sets whether the offsets of completed checkpoints are committed to the consumer group in Kafka."""
         self._commits = commit_on_checkpoints
         return self
 
     def set_start_from_earliest(self) -> FlinkKafkaConsumer:
-        """Starts at the first records there are."""
+        """Starts at the earliest available offsets."""
         self._start = KafkaOffsetsInitializer.earliest()
         return self
 
     def set_start_from_latest(self) -> FlinkKafkaConsumer:
-        """Starts at the end."""
+        """Starts at the end of each partition."""
         self._start = KafkaOffsetsInitializer.latest()
         return self
 
     def set_start_from_timestamp(self, startup_offsets_timestamp: int) -> FlinkKafkaConsumer:
-        """Starts at the first record of this time or later."""
+        """Starts at the first record with this timestamp, in milliseconds since the epoch, or a later one."""
         self._start = KafkaOffsetsInitializer.timestamp(startup_offsets_timestamp)
         return self
 
     def set_start_from_group_offsets(self) -> FlinkKafkaConsumer:
-        """Starts at what the group has committed; this is the default."""
+        """Starts at the committed offsets of the consumer group. This is the default."""
         self._start = None
         return self
 
     def disable_filter_restored_partitions_with_subscribed_topics(self) -> FlinkKafkaConsumer:
-        """Has no effect: a resumed job reads the partitions that its checkpoint has and those of its topics."""
+        """Has no effect. A resumed job reads the partitions in its checkpoint and those of its topics."""
         return self
 
     def get_produced_type(self) -> TypeInformation:
-        """The type of the elements."""
+        """Returns the type of the elements."""
         return self._schema.get_produced_type()
 
     def to_source(self) -> KafkaSource:
-        """The source that means the same."""
+        """Returns the equivalent KafkaSource."""
         properties = dict(self._properties)
         interval = properties.pop(_DISCOVERY, "-1")
         reset = str(properties.pop("auto.offset.reset", "latest")).upper()

@@ -1,4 +1,4 @@
-"""Where a Kafka source starts, and where it stops, under PyFlink's names."""
+"""Start and stop offsets of a Kafka source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KafkaTopicPartition(NamedTuple):
 
 
 class KafkaOffsetResetStrategy(Enum):
-    """Where to go when an offset is not there."""
+    """Where to start in a partition that has no committed offset."""
 
     LATEST = 0
     EARLIEST = 1
@@ -33,7 +33,7 @@ class KafkaOffsetResetStrategy(Enum):
 
 @dataclass(frozen=True)
 class KafkaOffsetsInitializer:
-    """An offset for each partition, found when the job starts for the first time.
+    """Specifies the start or stop offset of each partition. Offsets are resolved when the job starts for the first time.
 
     >>> KafkaOffsetsInitializer.timestamp(1700000000000).kind
     'timestamp'
@@ -41,35 +41,41 @@ class KafkaOffsetsInitializer:
 
     kind: Kind
     reset: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE
-    at: int = 0  # of "timestamp": milliseconds
-    given: Mapping[KafkaTopicPartition, int] = field(default_factory=dict)  # of "offsets"
+    at: int = 0  # milliseconds; for kind "timestamp"
+    given: Mapping[KafkaTopicPartition, int] = field(default_factory=dict)  # for kind "offsets"
 
     @staticmethod
     def committed_offsets(
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
     ) -> KafkaOffsetsInitializer:
-        """What the group has committed; of a partition that has nothing: by the strategy, NONE fails."""
+        """Committed offsets of the consumer group.
+
+        The strategy applies to partitions without a committed offset; with NONE, such a partition fails the job.
+        """
         return KafkaOffsetsInitializer("committed", offset_reset_strategy)
 
     @staticmethod
     def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
-        """The first record of this time or later, in milliseconds; the end of a partition that has none."""
-        given: object = timestamp
-        if not isinstance(given, int) or given < 0:
+        """The first record with this timestamp or a later one, or the end of a partition without such a record.
+
+        The timestamp is in milliseconds since the epoch.
+        """
+        value: object = timestamp
+        if not isinstance(value, int) or value < 0:
             raise ConfigError(
                 "KAFKA_OFFSETS",
-                f"KafkaOffsetsInitializer.timestamp was given {timestamp!r}; a number of milliseconds since 1970 is expected.",
+                f"KafkaOffsetsInitializer.timestamp got {timestamp!r}; expected a number of milliseconds since 1970.",
             )
         return KafkaOffsetsInitializer("timestamp", KafkaOffsetResetStrategy.LATEST, at=timestamp)
 
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:
-        """The first record that there is."""
+        """The earliest available offset of each partition."""
         return KafkaOffsetsInitializer("earliest", KafkaOffsetResetStrategy.EARLIEST)
 
     @staticmethod
     def latest() -> KafkaOffsetsInitializer:
-        """The end, as it is when the job starts."""
+        """The end of each partition at the time when the job starts."""
         return KafkaOffsetsInitializer("latest", KafkaOffsetResetStrategy.LATEST)
 
     @staticmethod
@@ -77,18 +83,20 @@ class KafkaOffsetsInitializer:
         offsets: Mapping[KafkaTopicPartition, int],
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
-        """These offsets; partitions that are not named start at what the group has committed, else by the strategy.
+        """The given offsets.
+
+        Other partitions start at the committed offset of the consumer group, or by the strategy if there is none.
 
         >>> start = KafkaOffsetsInitializer.offsets({KafkaTopicPartition("orders", 0): 20})
         >>> start.given[KafkaTopicPartition("orders", 0)]
         20
         """
-        given: list[tuple[object, object]] = list(offsets.items())
-        for partition, offset in given:
+        items: list[tuple[object, object]] = list(offsets.items())
+        for partition, offset in items:
             if not isinstance(partition, KafkaTopicPartition) or not isinstance(offset, int) or offset < 0:
                 raise ConfigError(
                     "KAFKA_OFFSETS",
-                    f"KafkaOffsetsInitializer.offsets was given {partition!r}: {offset!r}; expected is a dict of "
-                    "KafkaTopicPartition(topic, partition): offset, with offsets of 0 or more.",
+                    f"KafkaOffsetsInitializer.offsets got {partition!r}: {offset!r}; expected a dict from "
+                    "KafkaTopicPartition(topic, partition) to an offset of 0 or more.",
                 )
         return KafkaOffsetsInitializer("offsets", offset_reset_strategy, given=dict(offsets))

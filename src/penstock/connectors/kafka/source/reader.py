@@ -1,7 +1,7 @@
-"""Reads ranges of Kafka partitions where the data is processed.
+"""Reads offset ranges of Kafka partitions in tasks.
 
-A range ends at an offset, not after a number of records: transactions leave gaps, and so does compaction. That all of it was
-seen is told by its last offset, by a record behind it, or by the end of the partition, which the client reports.
+A range ends at an offset, not after a number of records, because transactions and compaction leave gaps. A range is complete when
+its last offset was read, when a record after it was read, or when the client reports the end of the partition.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from penstock.connectors.kafka.blocks import Block, block_of
-from penstock.connectors.kafka.client import confluent_kafka, final_codes, log, told
-from penstock.connectors.kafka.consumers import LOST, KeptConsumer, Options, lent
-from penstock.connectors.kafka.ranges import Key, Range, rounds
+from penstock.connectors.kafka.client.client import confluent_kafka, log, permanent_error_codes, to_penstock_error
+from penstock.connectors.kafka.protocol.value_block import ValueBlock, block_from_messages
+from penstock.connectors.kafka.source.consumers import UNKNOWN_POSITION, CachedConsumer, Options, borrow_consumer
+from penstock.connectors.kafka.source.planning import OffsetRange, PartitionKey, group_into_rounds
 from penstock.errors import JobError, PenstockError
 
-_FIRST = 500  # messages taken at first, until it is known how large they are
-_MOST = 5_000  # more of them fall out of the processor's cache
-_BYTES = 16 << 20
-_WAIT = 0.005  # seconds after which the client gives less than was asked for
+_FIRST_COUNT = 500  # messages in the first call, when their size is not known yet
+_MAX_COUNT = 5_000  # messages in one call; more do not fit into the CPU cache
+_MAX_BYTES = 16 << 20  # bytes in one call
+_CONSUME_TIMEOUT = 0.005  # seconds after which the client returns the messages that it has
 
 
 class RangeReader:
-    """Reads ranges with one set of options.
+    """Reads offset ranges with one set of client options.
 
-    `reset` says what happens when the broker has deleted the start of a range: "none" fails, "earliest" goes on with what is
-    left, "latest" leaves the range out.
+    `reset` decides what happens if the broker has deleted the start of a range: "none" fails, "earliest" continues with the
+    remaining records, "latest" skips the range.
     """
 
     def __init__(self, options: Options, timeout: float, reset: str = "none") -> None:
@@ -35,130 +35,132 @@ class RangeReader:
         self._timeout = timeout
         self._reset = reset
 
-    def read(self, ranges: list[Range]) -> Iterator[tuple[Range, list[Any]]]:
-        """The messages of the ranges, some at a time; those of one range in order."""
-        with lent(self._options, self._timeout) as consumer:
-            yield from self._by_client(consumer, ranges)
+    def read(self, ranges: list[OffsetRange]) -> Iterator[tuple[OffsetRange, list[Any]]]:
+        """Yields lists of messages. The messages of one range are in order."""
+        with borrow_consumer(self._options, self._timeout) as consumer:
+            yield from self._read_with_client(consumer, ranges)
 
-    def read_values(self, ranges: list[Range], stamps_wanted: bool) -> Iterator[tuple[Range, Block]]:
-        """The values of the ranges' records, some at a time: straight from the brokers, and by the client where that fails."""
-        with lent(self._options, self._timeout) as consumer:
-            left = ranges
+    def read_values(self, ranges: list[OffsetRange], with_timestamps: bool) -> Iterator[tuple[OffsetRange, ValueBlock]]:
+        """Yields blocks of record values. Reads directly from the brokers, and with the client library where that fails."""
+        with borrow_consumer(self._options, self._timeout) as consumer:
+            unread = ranges
             if consumer.direct is not None:
-                left = yield from consumer.direct.read(ranges, stamps_wanted)
-            for of, messages in self._by_client(consumer, left):
-                yield of, block_of(messages, stamps_wanted)
+                unread = yield from consumer.direct.read(ranges, with_timestamps)
+            for r, messages in self._read_with_client(consumer, unread):
+                yield r, block_from_messages(messages, with_timestamps)
 
-    def _by_client(self, consumer: KeptConsumer, ranges: list[Range]) -> Iterator[tuple[Range, list[Any]]]:
-        for some in rounds(ranges):
-            now = {r.key: r for r in some}
-            consumer.move({key: r.low for key, r in now.items()})
-            yield from self._read(consumer, now)
+    def _read_with_client(
+        self, consumer: CachedConsumer, ranges: list[OffsetRange]
+    ) -> Iterator[tuple[OffsetRange, list[Any]]]:
+        for group in group_into_rounds(ranges):
+            by_partition = {r.key: r for r in group}
+            consumer.assign({key: r.low for key, r in by_partition.items()})
+            yield from self._read(consumer, by_partition)
 
-    def _read(self, consumer: KeptConsumer, left: dict[Key, Range]) -> Iterator[tuple[Range, list[Any]]]:
-        consume, at, alone = consumer.client.consume, consumer.at, len(left) == 1
-        most = _FIRST
+    def _read(
+        self, consumer: CachedConsumer, unread: dict[PartitionKey, OffsetRange]
+    ) -> Iterator[tuple[OffsetRange, list[Any]]]:
+        consume, positions, alone = consumer.client.consume, consumer.positions, len(unread) == 1
+        count = _FIRST_COUNT
         deadline = time.monotonic() + self._timeout
-        while left:
-            messages = consume(min(most, sum(r.high - at[key] for key, r in left.items())), _WAIT)
+        while unread:
+            messages = consume(min(count, sum(r.high - positions[key] for key, r in unread.items())), _CONSUME_TIMEOUT)
             if not messages:
-                if consumer.heard.is_final() or time.monotonic() > deadline:
-                    raise self._silent(consumer, left)
+                if consumer.last_error.is_permanent() or time.monotonic() > deadline:
+                    raise self._timeout_error(consumer, unread)
                 continue
             deadline = time.monotonic() + self._timeout
-            consumer.heard.error = None  # it passed
-            most = _next_count(messages)
-            for part in _parts(messages, alone):
+            consumer.last_error.error = None  # it was temporary
+            count = _next_count(messages)
+            for part in _split_by_partition(messages, alone):
                 key = (part[0].topic(), part[0].partition())
-                wants = left.get(key)
+                r = unread.get(key)
                 if part[0].error() is not None:
-                    done = self._event(part[0], wants, consumer)
-                elif wants is None:
-                    at[key] = LOST
+                    done = self._handle_event(part[0], r, consumer)
+                elif r is None:
+                    positions[key] = UNKNOWN_POSITION
                     continue
                 else:
-                    inside, done = _inside(part, wants, at)
+                    inside, done = _select_in_range(part, r, positions)
                     if inside:
-                        yield wants, inside
+                        yield r, inside
                 if done:
-                    del left[key]
-                    if left:
-                        consumer.rest(key)
+                    del unread[key]
+                    if unread:
+                        consumer.pause(key)
 
-    def _event(self, message: Any, wants: Range | None, consumer: KeptConsumer) -> bool:
-        """Whether a range is at its end, by what the client reports of its partition."""
+    def _handle_event(self, message: Any, r: OffsetRange | None, consumer: CachedConsumer) -> bool:
+        """Handles an event that the client reports for a partition. Returns whether the range is complete."""
         kafka = confluent_kafka().KafkaError
         error = message.error()
         code = error.code()
         if code == kafka._PARTITION_EOF:
-            if wants is None:
+            if r is None:
                 return False
-            consumer.at[wants.key] = max(consumer.at[wants.key], message.offset())
-            return bool(message.offset() >= wants.high)
-        if code in (kafka._AUTO_OFFSET_RESET, kafka.OFFSET_OUT_OF_RANGE) and wants is not None:
-            return self._out_of_range(wants, consumer)
-        if error.fatal() or code in final_codes():
-            raise told(error, self._options, f"read topic '{message.topic()}'", consumer.heard.error)
+            consumer.positions[r.key] = max(consumer.positions[r.key], message.offset())
+            return bool(message.offset() >= r.high)
+        if code in (kafka._AUTO_OFFSET_RESET, kafka.OFFSET_OUT_OF_RANGE) and r is not None:
+            return self._out_of_range(r, consumer)
+        if error.fatal() or code in permanent_error_codes():
+            raise to_penstock_error(error, self._options, f"read topic '{message.topic()}'", consumer.last_error.error)
         return False
 
-    def _out_of_range(self, wants: Range, consumer: KeptConsumer) -> bool:
-        partition = confluent_kafka().TopicPartition(*wants.key)
+    def _out_of_range(self, r: OffsetRange, consumer: CachedConsumer) -> bool:
+        partition = confluent_kafka().TopicPartition(*r.key)
         low, high = consumer.client.get_watermark_offsets(partition, timeout=self._timeout, cached=False)
-        if self._reset == "none" or high < wants.high:
-            raise out_of_range(wants.topic, wants.partition, wants.low, low, high)
-        tell_gap(wants.topic, wants.partition, wants.low, min(low, wants.high), self._reset)
-        if self._reset == "latest" or low >= wants.high:
-            consumer.at[wants.key] = LOST
+        if self._reset == "none" or high < r.high:
+            raise out_of_range_error(r.topic, r.partition, r.low, low, high)
+        log_gap(r.topic, r.partition, r.low, min(low, r.high), self._reset)
+        if self._reset == "latest" or low >= r.high:
+            consumer.positions[r.key] = UNKNOWN_POSITION
             return True
-        consumer.again(wants.key, low)
+        consumer.seek(r.key, low)
         return False
 
-    def _silent(self, consumer: KeptConsumer, left: dict[Key, Range]) -> PenstockError:
-        key, wants = next(iter(left.items()))
-        doing = (
-            f"read partition {wants.partition} of topic '{wants.topic}' from offset {consumer.at[key]} to {wants.high}"
-        )
+    def _timeout_error(self, consumer: CachedConsumer, unread: dict[PartitionKey, OffsetRange]) -> PenstockError:
+        key, r = next(iter(unread.items()))
+        action = f"read partition {r.partition} of topic '{r.topic}' from offset {consumer.positions[key]} to {r.high}"
         kafka = confluent_kafka().KafkaError
-        return told(kafka(kafka._TIMED_OUT), self._options, doing, consumer.heard.error)
+        return to_penstock_error(kafka(kafka._TIMED_OUT), self._options, action, consumer.last_error.error)
 
 
-def out_of_range(topic: str, partition: int, wanted: int, low: int, high: int) -> JobError:
-    """The error of a position that the broker does not have any more."""
+def out_of_range_error(topic: str, partition: int, position: int, low: int, high: int) -> JobError:
+    """Returns the error for a position that the broker no longer has."""
     return JobError(
         "KAFKA_OFFSET_OUT_OF_RANGE",
-        f"The job goes on at offset {wanted} of partition {partition} of topic '{topic}', and Kafka has offsets {low} to {high} "
-        "only: records were deleted before they were read, or the topic was made anew. "
-        "set_property('auto.offset.reset', 'earliest') goes on with what is left, 'latest' at the end.",
+        f"The job continues at offset {position} of partition {partition} of topic '{topic}', but Kafka has only offsets {low} to "
+        f"{high}. Records were deleted before they were read, or the topic was recreated. To continue with the first available "
+        "record, call set_property('auto.offset.reset', 'earliest') on the source builder; 'latest' continues at the end.",
     )
 
 
-def tell_gap(topic: str, partition: int, low: int, high: int, reset: str) -> None:
-    """Records that nobody read are gone, and the job goes on: that is at least logged."""
+def log_gap(topic: str, partition: int, low: int, high: int, reset: str) -> None:
+    """Logs that the job skips records which were deleted before they were read."""
     log.warning(
-        "Topic '%s', partition %d: offsets %d to %d are gone from Kafka and were not read; the job goes on, as "
-        "auto.offset.reset=%s says.",
+        "Topic '%s', partition %d: offsets %d to %d were deleted from Kafka before they were read. The job skips them because "
+        "auto.offset.reset=%s.",
         *(topic, partition, low, high, reset),
     )
 
 
 def _next_count(messages: list[Any]) -> int:
-    """How many messages to take next: about as many as fit into the memory meant for them."""
+    """Returns how many messages to consume next, so that they stay within _MAX_BYTES."""
     size = max(1, *(len(m.value() or b"") for m in (messages[0], messages[-1])))
-    return max(1, min(_MOST, _BYTES // size))
+    return max(1, min(_MAX_COUNT, _MAX_BYTES // size))
 
 
-def _inside(messages: list[Any], wants: Range, at: dict[Key, int]) -> tuple[list[Any], bool]:
-    """The messages that are in a range, and whether it is at its end."""
-    behind = messages[-1].offset() + 1
-    if behind <= wants.high:
-        at[wants.key] = behind
-        return messages, behind == wants.high
-    at[wants.key] = LOST
-    return [m for m in messages if m.offset() < wants.high], True
+def _select_in_range(messages: list[Any], r: OffsetRange, positions: dict[PartitionKey, int]) -> tuple[list[Any], bool]:
+    """Returns the messages that are in the range, and whether the range is complete."""
+    next_offset = messages[-1].offset() + 1
+    if next_offset <= r.high:
+        positions[r.key] = next_offset
+        return messages, next_offset == r.high
+    positions[r.key] = UNKNOWN_POSITION
+    return [m for m in messages if m.offset() < r.high], True
 
 
-def _parts(messages: list[Any], alone: bool) -> list[list[Any]]:
-    """Runs of messages of one partition. What is no record but an event stands alone."""
+def _split_by_partition(messages: list[Any], alone: bool) -> list[list[Any]]:
+    """Splits messages into runs of one partition. Each event that is not a record is a separate run."""
     if alone and not any(map(confluent_kafka().Message.error, messages)):
         return [messages]
     runs = groupby(

@@ -1,4 +1,4 @@
-"""A record of Kafka's with all that belongs to it, and schemas that see it."""
+"""Kafka records with key, headers and position, and deserialization schemas for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class KafkaRecord(msgspec.Struct, frozen=True):
-    """A record: its value and key as bytes, and where it stands.
+    """A Kafka record with key and value as bytes.
 
     >>> KafkaRecord("orders", 0, 17, 1700000000000, None, b"{}").headers
     []
@@ -22,14 +22,14 @@ class KafkaRecord(msgspec.Struct, frozen=True):
     topic: str
     partition: int
     offset: int
-    timestamp: int  # milliseconds; -1: it has none
+    timestamp: int  # milliseconds since the epoch; -1 if the record has none
     key: bytes | None
-    value: bytes | None  # None: a tombstone, by which a compacted topic forgets a key
+    value: bytes | None  # None for a tombstone, which deletes the key from a compacted topic
     headers: list[tuple[str, bytes | None]] = []
 
     @classmethod
     def of(cls, message: Any) -> KafkaRecord:
-        """A message of the client's."""
+        """Converts a message of confluent-kafka."""
         return cls(
             message.topic(),
             message.partition(),
@@ -42,7 +42,9 @@ class KafkaRecord(msgspec.Struct, frozen=True):
 
 
 class KafkaRecordDeserializationSchema(Generic[T]):
-    """Makes elements of whole records. A subclass yields any number of elements for each record.
+    """Deserializes Kafka records, including key, headers and metadata, to elements.
+
+    A subclass yields zero or more elements per record.
 
     >>> class Keyed(KafkaRecordDeserializationSchema[tuple[str, bytes]]):
     ...     def deserialize(self, record):
@@ -52,15 +54,15 @@ class KafkaRecordDeserializationSchema(Generic[T]):
     [('a', b'1')]
     """
 
-    output_type: Any = None  # a type or an annotation of the elements, where they are all of one
+    output_type: Any = None  # type of the elements, if all have the same type
 
     def deserialize(self, record: KafkaRecord) -> Iterable[T]:
-        """The elements of a record. One that raises is a record that does not decode: `on_error` of from_source decides."""
+        """Yields the elements of a record. If it raises, `on_error` of from_source decides what happens to the record."""
         raise NotImplementedError
 
     @staticmethod
     def of(function: Callable[[KafkaRecord], T], output_type: Any = None) -> KafkaRecordDeserializationSchema[T]:
-        """One element of each record, by a function.
+        """Returns a schema that creates one element per record with a function.
 
         >>> schema = KafkaRecordDeserializationSchema.of(lambda record: (record.key, record.offset))
         """
@@ -68,7 +70,7 @@ class KafkaRecordDeserializationSchema(Generic[T]):
 
     @staticmethod
     def value_only(schema: DeserializationSchema[T]) -> DeserializationSchema[T]:
-        """The element in a record's value: the same as set_value_only_deserializer."""
+        """Returns a schema that deserializes only the value, like set_value_only_deserializer."""
         return schema
 
 

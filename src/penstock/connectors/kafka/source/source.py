@@ -1,4 +1,4 @@
-"""The Kafka source: what the driver plans, and what tasks read."""
+"""The Kafka source."""
 
 from __future__ import annotations
 
@@ -8,55 +8,53 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.kafka.admission import shared_out, spread
-from penstock.connectors.kafka.chunks import RecordChunks, ValueChunks, gathered, split_name
-from penstock.connectors.kafka.cluster import Cluster, Offsets
-from penstock.connectors.kafka.offsets_initializer import KafkaOffsetsInitializer
-from penstock.connectors.kafka.offsets_initializer import KafkaTopicPartition as Partition
-from penstock.connectors.kafka.places import resolved
-from penstock.connectors.kafka.ranges import Range
-from penstock.connectors.kafka.reader import RangeReader, out_of_range, tell_gap
-from penstock.connectors.kafka.record import KafkaRecordDeserializationSchema
+from penstock.connectors.kafka.source.chunks import RecordChunkBuilder, ValueChunkBuilder, build_chunks, split_name
+from penstock.connectors.kafka.source.cluster import Cluster, Offsets
+from penstock.connectors.kafka.source.offsets_initializer import KafkaOffsetsInitializer
+from penstock.connectors.kafka.source.offsets_initializer import KafkaTopicPartition as Partition
+from penstock.connectors.kafka.source.planning import OffsetRange, admit_records, assign_to_tasks, resolve_offsets
+from penstock.connectors.kafka.source.reader import RangeReader, log_gap, out_of_range_error
+from penstock.connectors.kafka.source.record import KafkaRecordDeserializationSchema
 from penstock.connectors.source import DEFAULT_RECORDS_PER_BATCH, Chunk, Offset, Source
 from penstock.formats.schema import DeserializationSchema
 
 if TYPE_CHECKING:
-    from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
+    from penstock.connectors.kafka.source.source_builder import KafkaSourceBuilder
 
-_STOP = "#stop"  # no topic is called so
+_STOP = "#stop"  # not a valid topic name
 _BEHIND = "#behind"
-_LEAST_PAUSE = 0.02  # seconds between two questions for the ends, when there was nothing new
+_MIN_QUERY_INTERVAL = 0.02  # seconds between two queries of the end offsets, if there were no new records
 
 Schema = DeserializationSchema[Any] | KafkaRecordDeserializationSchema[Any]
 
 
 @dataclass(frozen=True)
 class Subscription:
-    """Which partitions are read: all of some topics, all of topics whose names match a pattern, or these."""
+    """The partitions to read: all of some topics, all of the topics that match a pattern, or a given set."""
 
     topics: tuple[str, ...] = ()
     pattern: str | None = None
     partitions: frozenset[Partition] = frozenset()
 
-    def found(self, cluster: Cluster) -> list[Partition]:
-        """The partitions that there are now."""
+    def find_partitions(self, cluster: Cluster) -> list[Partition]:
+        """Returns the partitions that exist now."""
         if self.pattern is not None:
             matches = re.compile(self.pattern).fullmatch
             topics = [name for name in cluster.topics() if matches(name)]
             return cluster.partitions_of(topics) if topics else []
         if self.topics:
             return cluster.partitions_of(self.topics)
-        there = set(cluster.partitions_of({p.topic for p in self.partitions}))
-        for missing in sorted(self.partitions - there):
-            raise cluster.unknown(f"partition {missing.partition} of topic '{missing.topic}'")
+        existing = set(cluster.partitions_of({p.topic for p in self.partitions}))
+        for missing in sorted(self.partitions - existing):
+            raise cluster.unknown_topic_error(f"partition {missing.partition} of topic '{missing.topic}'")
         return sorted(self.partitions)
 
 
 class KafkaSource(Source):
-    """Reads topics of Kafka. Its splits are partitions, its positions their offsets.
+    """Reads Kafka topics. Create it with `KafkaSource.builder()`.
 
-    An offset of the source is {topic: {partition: next offset}}. Beside it stand, where they matter, the offsets at which it
-    stops and the splits that had more than was read; so a batch that runs again hears the same.
+    Each partition is a split. The offset of the source is {topic: {partition: next offset}}. It also contains the stop offsets
+    and the splits with unread records, if there are any, so that a batch that runs again gets the same values.
     """
 
     def __init__(
@@ -83,127 +81,127 @@ class KafkaSource(Source):
         self._options = dict(options)
         self._start, self._stop = start, stop
         self._reset = reset
-        self._discover_every = discover_every  # seconds; None: never
+        self._discover_every = discover_every  # seconds; None means never
         self._commits = commits and "group.id" in self._options
         self._timeout = timeout
         self._committed_only = self._options.get("isolation.level") == "read_committed"
-        self._forget()
+        self._clear_connection()
 
     @staticmethod
     def builder() -> KafkaSourceBuilder:
-        """A builder with PyFlink's setters.
+        """Returns a builder with the same methods as in PyFlink.
 
         >>> KafkaSource.builder().set_topics("orders").set_group_id("shop") is not None
         True
         """
-        from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
+        from penstock.connectors.kafka.source.source_builder import KafkaSourceBuilder
 
         return KafkaSourceBuilder()
 
-    def _forget(self) -> None:
+    def _clear_connection(self) -> None:
         self._cluster: Cluster | None = None
-        self._next_look = 0.0  # for new partitions
-        self._next_question = 0.0  # for the ends
+        self._next_discovery = 0.0  # time of the next search for new partitions
+        self._next_query = 0.0  # time of the next query of the end offsets
         self._lag: int | None = None
-        self._checked = False  # that the saved positions are still there
+        self._checked = False  # whether Kafka still has the restored positions
         self._committed: Offset | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         copy = KafkaSource.__new__(KafkaSource)
         copy.__dict__.update(self.__dict__)
-        copy._forget()
+        copy._clear_connection()
         return copy.__dict__
 
     # -- on the driver
 
-    def _connected(self) -> Cluster:
+    def _connect(self) -> Cluster:
         if self._cluster is None:
             self._cluster = Cluster(self._options, self._timeout)
         return self._cluster
 
     def initial(self) -> Offset:
-        cluster = self._connected()
-        partitions = self._subscription.found(cluster)
-        offset = _nested(resolved(self._start, partitions, cluster, self._committed_only))
+        cluster = self._connect()
+        partitions = self._subscription.find_partitions(cluster)
+        offset = _to_json(resolve_offsets(self._start, partitions, cluster, self._committed_only))
         if self._stop is not None:
-            offset[_STOP] = _nested(resolved(self._stop, partitions, cluster, self._committed_only))
-        self._next_look = self._look_after()
+            offset[_STOP] = _to_json(resolve_offsets(self._stop, partitions, cluster, self._committed_only))
+        self._next_discovery = self._discovery_time()
         self._checked = True
         return offset
 
     def first_splits(self) -> list[str]:
         cluster = Cluster(self._options, self._timeout)
         try:
-            return [split_name(*p) for p in self._subscription.found(cluster)]
+            return [split_name(*p) for p in self._subscription.find_partitions(cluster)]
         finally:
             cluster.close()
 
     def latest(self, start: Offset) -> Offset:
-        at, stops = _flat(start), _flat(start.get(_STOP, {}))
+        at, stops = _from_json(start), _from_json(start.get(_STOP, {}))
         open_ = {p: o for p, o in at.items() if o < stops.get(p, o + 1)}
         now = time.monotonic()
-        found = self._new_partitions(at) if now >= self._next_look else {}
-        if now < self._next_question and not found:
+        discovered = self._discover_partitions(at) if now >= self._next_discovery else {}
+        if now < self._next_query and not discovered:
             return start
-        cluster = self._connected()
-        ends = cluster.ends(open_, self._committed_only) if open_ else {}
+        cluster = self._connect()
+        ends = cluster.end_offsets(open_, self._committed_only) if open_ else {}
         if not self._checked or any(end < open_[p] for p, end in ends.items()):
-            open_ = self._still_there(open_, ends)
+            open_ = self._check_positions(open_, ends)
         ends = {p: min(end, stops.get(p, end)) for p, end in ends.items()}
         lags = {p: ends[p] - o for p, o in open_.items() if ends[p] > o}
-        admitted = {p: lag for p, lag in lags.items() if split_name(*p) not in self.paused}
-        taken = shared_out(admitted, self.records_per_batch)
-        moved = {p: o + taken.get(p, 0) for p, o in open_.items()}
-        self._lag = sum(lags.values()) - sum(taken.values())
-        after = {**at, **moved, **found}
+        active_lags = {p: lag for p, lag in lags.items() if split_name(*p) not in self.paused}
+        admitted = admit_records(active_lags, self.records_per_batch)
+        moved = {p: o + admitted.get(p, 0) for p, o in open_.items()}
+        self._lag = sum(lags.values()) - sum(admitted.values())
+        after = {**at, **moved, **discovered}
         if after == at:
-            self._next_question = now + _LEAST_PAUSE
+            self._next_query = now + _MIN_QUERY_INTERVAL
             return start
-        behind = sorted(split_name(*p) for p, lag in lags.items() if lag > taken.get(p, 0))
+        behind = sorted(split_name(*p) for p, lag in lags.items() if lag > admitted.get(p, 0))
         return {
-            **_nested(after),
+            **_to_json(after),
             **({_STOP: start[_STOP]} if _STOP in start else {}),
             **({_BEHIND: behind} if behind else {}),
         }
 
-    def _look_after(self) -> float:
+    def _discovery_time(self) -> float:
         never = self._discover_every is None or self.stops
         return float("inf") if never else time.monotonic() + (self._discover_every or 0.0)
 
-    def _new_partitions(self, known: Offsets) -> Offsets:
-        """Partitions that were not there before, at their beginnings: they are read from the next batch on."""
-        self._next_look = self._look_after()
+    def _discover_partitions(self, known: Offsets) -> Offsets:
+        """Returns new partitions with their earliest offsets. They are read from the next batch on."""
+        self._next_discovery = self._discovery_time()
         if self.stops:
             return {}
-        fresh = [p for p in self._subscription.found(self._connected()) if p not in known]
-        return self._connected().earliest(fresh)
+        fresh = [p for p in self._subscription.find_partitions(self._connect()) if p not in known]
+        return self._connect().earliest_offsets(fresh)
 
-    def _still_there(self, at: Offsets, ends: Offsets) -> Offsets:
-        """Positions that Kafka still has; of the others, what the policy says."""
+    def _check_positions(self, at: Offsets, ends: Offsets) -> Offsets:
+        """Returns the positions. Those that Kafka no longer has are corrected according to `auto.offset.reset`."""
         self._checked = True
-        begins = self._connected().earliest(at)
-        mended = dict(at)
+        begins = self._connect().earliest_offsets(at)
+        corrected = dict(at)
         for partition, offset in at.items():
             low, high = begins[partition], ends[partition]
             if low <= offset <= high:
                 continue
             if self._reset == "none":
-                raise out_of_range(*partition, offset, low, high)
-            mended[partition] = low if self._reset == "earliest" else high
-            tell_gap(*partition, offset, mended[partition], self._reset)
-        return mended
+                raise out_of_range_error(*partition, offset, low, high)
+            corrected[partition] = low if self._reset == "earliest" else high
+            log_gap(*partition, offset, corrected[partition], self._reset)
+        return corrected
 
     def plan(self, start: Offset, end: Offset, parallelism: int) -> list[Any]:
-        before, after = _flat(start), _flat(end)
-        ranges = [Range(*p, before[p], high) for p, high in after.items() if high > before.get(p, high)]
-        return spread(ranges, parallelism)
+        before, after = _from_json(start), _from_json(end)
+        ranges = [OffsetRange(*p, before[p], high) for p, high in after.items() if high > before.get(p, high)]
+        return assign_to_tasks(ranges, parallelism)
 
     def splits(self, offset: Offset) -> list[str]:
-        return [split_name(*p) for p in _flat(offset)]
+        return [split_name(*p) for p in _from_json(offset)]
 
     def ended(self, offset: Offset) -> list[str]:
-        stops = _flat(offset.get(_STOP, {}))
-        return [split_name(*p) for p, at in _flat(offset).items() if p in stops and at >= stops[p]]
+        stops = _from_json(offset.get(_STOP, {}))
+        return [split_name(*p) for p, at in _from_json(offset).items() if p in stops and at >= stops[p]]
 
     def waiting(self, end: Offset) -> list[str]:
         behind: list[str] = end.get(_BEHIND, [])
@@ -213,25 +211,25 @@ class KafkaSource(Source):
         return self._lag
 
     def committed(self, offset: Offset) -> None:
-        """For monitors outside: the group's offsets in Kafka follow."""
+        """Commits the offsets to the consumer group in Kafka, for monitoring."""
         if self._commits and offset != self._committed:
             self._committed = offset
-            self._connected().commit(_flat(offset))
+            self._connect().commit(_from_json(offset))
 
-    # -- where the data is processed
+    # -- in tasks
 
     def read(self, task: Any) -> Iterator[Chunk]:
         reader = RangeReader(self._options, self._timeout, self._reset)
-        ranges, schema = [Range(*r) for r in task], self._schema
+        ranges, schema = [OffsetRange(*r) for r in task], self._schema
         if isinstance(schema, KafkaRecordDeserializationSchema):
-            return gathered(reader.read(ranges), lambda of: RecordChunks(of, schema))
-        return gathered(reader.read_values(ranges, self.stamps_wanted), lambda of: ValueChunks(of, schema))
+            return build_chunks(reader.read(ranges), lambda of: RecordChunkBuilder(of, schema))
+        return build_chunks(reader.read_values(ranges, self.stamps_wanted), lambda of: ValueChunkBuilder(of, schema))
 
 
-def _nested(offsets: Mapping[Partition, int]) -> dict[str, Any]:
-    """As Spark keeps it: JSON.
+def _to_json(offsets: Mapping[Partition, int]) -> dict[str, Any]:
+    """Converts offsets to the JSON form that checkpoints store.
 
-    >>> _nested({Partition("orders", 0): 5})
+    >>> _to_json({Partition("orders", 0): 5})
     {'orders': {'0': 5}}
     """
     nested: dict[str, Any] = {}
@@ -240,10 +238,10 @@ def _nested(offsets: Mapping[Partition, int]) -> dict[str, Any]:
     return nested
 
 
-def _flat(offset: Mapping[str, Any]) -> Offsets:
-    """The offset of each partition.
+def _from_json(offset: Mapping[str, Any]) -> Offsets:
+    """Returns the offset of each partition.
 
-    >>> _flat({"orders": {"0": 5}, "#behind": []})
+    >>> _from_json({"orders": {"0": 5}, "#behind": []})
     {KafkaTopicPartition(topic='orders', partition=0): 5}
     """
     return {

@@ -1,4 +1,4 @@
-"""Values that a user's migrate function makes, and defaults: Python values as plain ones."""
+"""Calls migrate functions and default factories, and converts their results to plain values."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 import msgspec
 
 from penstock.errors import PenstockError, StateError
-from penstock.runtime.codec import codec_of
-from penstock.runtime.evolution.natural import natural
-from penstock.runtime.evolution.shape import Part, Shape
-from penstock.runtime.failure import place_of, shortened
+from penstock.runtime.failure import definition_location, short_repr
+from penstock.runtime.state.codec import codec_of
+from penstock.runtime.state.evolution.python_values import python_value_reader
+from penstock.runtime.state.evolution.shape import Shape, ShapeField
 
 _encode = msgspec.msgpack.Encoder(decimal_format="string").encode
 _untyped = msgspec.msgpack.Decoder().decode
 
 
-def migrating(saved: Shape, wanted: Shape) -> Callable[[Any], Any]:
-    """Plain values of the old type to those of the new one, through the user's function."""
-    assert wanted.live is not None
-    read, call = natural(saved), migration(saved, wanted)
-    encode = codec_of(wanted.live.type_info).encode
-    return lambda value: _untyped(encode(call(read(value)))[1:])
+def plain_migration(saved: Shape, current: Shape) -> Callable[[Any], Any]:
+    """Returns a function that converts saved plain values to current ones with the migrate function."""
+    assert current.binding is not None
+    read, migrate = python_value_reader(saved), migrate_call(saved, current)
+    encode = codec_of(current.binding.type_info).encode
+    return lambda value: _untyped(encode(migrate(read(value)))[1:])
 
 
-def migration(saved: Shape, wanted: Shape) -> Callable[[Any], Any]:
-    """The user's migrate function for values of the saved version; what it raises is told with the value."""
-    assert wanted.live is not None
-    migrate, version = wanted.live.evolution.migrate, saved.version
+def migrate_call(saved: Shape, current: Shape) -> Callable[[Any], Any]:
+    """Returns the migrate function for values of the saved version. Its errors are reported with the value."""
+    assert current.binding is not None
+    migrate, version = current.binding.evolution.migrate, saved.version
     assert migrate is not None
 
     def call(old: Any) -> Any:
@@ -37,25 +37,26 @@ def migration(saved: Shape, wanted: Shape) -> Callable[[Any], Any]:
         except PenstockError:
             raise
         except Exception as error:
-            place = place_of(migrate)
+            location = definition_location(migrate)
             raise StateError(
                 "STATE_MIGRATE_FAILED",
-                f"migrate of {wanted.short()}{f' ({place})' if place else ''} raised {type(error).__name__}: {error} for "
-                f"version {version}, value {shortened(old)}. Nothing was restored; mend the function and start again.",
+                f"The migrate function of {current.short()}{f' ({location})' if location else ''} raised "
+                f"{type(error).__name__}: {error} for value {short_repr(old)} of version {version}. Nothing was restored. "
+                "Fix the function and start again.",
             ) from error
 
     return call
 
 
-def plain_default(record: Shape, part: Part) -> Callable[[], Any] | None:
-    """Makes the plain form of a field's default; None where it has none."""
-    if record.live is None:
+def plain_default(record: Shape, part: ShapeField) -> Callable[[], Any] | None:
+    """Returns a function that creates the default of a field as a plain value; None if it has none."""
+    if record.binding is None:
         return None
-    own = {stored: name for name, stored in record.live.stored_names.items()}
-    make = record.live.defaults.get(own.get(part.name, part.name))
-    if make is None:
+    names = {stored: name for name, stored in record.binding.stored_names.items()}
+    default = record.binding.defaults.get(names.get(part.name, part.name))
+    if default is None:
         return None
-    if record.form == "row" and part.type.live is not None:
-        encode = codec_of(part.type.live.type_info).encode
-        return lambda: None if (value := make()) is None else _untyped(encode(value)[1:])
-    return lambda: _untyped(_encode(make()))
+    if record.form == "row" and part.type.binding is not None:
+        encode = codec_of(part.type.binding.type_info).encode
+        return lambda: None if (value := default()) is None else _untyped(encode(value)[1:])
+    return lambda: _untyped(_encode(default()))

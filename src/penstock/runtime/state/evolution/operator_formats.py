@@ -1,4 +1,4 @@
-"""Entries in forms of operators' own: what windows by columns measure, and the events that patterns wait with."""
+"""Entries with a format of an operator: the measures of windows on columns, and the events that patterns keep."""
 
 from __future__ import annotations
 
@@ -8,67 +8,67 @@ from typing import Any
 
 import msgspec
 
-from penstock.runtime.codec import CHECKED, PICKLED
-from penstock.runtime.evolution.resolve import Comparison
-from penstock.runtime.evolution.shape import Shape
-from penstock.runtime.evolution.stored import Rewrite
+from penstock.runtime.state.codec import CHECKED, PICKLED
+from penstock.runtime.state.evolution.compatibility import Comparison
+from penstock.runtime.state.evolution.shape import Shape
+from penstock.runtime.state.evolution.stored_entries import Rewrite
 
-OWN_FORMS = ("measures", "patterns")
+OPERATOR_FORMATS = ("measures", "patterns")
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
-_BEFORE = {"windows": 1, "sessions": 3}  # what stands before the measures: a count; start, end and count
+_FIRST_MEASURE = {"windows": 1, "sessions": 3}  # index after the count, or after start, end and count
 
 
-def compare_measures(saved: Shape, wanted: Shape) -> tuple[Comparison, Rewrite | None]:
-    """Windows by columns: each measure is found by what it is of.
+def compare_measures(saved: Shape, current: Shape) -> tuple[Comparison, Rewrite | None]:
+    """Compares the measures of windows on columns. Measures are matched by name.
 
     >>> before, after = Shape("measures", values=["sum(a)", "max(b)"]), Shape("measures", values=["max(b)"])
-    >>> found, rewrite = compare_measures(before, after)
-    >>> found.differences, _decode(rewrite(CHECKED + _encode((2, 30, 4)))[1:])
-    (['sum(a) is not kept any more'], [2, 4])
+    >>> comparison, rewrite = compare_measures(before, after)
+    >>> comparison.differences, _decode(rewrite(CHECKED + _encode((2, 30, 4)))[1:])
+    (['sum(a) was removed'], [2, 4])
     """
-    if (saved.kind, saved.form) != (wanted.kind, wanted.form):
-        return Comparison(obstacles=[f"{saved.short()} cannot become {wanted.short()}"], in_place=False), None
-    missing = [f"{m} was not kept before" for m in wanted.values if m not in saved.values]
-    gone = [f"{m} is not kept any more" for m in saved.values if m not in wanted.values]
-    if saved.values == wanted.values or missing:
-        return Comparison(differences=gone, obstacles=missing, in_place=not missing), None
-    before = _BEFORE.get(saved.form, 1)
-    places = [*range(before), *(before + saved.values.index(m) for m in wanted.values)]
+    if (saved.kind, saved.form) != (current.kind, current.form):
+        return Comparison(obstacles=[f"{saved.short()} cannot be converted to {current.short()}"], in_place=False), None
+    missing = [f"{m} was not stored before" for m in current.values if m not in saved.values]
+    removed = [f"{m} was removed" for m in saved.values if m not in current.values]
+    if saved.values == current.values or missing:
+        return Comparison(differences=removed, obstacles=missing, in_place=not missing), None
+    first = _FIRST_MEASURE.get(saved.form, 1)
+    indexes = [*range(first), *(first + saved.values.index(m) for m in current.values)]
 
     def row(values: Any) -> list[Any]:
-        return [values[at] for at in places]
+        return [values[at] for at in indexes]
 
     def sessions(entry: Any) -> Any:
         return entry[0], [row(session) for session in entry[1]]
 
-    told = gone or ["measures stand in another order"]
-    rewrite = _either(sessions if saved.form == "sessions" else row)
-    return Comparison(differences=told, in_place=False), rewrite
+    differences = removed or ["the order of the measures changed"]
+    rewrite = _entry_rewriter(sessions if saved.form == "sessions" else row)
+    return Comparison(differences=differences, in_place=False), rewrite
 
 
-def _either(change: Callable[[Any], Any]) -> Rewrite:
-    """Of an entry that is msgpack, or a pickle where msgpack does not have all of it."""
+def _entry_rewriter(convert: Callable[[Any], Any]) -> Rewrite:
+    """Rewrites entries that are msgpack, or a pickle if msgpack cannot encode them."""
 
     def rewrite(data: bytes) -> bytes:
         if data[0]:
-            return CHECKED + _encode(change(_decode(data[1:])))
-        return PICKLED + pickle.dumps(change(pickle.loads(memoryview(data)[1:])), 5)
+            return CHECKED + _encode(convert(_decode(data[1:])))
+        return PICKLED + pickle.dumps(convert(pickle.loads(memoryview(data)[1:])), 5)
 
     return rewrite
 
 
-def in_patterns(rewrite: Rewrite) -> Rewrite:
-    """Rewrites the events that a key's patterns keep (`runtime/cep/key_state.py`); pickled ones stay."""
+def pattern_rewriter(rewrite: Rewrite) -> Rewrite:
+    """Rewrites the events that the patterns of a key keep (`runtime/cep/key_state.py`). Pickled events stay unchanged."""
 
-    def event(data: bytes) -> bytes:
+    def rewrite_event(data: bytes) -> bytes:
         return rewrite(data) if data[0] else data
 
-    def whole(data: bytes) -> bytes:
+    def rewrite_entry(data: bytes) -> bytes:
         number, timer, queue, events, links, runs = _decode(_decode(data[1:]))
-        queue[1::3] = map(event, queue[1::3])
-        events[2::3] = map(event, events[2::3])
+        queue[1::3] = map(rewrite_event, queue[1::3])
+        events[2::3] = map(rewrite_event, events[2::3])
         return CHECKED + _encode(_encode((number, timer, queue, events, links, runs)))
 
-    return whole
+    return rewrite_entry

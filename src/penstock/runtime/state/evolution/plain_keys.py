@@ -1,6 +1,6 @@
-"""Stored keys as plain values of their type, by its shape alone: what `resolve` changes and `natural` reads.
+"""Reads encoded keys as plain values of their type, by its shape: the input of `compare` and `python_value_reader`.
 
-A key's bytes have one form for equal keys (`runtime/keys.py`), so 1.0 stands there as 1, and an object as the list of its parts.
+Equal keys have the same encoding (`runtime/state/keys.py`), so 1.0 is encoded as 1, and an object as the list of its parts.
 """
 
 from __future__ import annotations
@@ -13,159 +13,136 @@ from typing import Any
 
 import msgspec
 
-from penstock.runtime.evolution.shape import Shape
-from penstock.runtime.key_parts import labelled, members, opened
-
-Read = Callable[[Any], Any]
+from penstock.runtime.state.evolution.reader_builder import Read, ReaderBuilder, identity
+from penstock.runtime.state.evolution.shape import Shape
+from penstock.runtime.state.key_parts import decode_part, object_parts, set_members
 
 _decode = msgspec.msgpack.decode
 
 
 def key_reader(shape: Shape) -> Callable[[bytes], Any]:
-    """Makes the plain value of a key's bytes.
+    """Returns a function that decodes a key to its plain value.
 
-    >>> from penstock.runtime.keys import encode_key
+    >>> from penstock.runtime.state.keys import encode_key
     >>> key_reader(Shape("tuple", of=[Shape("float"), Shape("date")]))(encode_key((1.0, datetime.date(2026, 1, 2)))[0])
     [1.0, '2026-01-02']
     """
-    read = _Reading().of(shape)
+    read = _PlainKeys().build(shape)
     return lambda encoded: read(_decode(encoded))
 
 
-class _Reading:
-    def __init__(self) -> None:
-        self._within: dict[str, list[Read]] = {}
+class _PlainKeys(ReaderBuilder):
+    def build_scalar(self, kind: str) -> Read:
+        return _SCALARS.get(kind, decode_part)
 
-    def of(self, shape: Shape) -> Read:
-        """None stays None: it may be a part of a key."""
-        read = self._of(shape)
-        return lambda part: None if part is None else read(part)
+    def build_enum(self, shape: Shape) -> Read:
+        by_name = dict(zip(shape.names, shape.values, strict=False))
+        return lambda part: by_name[object_parts(part)[1]] if isinstance(part, msgspec.msgpack.Ext) else part
 
-    def _of(self, shape: Shape) -> Read:
-        if (leaf := _LEAVES.get(shape.kind)) is not None:
-            return leaf
-        if shape.kind == "enum":
-            by_name = dict(zip(shape.names, shape.values, strict=False))
-            return lambda part: by_name[labelled(part)[1]] if isinstance(part, msgspec.msgpack.Ext) else part
-        if shape.kind == "tuple":
-            return _array([self.of(s) for s in shape.of])
-        if shape.kind == "sequence":
-            each = self.of(shape.of[0])
-            return lambda part: [each(p) for p in part]
-        if shape.kind == "frozenset":
-            member = self.of(shape.of[0])
-            return lambda part: [member(p) for p in members(part)]
-        if shape.kind == "union":
-            return self._union(shape)
-        if shape.kind == "self":
-            around = self._within[shape.name]
-            return lambda part: around[0](part)
-        return self._record(shape) if shape.kind == "record" else opened
+    def build_collection(self, kind: str, element: Read) -> Read:
+        if kind == "sequence":
+            return lambda part: [element(p) for p in part]
+        if kind == "frozenset":
+            return lambda part: [element(p) for p in set_members(part)]
+        return decode_part  # lists and sets cannot be keys
 
-    def _record(self, shape: Shape) -> Read:
-        outer, this = self._within.get(shape.name), list[Read]()
-        self._within[shape.name] = this
-        reads = {f.name: self.of(f.type) for f in shape.fields}
-        if outer is not None:
-            self._within[shape.name] = outer
-        if shape.named_tuple:
-            this.append(_array(list(reads.values())))
-        elif shape.form == "row":
-            this.append(_row(reads))
-        else:
-            this.append(_object(shape, reads))
-        return this[0]
+    def build_tuple(self, parts: list[Read]) -> Read:
+        return _array(parts)
 
-    def _union(self, shape: Shape) -> Read:
-        """Members are told by the name that stands before their parts, or by what their values are."""
-        reads = [(_names(member), self.of(member)) for member in shape.of]
+    def build_map(self, key: Read, value: Read) -> Read:
+        return decode_part  # maps cannot be keys
+
+    def build_union(self, members: list[Shape], readers: list[Read]) -> Read:
+        """Selects the member by the class name that precedes the parts, or by the type of the value."""
+        by_name = [(_type_names(member), read) for member, read in zip(members, readers, strict=True)]
 
         def read(part: Any) -> Any:
-            name = _name(part)
-            found = next((read for names, read in reads if name in names), None)
-            return opened(part) if found is None else found(part)
+            name = _type_name(part)
+            selected = next((read for names, read in by_name if name in names), decode_part)
+            return selected(part)
 
         return read
+
+    def build_record(self, shape: Shape, fields: dict[str, Read]) -> Read:
+        if shape.named_tuple:
+            return _array(list(fields.values()))
+        return _row(fields) if shape.form == "row" else _object(shape, fields)
 
 
 def _array(reads: list[Read]) -> Read:
     return lambda part: [read(p) for read, p in zip(reads, part, strict=True)]
 
 
-def _row(reads: dict[str, Read]) -> Read:
-    """Its parts stand in the order of their names."""
-    ordered = sorted(reads)
-    places = [ordered.index(name) for name in reads]
-    each = _array([reads[name] for name in ordered])
+def _row(fields: dict[str, Read]) -> Read:
+    """The parts of an encoded row are ordered by field name."""
+    ordered = sorted(fields)
+    indexes = [ordered.index(name) for name in fields]
+    read_parts = _array([fields[name] for name in ordered])
 
     def read(part: Any) -> Any:
-        kind, *parts = labelled(part)[1]
-        values = each(parts)
-        return [kind, [values[at] for at in places]]
+        kind, *parts = object_parts(part)[1]
+        values = read_parts(parts)
+        return [kind, [values[at] for at in indexes]]
 
     return read
 
 
-def _object(shape: Shape, reads: dict[str, Read]) -> Read:
-    each, names = _array(list(reads.values())), list(reads)
+def _object(shape: Shape, fields: dict[str, Read]) -> Read:
+    read_parts, names = _array(list(fields.values())), list(fields)
     if shape.form == "array":
         tag = shape.tag[1:]
-        return lambda part: [*tag, *each(labelled(part)[1])]
-    tagged = {shape.tag[0]: shape.tag[1]} if shape.tag else {}
-    return lambda part: tagged | dict(zip(names, each(labelled(part)[1]), strict=True))
+        return lambda part: [*tag, *read_parts(object_parts(part)[1])]
+    tag_field = {shape.tag[0]: shape.tag[1]} if shape.tag else {}
+    return lambda part: tag_field | dict(zip(names, read_parts(object_parts(part)[1]), strict=True))
 
 
-def _name(part: Any) -> str:
+def _type_name(part: Any) -> str:
     if isinstance(part, msgspec.msgpack.Ext):
-        return "int" if part.code == 1 else "frozenset" if part.code == 3 else labelled(part)[0]
+        return "int" if part.code == 1 else "frozenset" if part.code == 3 else object_parts(part)[0]
     return type(part).__name__
 
 
-def _names(member: Shape) -> tuple[str, ...]:
-    """What `_name` may find in keys of a union's member."""
+def _type_names(member: Shape) -> tuple[str, ...]:
+    """Returns the results of `_type_name` for keys of a union member."""
     if member.kind == "enum":
         return (member.name, *{type(v).__name__ for v in member.values})
     if member.kind in ("tuple", "sequence") or (member.kind == "record" and member.named_tuple):
         return ("list",)
     if member.kind in ("record", "self"):
         return ("Row",) if member.form == "row" else (member.name,)
-    return _KINDS.get(member.kind, (member.kind,))
+    return _TYPE_NAMES.get(member.kind, (member.kind,))
 
 
 def _decimal(part: Any) -> str:
-    return str(Decimal(part) if isinstance(part, float) else opened(part))
+    return str(Decimal(part) if isinstance(part, float) else decode_part(part))
 
 
 def _datetime(part: Any) -> Any:
-    """One with a time zone is a timestamp of msgpack's own, one without is text."""
-    text = labelled(part)[1]
-    found = datetime.datetime.fromisoformat(text)
-    return text if found.tzinfo is None else found
+    """The plain form of a datetime with a time zone is a datetime, of one without it is text."""
+    text = object_parts(part)[1]
+    value = datetime.datetime.fromisoformat(text)
+    return text if value.tzinfo is None else value
 
 
 def _text(part: Any) -> str:
-    return labelled(part)[1]  # type: ignore[no-any-return]
+    return object_parts(part)[1]  # type: ignore[no-any-return]
 
 
-def _same(part: Any) -> Any:
-    return part
-
-
-_LEAVES: dict[str, Read] = {
-    "int": opened,
+_SCALARS: dict[str, Read] = {
+    "int": decode_part,
     "bool": bool,
-    "float": lambda part: float(opened(part)),
-    "str": _same,
-    "bytes": _same,
-    "bigint": lambda part: str(opened(part)),
+    "float": lambda part: float(decode_part(part)),
+    "str": identity,
+    "bytes": identity,
+    "bigint": lambda part: str(decode_part(part)),
     "decimal": _decimal,
     "date": _text,
     "time": _text,
     "datetime": _datetime,
-    "instant": lambda part: labelled(part)[1],
-    "uuid": lambda part: str(uuid.UUID(hex=labelled(part)[1])),
+    "instant": lambda part: object_parts(part)[1],
+    "uuid": lambda part: str(uuid.UUID(hex=object_parts(part)[1])),
 }
-_KINDS = {
+_TYPE_NAMES = {
     "float": ("float", "int"),
     "bool": ("int",),
     "decimal": ("Decimal", "float", "int"),

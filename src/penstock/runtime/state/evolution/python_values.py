@@ -1,6 +1,6 @@
-"""Stored values as Python values, by their shape alone: the classes that wrote them may be gone.
+"""Reads stored values as Python values by their shape, since the classes that wrote them may no longer exist.
 
-Objects come as dicts of their fields, rows as rows, members of an enumeration as their values.
+Objects are read as dicts of their fields, rows as rows, and enumeration members as their values.
 """
 
 from __future__ import annotations
@@ -15,25 +15,24 @@ from typing import Any
 import msgspec
 
 from penstock.row import RowKind, make_row
-from penstock.runtime.evolution.members import telling
-from penstock.runtime.evolution.shape import Shape
+from penstock.runtime.state.evolution.reader_builder import Read, ReaderBuilder, identity
+from penstock.runtime.state.evolution.shape import Shape
+from penstock.runtime.state.evolution.unions import member_selector
 from penstock.time import Instant
 
-Read = Callable[[Any], Any]
-
 _untyped = msgspec.msgpack.Decoder().decode
-_KINDS = tuple(RowKind)
+_ROW_KINDS = tuple(RowKind)
 
 
 def value_reader(shape: Shape) -> Callable[[bytes], Any]:
-    """Decodes what a codec wrote: a byte that says how, and the value.
+    """Returns a function that decodes the output of a codec: a format byte and the value.
 
-    >>> from penstock.runtime.codec import codec_of
+    >>> from penstock.runtime.state.codec import codec_of
     >>> from penstock.types import Types
     >>> value_reader(Shape("date"))(codec_of(Types.SQL_DATE()).encode(datetime.date(2026, 1, 31)))
     datetime.date(2026, 1, 31)
     """
-    read = natural(shape)
+    read = python_value_reader(shape)
 
     def decode(data: bytes) -> Any:
         if data[0] == 0:
@@ -43,72 +42,53 @@ def value_reader(shape: Shape) -> Callable[[bytes], Any]:
     return decode
 
 
-def natural(shape: Shape) -> Read:
-    """What makes Python values of plain ones."""
-    return _Natural().of(shape)
+def python_value_reader(shape: Shape) -> Read:
+    """Returns a function that converts plain values to Python values."""
+    return _PythonValues().build(shape)
 
 
-class _Natural:
-    def __init__(self) -> None:
-        self._within: dict[str, list[Read]] = {}
+class _PythonValues(ReaderBuilder):
+    def build_scalar(self, kind: str) -> Read:
+        return _SCALARS.get(kind, identity)
 
-    def of(self, shape: Shape) -> Read:
-        """None stays None, whether the type has it or not."""
-        read = self._of(shape)
-        return _same if read is _same else lambda value: None if value is None else read(value)
+    def build_enum(self, shape: Shape) -> Read:
+        return identity
 
-    def _of(self, shape: Shape) -> Read:
-        if (leaf := _LEAVES.get(shape.kind)) is not None:
-            return leaf
-        if (collection := _COLLECTIONS.get(shape.kind)) is not None:
-            each = self.of(shape.of[0])
-            return lambda values: collection(map(each, values))
-        if shape.kind == "tuple":
-            parts = [self.of(s) for s in shape.of]
-            return lambda values: tuple(read(v) for read, v in zip(parts, values, strict=False))
-        if shape.kind == "map":
-            key, value = self.of(shape.of[0]), self.of(shape.of[1])
-            return lambda found: {key(k): value(v) for k, v in found.items()}
-        if shape.kind == "union":
-            members, which = [self.of(s) for s in shape.of], telling(shape.of)
-            return lambda value: members[which(value)](value)
-        if shape.kind == "self":
-            around = self._within[shape.name]
-            return lambda value: around[0](value)
-        return self._record(shape) if shape.kind == "record" else _same
+    def build_collection(self, kind: str, element: Read) -> Read:
+        collection = _COLLECTIONS[kind]
+        return lambda values: collection(map(element, values))
 
-    def _record(self, shape: Shape) -> Read:
-        outer = self._within.get(shape.name)
-        this: list[Read] = []
-        self._within[shape.name] = this
-        names, parts = [f.name for f in shape.fields], [self.of(f.type) for f in shape.fields]
-        by_name, before = dict(zip(names, parts, strict=True)), len(shape.tag) // 2
+    def build_tuple(self, parts: list[Read]) -> Read:
+        return lambda values: tuple(read(v) for read, v in zip(parts, values, strict=False))
 
-        def of_map(value: Any) -> Any:
-            return {n: by_name[n](v) for n, v in value.items() if n in by_name}
+    def build_map(self, key: Read, value: Read) -> Read:
+        return lambda entries: {key(k): value(v) for k, v in entries.items()}
 
-        def of_array(value: Any) -> Any:
-            return {n: p(v) for n, p, v in zip(names, parts, value[before:], strict=False)}
+    def build_union(self, members: list[Shape], readers: list[Read]) -> Read:
+        select = member_selector(members)
+        return lambda value: readers[select(value)](value)
 
-        def of_row(value: Any) -> Any:
-            return make_row(names, [p(v) for p, v in zip(parts, value[1], strict=True)], _KINDS[value[0]])
+    def build_record(self, shape: Shape, fields: dict[str, Read]) -> Read:
+        names, parts, start = list(fields), list(fields.values()), len(shape.tag) // 2
 
-        this.append({"map": of_map, "array": of_array, "row": of_row}[shape.form])
-        if outer is not None:
-            self._within[shape.name] = outer
-        return this[0]
+        def read_map(value: Any) -> Any:
+            return {n: fields[n](v) for n, v in value.items() if n in fields}
 
+        def read_array(value: Any) -> Any:
+            return {n: p(v) for n, p, v in zip(names, parts, value[start:], strict=False)}
 
-def _same(value: Any) -> Any:
-    return value
+        def read_row(value: Any) -> Any:
+            return make_row(names, [p(v) for p, v in zip(parts, value[1], strict=True)], _ROW_KINDS[value[0]])
+
+        return {"map": read_map, "array": read_array, "row": read_row}[shape.form]
 
 
 def _datetime(value: Any) -> datetime.datetime:
-    """One with a time zone is a timestamp of msgpack's own, one without is text."""
+    """A datetime with a time zone is stored as a msgpack timestamp, one without as text."""
     return value if isinstance(value, datetime.datetime) else datetime.datetime.fromisoformat(value)
 
 
-_LEAVES: dict[str, Read] = {
+_SCALARS: dict[str, Read] = {
     "bigint": int,
     "decimal": decimal.Decimal,
     "date": datetime.date.fromisoformat,

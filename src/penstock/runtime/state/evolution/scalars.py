@@ -1,4 +1,4 @@
-"""Single values: which of their types can become which."""
+"""Conversions of single values: which types can be converted to which."""
 
 from __future__ import annotations
 
@@ -6,59 +6,61 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.runtime.evolution.shape import Shape
+from penstock.runtime.state.evolution.shape import Shape
 
 _SAME_TEXT = {("bigint", "decimal"), ("uuid", "str"), ("bool", "bool")}
 
 
 @dataclass(frozen=True, slots=True)
-class Widening:
-    """How values of one type become values of another."""
+class ScalarConversion:
+    """How values of one type are converted to another."""
 
-    change: Callable[[Any], Any] | None = None  # None: they are stored alike
-    checked: bool = False  # a single value may not fit
-    in_place: bool = True  # the reader takes what is stored
+    convert: Callable[[Any], Any] | None = None  # None: both are stored alike
+    checked: bool = False  # whether single values may turn out not to fit
+    in_place: bool = True  # whether the decoder of the current type reads the saved values
 
 
-def widening(saved: Shape, wanted: Shape) -> Widening | None:
-    """None: not all values of the one are values of the other.
+def scalar_conversion(saved: Shape, current: Shape) -> ScalarConversion | None:
+    """Returns the conversion; None if not all saved values are values of the current type.
 
-    >>> widening(Shape("int", bits=32), Shape("int", bits=64)), widening(Shape("str"), Shape("int"))
-    (Widening(change=None, checked=False, in_place=True), None)
+    >>> scalar_conversion(Shape("int", bits=32), Shape("int", bits=64)), scalar_conversion(Shape("str"), Shape("int"))
+    (ScalarConversion(convert=None, checked=False, in_place=True), None)
     """
-    pair = (saved.kind, wanted.kind)
-    if wanted.kind == "any":
-        return Widening()
+    pair = (saved.kind, current.kind)
+    if current.kind == "any":
+        return ScalarConversion()
     if saved.kind == "any":
-        return Widening(checked=True)
+        return ScalarConversion(checked=True)
     if "enum" in pair:
-        return _enumeration(saved, wanted)
+        return _enumerations(saved, current)
     if pair == ("int", "int"):
-        return _whole(saved.bits, wanted.bits)
+        return _integers(saved.bits, current.bits)
     if pair == ("float", "float"):
-        return Widening() if (saved.bits or 64) <= (wanted.bits or 64) else None
+        return ScalarConversion() if (saved.bits or 64) <= (current.bits or 64) else None
     if pair == ("int", "float"):
-        exact = (wanted.bits or 64) == 64 or (saved.bits or 64) <= 16  # single precision has 24 bits for digits
-        return Widening(float) if exact else None
+        exact = (current.bits or 64) == 64 or (saved.bits or 64) <= 16  # single precision has a mantissa of 24 bits
+        return ScalarConversion(float) if exact else None
     if pair in (("int", "bigint"), ("int", "decimal")):
-        return Widening(str, in_place=False)
-    return Widening() if pair in _SAME_TEXT or saved.kind == wanted.kind else None
+        return ScalarConversion(str, in_place=False)
+    return ScalarConversion() if pair in _SAME_TEXT or saved.kind == current.kind else None
 
 
-def _whole(saved: int | None, wanted: int | None) -> Widening | None:
-    if wanted is None or (saved is not None and saved <= wanted):
-        return Widening()
-    return Widening(checked=True) if saved is None and wanted == 64 else None  # Python's int, seldom beyond 64 bits
+def _integers(saved: int | None, current: int | None) -> ScalarConversion | None:
+    if current is None or (saved is not None and saved <= current):
+        return ScalarConversion()
+    return (
+        ScalarConversion(checked=True) if saved is None and current == 64 else None
+    )  # a Python int rarely needs more than 64 bits
 
 
-def _enumeration(saved: Shape, wanted: Shape) -> Widening | None:
-    if saved.kind == "enum" and wanted.kind == "enum":
-        return Widening(checked=any(v not in wanted.values for v in saved.values))
+def _enumerations(saved: Shape, current: Shape) -> ScalarConversion | None:
+    if saved.kind == "enum" and current.kind == "enum":
+        return ScalarConversion(checked=any(v not in current.values for v in saved.values))
     if saved.kind == "enum":
         kinds = {type(v) for v in saved.values}
         return (
-            Widening()
-            if (kinds == {str} and wanted.kind == "str") or (kinds == {int} and wanted.kind == "int")
+            ScalarConversion()
+            if (kinds == {str} and current.kind == "str") or (kinds == {int} and current.kind == "int")
             else None
         )
-    return Widening(checked=True) if saved.kind in ("str", "int") else None
+    return ScalarConversion(checked=True) if saved.kind in ("str", "int") else None

@@ -1,4 +1,4 @@
-"""A type of stored values as plain data: what a savepoint remembers, so that it is read without the program that wrote it."""
+"""Shapes: the types of stored values as plain data. A savepoint contains them, so it can be read without the program."""
 
 from __future__ import annotations
 
@@ -8,71 +8,74 @@ from typing import Any
 
 import msgspec
 
+from penstock.state import StateDescriptor
 from penstock.types import TypeInformation
 from penstock.types.evolution import FIRST_VERSION, UNCHANGED, Evolution
 
+COLLECTIONS = ("list", "sequence", "set", "frozenset")  # kinds with elements of one type
+
 
 @dataclass(frozen=True, slots=True)
-class Live:
-    """What only a running program knows of a type."""
+class TypeBinding:
+    """What only the running program knows about a type. It is not stored."""
 
     type_info: TypeInformation
     evolution: Evolution = UNCHANGED
     defaults: Mapping[str, Callable[[], Any]] = field(default_factory=dict)  # of fields, as Python values
-    stored_names: Mapping[str, str] = field(default_factory=dict)  # of fields whose stored name is another
+    stored_names: Mapping[str, str] = field(default_factory=dict)  # of fields that are stored under another name
 
 
 @dataclass(slots=True)
-class Part:
-    """A field of a record."""
+class ShapeField:
+    """A field of a record. The attribute names are stored."""
 
     name: str
     type: Shape
-    optional: bool = False  # has a default, or may be left out
-    omitted: list[Any] = field(default_factory=list)  # the default, where such values are not stored
+    optional: bool = False  # has a default, or may be absent
+    omitted: list[Any] = field(default_factory=list)  # the default value, if fields with it are not stored
 
 
 @dataclass(slots=True)
 class Shape:
-    """A type by its kind and parts.
+    """The kind and the parts of a type. The attribute names are stored.
 
-    >>> Shape("list", of=[Shape("int", bits=32)]).plain()
+    >>> Shape("list", of=[Shape("int", bits=32)]).to_builtins()
     {'kind': 'list', 'of': [{'kind': 'int', 'bits': 32}]}
     """
 
     kind: str  # int, float, str, ..., list, map, tuple, record, union, pickle; see docs/reference/state-types.md
-    null: bool = False  # None is a value
-    bits: int | None = None  # of numbers; None: as many as it takes
-    of: list[Shape] = field(default_factory=list)  # an element; a key and a value; fields without names; members
-    fields: list[Part] = field(default_factory=list)
+    null: bool = False  # whether None is a value
+    bits: int | None = None  # of numbers; None: unlimited
+    of: list[Shape] = field(default_factory=list)  # an element; a key and a value; fields without names; union members
+    fields: list[ShapeField] = field(default_factory=list)
     name: str = ""  # of a class
-    form: str = ""  # how a record is stored: as a map by name, an array, or a row (its kind, and an array)
+    form: str = ""  # how a record is stored: "map" (by name), "array", or "row" (row kind and array)
     named_tuple: bool = False
-    tag: list[Any] = field(default_factory=list)  # of a record in a union: the name and value that tell it apart
+    tag: list[Any] = field(default_factory=list)  # of a record in a union: the tag field and its value
     values: list[Any] = field(default_factory=list)  # of an enumeration
-    names: list[str] = field(default_factory=list)  # of its members, in the order of `values`: keys are stored by them
+    names: list[str] = field(default_factory=list)  # of the enumeration members, in the order of `values`; used in keys
     version: int = FIRST_VERSION
-    live: Live | None = field(default=None, compare=False, repr=False)
+    binding: TypeBinding | None = field(default=None, compare=False, repr=False)
 
-    def plain(self) -> dict[str, Any]:
-        """The shape as JSON has it."""
-        found: dict[str, Any] = {"kind": self.kind}
-        found |= {n: v for n in _SIMPLE if (v := getattr(self, n)) not in _ABSENT}
+    def to_builtins(self) -> dict[str, Any]:
+        """Returns the stored form, which JSON can represent."""
+        stored: dict[str, Any] = {"kind": self.kind}
+        stored |= {n: v for n in _SIMPLE if (v := getattr(self, n)) not in _ABSENT}
         if self.of:
-            found["of"] = [s.plain() for s in self.of]
+            stored["of"] = [s.to_builtins() for s in self.of]
         if self.fields:
-            found["fields"] = [
-                {"name": f.name, "type": f.type.plain()}
+            stored["fields"] = [
+                {"name": f.name, "type": f.type.to_builtins()}
                 | ({"optional": True} if f.optional else {})
                 | ({"omitted": f.omitted} if f.omitted else {})
                 for f in self.fields
             ]
         if self.version != FIRST_VERSION:
-            found["version"] = self.version
-        return found
+            stored["version"] = self.version
+        return stored
 
     def text(self) -> str:
-        """The type as people write it.
+        """The type as text, with the fields of a record.
 
         >>> Shape("map", of=[Shape("str"), Shape("int", bits=64, null=True)]).text()
         'map[str, LONG | None]'
@@ -86,18 +89,18 @@ class Shape:
         return self.short()
 
     def short(self) -> str:
-        """The same with records by their name only."""
+        """The type as text, with only the names of records."""
         if self.kind in ("record", "self", "enum"):
-            told = self.name or ("Row" if self.form == "row" else self.kind)
-            return told if self.version == FIRST_VERSION else f"{told} v{self.version}"
+            name = self.name or ("Row" if self.form == "row" else self.kind)
+            return name if self.version == FIRST_VERSION else f"{name} v{self.version}"
         if self.kind == "measures":
             return f"measures of {', '.join(self.values) or 'a count'}"
         if self.kind == "union":
             return " | ".join(s.short() for s in self.of)
-        if (named := _NUMBERS.get((self.kind, self.bits))) is not None:
-            return named
+        if (number := _NUMBERS.get((self.kind, self.bits))) is not None:
+            return number
         of = ", ".join(s.short() + (" | None" if s.null else "") for s in self.of)
-        return f"{_WORDS.get(self.kind, self.kind)}[{of}]" if of else _WORDS.get(self.kind, self.kind)
+        return f"{_KIND_NAMES.get(self.kind, self.kind)}[{of}]" if of else _KIND_NAMES.get(self.kind, self.kind)
 
 
 _SIMPLE = ("null", "bits", "name", "form", "named_tuple", "tag", "values", "names")
@@ -109,34 +112,47 @@ _NUMBERS: dict[tuple[str, int | None], str] = {
     ("int", 64): "LONG",
     ("float", 32): "FLOAT",
 }
-_WORDS = {"bigint": "BIG_INT", "pickle": "no declared type"}
+_KIND_NAMES = {"bigint": "BIG_INT", "pickle": "no declared type"}
 
 
 @dataclass(slots=True)
 class StateShape:
-    """The types of a state: of its values, and of a map state's keys."""
+    """The types of a state: of its values, and of the keys of a map state."""
 
     value: Shape
     key: Shape | None = None
 
-    def plain(self) -> dict[str, Any]:
-        found = {"value": self.value.plain()}
-        return found if self.key is None else found | {"key": self.key.plain()}
+    def to_builtins(self) -> dict[str, Any]:
+        stored = {"value": self.value.to_builtins()}
+        return stored if self.key is None else stored | {"key": self.key.to_builtins()}
 
-    def json(self) -> str:
-        """The form in which a table of state keeps it.
+    def to_json(self) -> str:
+        """Returns the form that is stored with a state table.
 
-        >>> StateShape(Shape("str")).json()
+        >>> StateShape(Shape("str")).to_json()
         '{"value":{"kind":"str"}}'
         """
-        return msgspec.json.encode(self.plain()).decode()
+        return msgspec.json.encode(self.to_builtins()).decode()
 
 
-def shape_of_plain(plain: Any) -> Shape:
-    """The shape of what `Shape.plain` gave."""
-    return msgspec.convert(plain, Shape)
+class OperatorStateDescriptor(StateDescriptor):
+    """Describes a state whose entries have a format of the operator. Not part of the public API.
+
+    >>> OperatorStateDescriptor("__windows__", "times", Shape("measures", values=["sum(price)"])).shape.short()
+    'measures of sum(price)'
+    """
+
+    def __init__(self, name: str, kind: str, shape: Shape, value_type: TypeInformation | None = None) -> None:
+        super().__init__(name, value_type)
+        self.kind = kind
+        self.shape = shape  # what in the entries depends on the program
 
 
-def state_shape_of(plain: Any) -> StateShape:
-    """The shape of what `StateShape.plain` gave, or of its JSON text."""
-    return msgspec.convert(msgspec.json.decode(plain) if isinstance(plain, str) else plain, StateShape)
+def read_shape(stored: Any) -> Shape:
+    """Returns the shape of the result of `Shape.to_builtins`."""
+    return msgspec.convert(stored, Shape)
+
+
+def read_state_shape(stored: Any) -> StateShape:
+    """Returns the shape of the result of `StateShape.to_builtins` or of its JSON text."""
+    return msgspec.convert(msgspec.json.decode(stored) if isinstance(stored, str) else stored, StateShape)

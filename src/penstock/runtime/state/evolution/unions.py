@@ -1,4 +1,4 @@
-"""Tells which member of a union a plain value is of."""
+"""Selects the union member that a plain value belongs to."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import datetime
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.runtime.evolution.shape import Shape
+from penstock.runtime.state.evolution.shape import Shape
 
-# What a plain value of a kind is in Python. msgspec takes no union in which two members look alike.
-_LOOKS: dict[str, tuple[type, ...]] = {
+# Python types of the plain values of a kind. msgspec accepts no union of members with the same plain type.
+_PLAIN_TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (float, int),
     "bool": (bool,),
@@ -25,11 +25,11 @@ _LOOKS: dict[str, tuple[type, ...]] = {
 }
 
 
-def telling(members: Sequence[Shape]) -> Callable[[Any], int]:
-    """Which member a value is of.
+def member_selector(members: Sequence[Shape]) -> Callable[[Any], int]:
+    """Returns a function that returns the index of the member for a value.
 
-    >>> which = telling([Shape("int"), Shape("str"), Shape("list", of=[Shape("int")])])
-    >>> which("a"), which(1), which([])
+    >>> select = member_selector([Shape("int"), Shape("str"), Shape("list", of=[Shape("int")])])
+    >>> select("a"), select(1), select([])
     (1, 0, 2)
     """
     by_type: dict[type, int] = {}
@@ -38,10 +38,10 @@ def telling(members: Sequence[Shape]) -> Callable[[Any], int]:
     for number, member in enumerate(members):
         if member.tag:
             tag_field, by_tag[member.tag[1]] = member.tag[0], number
-        for kind in _looks(member):
+        for kind in _plain_types(member):
             by_type.setdefault(kind, number)
 
-    def which(value: Any) -> int:
+    def select(value: Any) -> int:
         if by_tag:
             if type(value) is dict and tag_field in value:
                 return by_tag[value[tag_field]]
@@ -49,12 +49,12 @@ def telling(members: Sequence[Shape]) -> Callable[[Any], int]:
                 return by_tag[value[0]]
         return by_type[type(value)]
 
-    return which
+    return select
 
 
-def _looks(member: Shape) -> tuple[type, ...]:
+def _plain_types(member: Shape) -> tuple[type, ...]:
     if member.kind in ("record", "self"):
         return (dict,) if member.form == "map" else (list,)
     if member.kind == "enum":
         return tuple({type(v) for v in member.values})
-    return _LOOKS.get(member.kind, (str,))
+    return _PLAIN_TYPES.get(member.kind, (str,))

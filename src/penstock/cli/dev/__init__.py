@@ -1,0 +1,1 @@
+"""Commands for a machine: servers for development, jars, options, and checks of the installation."""

@@ -1,0 +1,1 @@
+"""Commands for jobs in the registry: list, info, logs, stop, cancel, limit, rescale, checkpoints, diagnose."""

@@ -1,0 +1,1 @@
+"""Commands that run or read a program: run, demo, explain, fork, replay."""

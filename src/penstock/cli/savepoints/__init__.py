@@ -1,0 +1,1 @@
+"""Commands for savepoints: take, check, list, show, verify, delete, prune."""

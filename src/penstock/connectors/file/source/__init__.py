@@ -1,0 +1,1 @@
+"""The file source: enumerates files, splits them and reads splits in tasks."""

@@ -1,0 +1,1 @@
+"""The Kafka client library: options, errors and imports."""

@@ -1,0 +1,1 @@
+"""The Kafka sink: producers, transactions and record serializers."""

@@ -1,0 +1,1 @@
+"""The Kafka source: planning on the driver, reading in tasks."""

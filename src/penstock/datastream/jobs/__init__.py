@@ -1,0 +1,1 @@
+"""Access to a submitted job: client, result, status, iterator."""

@@ -1,0 +1,1 @@
+"""Settings of an environment: checkpoints, state backends, restart strategies, execution modes."""

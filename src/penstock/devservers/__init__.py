@@ -1,0 +1,1 @@
+"""Java, jars, and servers for development and tests."""

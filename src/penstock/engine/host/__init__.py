@@ -1,0 +1,1 @@
+"""Mappers and hosts: what runs in the tasks of a source and of a level."""

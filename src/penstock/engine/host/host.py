@@ -1,0 +1,266 @@
+"""The host of a level: runs all operators of one level in one slot, batch by batch."""
+
+from __future__ import annotations
+
+import time
+from itertools import chain, islice
+
+import msgspec
+
+from penstock.engine.chain.calls import split_side_outputs
+from penstock.engine.chain.flow import ChainInput, Flow
+from penstock.engine.chain.rejected_elements import RejectedElements
+from penstock.engine.host.materialized import (
+    MaterializedStore,
+    MemoryMaterializedStore,
+    pack_materialized,
+    unpack_materialized,
+)
+from penstock.engine.host.operator_input import OperatorInput
+from penstock.engine.host.operator_instance import OperatorInstance
+from penstock.engine.host.reports import BatchFigures, add_flows, hash_broadcast_changes, sum_dead_letters
+from penstock.engine.host.watermark_steps import MidStreamWatermarks, run_generators
+from penstock.engine.program.program import OperatorProgram, Program
+from penstock.engine.program.running_function import running_function
+from penstock.engine.program.steps import WatermarkStep
+from penstock.engine.program.subtask_context import NO_CHUNK
+from penstock.engine.slots.clocks import BatchClock, SlotClocks
+from penstock.engine.slots.hot_keys import hot_keys, hot_keys_of_blocks
+from penstock.engine.slots.slot_metadata import SlotMetadata
+from penstock.engine.wire.frames import Bundle, Bundles, Frame, Relay, SlotReport
+from penstock.engine.wire.log_capture import take_captured_lines
+from penstock.runtime.columnar.emissions import ColumnarEmissions
+from penstock.runtime.columnar.loop import ColumnarLoop
+from penstock.runtime.loop.channels import CombinedWatermark, combine
+from penstock.runtime.loop.emissions import Advance, Emissions
+from penstock.runtime.loop.records import Column
+from penstock.runtime.state.store import Store
+from penstock.runtime.state.tables import StateTables
+from penstock.time import MAX_WATERMARK, MIN_WATERMARK
+
+
+class LevelHost:
+    """All operators of one level in one slot. A worker creates it once; its store changes from batch to batch."""
+
+    def __init__(
+        self,
+        program: Program,
+        level: int,
+        slot: int,
+        store: Store,
+        meta: SlotMetadata,
+        materialized: MaterializedStore | None = None,
+    ) -> None:
+        self.program = program
+        self.level = level
+        self.slot = slot
+        self.store = store
+        self.tables = StateTables(meta.tables)
+        self.report: SlotReport | None = None
+        self._clocks = SlotClocks(program, level, slot, meta)
+        self._input = OperatorInput(program, self._clocks)
+        self._mid_streams = MidStreamWatermarks(program)
+        self._operators = program.operators_at(level)
+        self._instances = {
+            o.number: OperatorInstance(
+                o, program, slot, store, self.tables, self._apply_watermark_step, self._input.locate
+            )
+            for o in self._operators
+            if slot < o.parallelism
+        }
+        self._materialized = materialized if materialized is not None else MemoryMaterializedStore()
+        self._out = Bundles()
+        self._figures = BatchFigures()
+
+    @property
+    def meta(self) -> SlotMetadata:
+        """Clocks and tables of the slot."""
+        return self._clocks.meta
+
+    def close(self) -> None:
+        for instance in self._instances.values():
+            instance.close()
+
+    def restore_metadata(self, meta: SlotMetadata, cache_valid: bool) -> None:
+        """Restores the clocks of the last committed batch. Another worker may have processed it."""
+        if meta.batch < self.meta.batch:  # the last batch of this host was not committed and is repeated
+            for instance in self._instances.values():
+                instance.subtask.roll_back_metrics()
+        self._clocks.meta = meta
+        if not cache_valid:
+            for instance in self._instances.values():
+                instance.backend.clear_cache()
+        self.tables.refresh(meta.tables)
+
+    def run(self, frames: list[Frame], timestamp: int) -> list[Bundle]:
+        """Processes the frames of one batch and returns the bundles for other levels. An error rolls the batch back."""
+        before = msgspec.msgpack.encode(self.meta)
+        try:
+            self._run(frames, timestamp)
+        except BaseException:
+            self.roll_back(before)
+            raise
+        return list(self._out.take_all())
+
+    def roll_back(self, meta: bytes) -> None:
+        """Discards everything that the current batch changed and restores the encoded metadata from before it."""
+        self._out.clear()
+        self.store.take_changes()
+        self._clocks.meta = msgspec.msgpack.decode(meta, type=SlotMetadata)
+        for instance in self._instances.values():
+            instance.roll_back()
+
+    def _run(self, frames: list[Frame], timestamp: int) -> None:
+        clock = self._begin_batch(frames, timestamp)
+        self._mid_streams.begin_batch()
+        for operator in self._operators:
+            self._run_operator(operator, frames, clock)
+        self._mid_streams.send(self._out)
+        tables = map(self._clocks.split_table, self._clocks.stream_numbers())
+        self._figures.wake_ups += [at for table in tables if (at := table.next_idle(clock.now)) is not None]
+        self._write_report(clock)
+
+    def _begin_batch(self, frames: list[Frame], timestamp: int) -> BatchClock:
+        clock = self._input.clock = self._clocks.begin_batch(frames, timestamp)
+        self.meta.batch += 1
+        self._figures = BatchFigures()
+        running = running_function()
+        for instance in self._instances.values():
+            instance.subtask.running = running
+            instance.subtask.begin_metrics()
+        return clock
+
+    def _write_report(self, clock: BatchClock) -> None:
+        meta, figures, instances = self.meta, self._figures, self._instances.values()
+        meta.tables = self.tables.all()
+        meta.ended = all(meta.watermarks[o.uid] == MAX_WATERMARK for o in self._operators)
+        self.report = SlotReport(
+            level=self.level,
+            slot=self.slot,
+            batch=meta.batch - 1,
+            processing_time=clock.now,
+            next_wakeup=min(figures.wake_ups, default=None),
+            watermarks=dict(meta.watermarks),
+            records=figures.records,
+            late=figures.late,
+            broadcast_hashes=dict(meta.broadcast),
+            ended=meta.ended,
+            split_marks=self._clocks.alignment_watermarks(),
+            metrics={uid: m for i in instances for uid, m in i.subtask.take_metrics(clock.now).items()},
+            logs=take_captured_lines(),
+            dead_letters=sum_dead_letters(chain.from_iterable(i.take_dead_letter_counts() for i in instances)),
+            flows=figures.flows,
+            operator_seconds={uid: round(seconds, 4) for uid, seconds in figures.operator_seconds.items()},
+            state_changes=figures.state_changes,
+            hot_keys=figures.hot_keys,
+            slowest_splits=self._clocks.slowest_splits() if self.slot == 0 else {},  # equal in all slots
+        )
+
+    # -- operators
+
+    def _run_operator(self, operator: OperatorProgram, frames: list[Frame], clock: BatchClock) -> None:
+        before = self.meta.watermarks.get(operator.uid, MIN_WATERMARK)
+        combined = combine(self._clocks.channels(operator))
+        end = max(before, combined.watermark)
+        explicit = clock.explicit_watermarks(operator, end)
+        self.meta.watermarks[operator.uid] = end
+        instance = self._instances.get(operator.number)
+        if instance is not None:
+            advance = Advance(clock.now, before, end, list(explicit), self.meta.batch - 1)
+            self._run_instance(instance, frames, advance)
+        self._send_relay(operator, clock.now, end, combined, explicit)
+
+    def _run_instance(self, instance: OperatorInstance, frames: list[Frame], advance: Advance) -> None:
+        operator, figures = instance.program, self._figures
+        instance.name_in_logs()
+        began, changes = time.perf_counter(), len(self.store.pending_changes())
+        entered, left = self._process(instance, frames, advance)
+        figures.records[operator.uid] = entered
+        add_flows(figures.flows, instance.take_flows(entered, left))
+        instance.flush()
+        self._hash_broadcast_state(operator)
+        instance.context.event_timers.flush()
+        instance.context.processing_timers.flush()
+        figures.operator_seconds |= instance.take_work(time.perf_counter() - began)
+        self._count_changes(operator.uid, changes)
+        if (wake_up := instance.next_wake_up()) is not None:
+            figures.wake_ups.append(wake_up)
+        if late := instance.take_late_count():
+            figures.late[operator.uid] = late
+
+    def _process(self, instance: OperatorInstance, frames: list[Frame], advance: Advance) -> tuple[int, int]:
+        """Runs an operator on its elements. Returns how many elements it received and how many it emitted."""
+        operator, loop = instance.program, instance.loop
+        if isinstance(loop, ColumnarLoop):
+            blocks = self._input.read_blocks(operator, frames)
+            if operator.spec.keyed and (hot := hot_keys_of_blocks(blocks)):
+                self._figures.hot_keys[operator.uid] = hot
+            fired = loop.run(blocks, advance)
+            self._emit(instance, fired, advance.now)
+            return sum(b.size() for b in blocks), len(fired.values)
+        records = self._input.read_records(operator, frames)
+        if operator.traits.generates_watermarks:
+            run_generators(instance, records, frames, self.program, self._out)
+            return len(records.values), len(records.values)
+        if records.keys and (hot := hot_keys(records.keys)):
+            self._figures.hot_keys[operator.uid] = hot
+        emissions = loop.run(records, advance)
+        self._emit(instance, emissions, advance.now)
+        return len(records.values), len(emissions.values)
+
+    def _count_changes(self, uid: str, before: int) -> None:
+        """Counts the state entries that an operator changed, and their bytes if the level has several operators.
+
+        For the only operator of a level, the size of the state delta is known anyway.
+        """
+        changes = self.store.pending_changes()
+        entries = len(changes) - before
+        if entries > 0:
+            new = islice(changes.items(), before, None) if len(self._instances) > 1 else ()
+            self._figures.state_changes[uid] = entries, sum(len(k) + len(v or b"") for k, v in new)
+
+    def _hash_broadcast_state(self, operator: OperatorProgram) -> None:
+        if operator.traits.has_broadcast_state:
+            hash_broadcast_changes(operator.uid, self.tables, self.store, self.meta)
+
+    # -- output
+
+    def _emit(self, instance: OperatorInstance, emissions: Emissions | ColumnarEmissions, now: int) -> None:
+        if isinstance(emissions, Emissions) and instance.program.traits.materializes:
+            self._emit_materialized(instance, emissions, now)
+            return
+        if not emissions.values:
+            return
+        flow = Flow(emissions.values, ChainInput(emissions.timestamps, emissions.tags, now))
+        main, sides = split_side_outputs(emissions.values, instance.program.guarded)
+        if sides:
+            for tag, at in sides.items():
+                if tag in instance.sides:
+                    instance.sides[tag].run(flow.derive([emissions.values[i][1] for i in at], at), NO_CHUNK, self._out)
+            flow = flow.derive([emissions.values[i] for i in main], main)
+        instance.chain.run(flow, NO_CHUNK, self._out)
+
+    def _emit_materialized(self, instance: OperatorInstance, emissions: Emissions, now: int) -> None:
+        """Emits what the first attempt of this batch stored, even if this attempt computed something else (time-rules 8.3)."""
+        data = pack_materialized(emissions.values, emissions.timestamps(), emissions.tags())
+        stored = self._materialized.store_first(instance.program.uid, self.slot, self.meta.batch - 1, data)
+        values, timestamps, tags = unpack_materialized(stored)
+        if values:
+            instance.chain.run(Flow(values, ChainInput(timestamps, lambda: tags, now)), NO_CHUNK, self._out)
+
+    def _apply_watermark_step(
+        self, step: WatermarkStep, flow: Flow, timestamps: Column, rejected: RejectedElements
+    ) -> Flow:
+        return self._mid_streams.apply(step, flow, timestamps, rejected)
+
+    def _send_relay(
+        self, operator: OperatorProgram, now: int, watermark: int, combined: CombinedWatermark, explicit: list[int]
+    ) -> None:
+        """Sends the clocks of an operator to the same slot of the next levels."""
+        meta = self.meta
+        batch = meta.batch - 1
+        frame = Relay(
+            operator.number, batch, batch - 1, now, watermark, combined.idle, combined.ended, meta.run, explicit
+        )
+        for level in operator.relay_levels:
+            self._out.add(level, self.slot, frame)

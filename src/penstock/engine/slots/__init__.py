@@ -1,0 +1,1 @@
+"""Slots: key groups, clocks, watermark alignment and rescaling."""

@@ -1,0 +1,1 @@
+"""The format of data that is sent between tasks: bundles of frames with pickled or Arrow bodies."""

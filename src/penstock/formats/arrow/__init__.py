@@ -1,0 +1,1 @@
+"""Parquet and ORC files, read and written through Arrow."""

@@ -1,0 +1,1 @@
+"""Avro messages and files, with and without a schema registry."""

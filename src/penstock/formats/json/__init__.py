@@ -1,0 +1,1 @@
+"""JSON formats of rows, dataclasses, structs and dicts."""

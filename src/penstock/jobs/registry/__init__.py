@@ -1,0 +1,1 @@
+"""The registry of jobs on this machine: entries, requests to jobs, and their history."""

@@ -1,0 +1,60 @@
+"""The report of one committed batch: what the driver collects from all its tasks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+
+class RecordCounts(NamedTuple):
+    """Elements that entered and left one source, step, operator or sink."""
+
+    records_in: int = 0
+    records_out: int = 0
+
+
+class SplitMark(NamedTuple):
+    """The watermark of a split of an aligned source."""
+
+    watermark: int
+    active: bool  # False if the split is idle or has ended; it then holds no other split back
+
+
+_JSON_NAMES = {
+    "ended_at": "ended",
+    "processing_time": "now",
+    "next_wakeup": "wake",
+    "split_marks": "marks",
+    "dead_letters": "dead",
+    "unread_dead_letters": "unread",
+    "records_read": "read",
+    "records_written": "outputs",
+}
+
+
+class BatchReport(msgspec.Struct, rename=_JSON_NAMES):
+    """The report of one batch. Tables are keyed by the uid of an operator unless a comment says otherwise."""
+
+    batch: int
+    ended_at: float = 0.0  # seconds since 1970
+    processing_time: int = 0  # the clock of the batch, in milliseconds since 1970
+    next_wakeup: int | None = None  # when a timer or a sink needs another batch, in milliseconds since 1970
+    watermarks: dict[str, int] = {}
+    split_marks: dict[str, dict[str, SplitMark]] = {}  # by the uid of an aligned stream, then by split
+    records: dict[str, int] = {}  # elements that entered operators
+    late: dict[str, int] = {}
+    flows: dict[str, RecordCounts] = {}  # of sources, steps and sinks too
+    dead_letters: dict[str, int] = {}
+    unread_dead_letters: dict[str, int] = {}  # dead letters whose side output has no reader
+    skipped: dict[str, int] = {}  # by the uid of a source: records that cannot be decoded and were dropped
+    records_read: dict[int, int] = {}  # by the number of a source
+    records_written: dict[int, int] = {}  # by the number of a sink
+    state_bytes: int = 0
+    delta_bytes: int = 0
+    seconds: dict[str, float] = {}  # of all tasks together, by "map" or by "level <n> <step>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain JSON values, under the names that `JobExecutionResult.batches` and `--json` have."""
+        result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return result

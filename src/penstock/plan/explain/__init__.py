@@ -1,0 +1,1 @@
+"""Describes a plan before it runs: as text, JSON, Mermaid and SVG."""

@@ -1,0 +1,1 @@
+"""Operators: process functions, joins, co-groups and cached lookups."""

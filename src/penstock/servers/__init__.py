@@ -1,1 +1,0 @@
-"""What runs outside Python: Java, jars, and servers for development and tests."""

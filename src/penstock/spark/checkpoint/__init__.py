@@ -1,0 +1,1 @@
+"""The checkpoint folder of a job: its lock, its logs, its repair, and storage failures."""

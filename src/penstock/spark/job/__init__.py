@@ -1,0 +1,1 @@
+"""A job on Spark: attempts, restarts, savepoints and registration."""

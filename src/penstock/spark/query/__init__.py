@@ -1,0 +1,1 @@
+"""The Structured Streaming query of a job, and what runs in its tasks."""

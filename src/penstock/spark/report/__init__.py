@@ -1,0 +1,1 @@
+"""What tasks report to the driver during a run."""

@@ -1,0 +1,1 @@
+"""Savepoints on Spark: written by slots, restored into slots, read in tasks."""
