@@ -1,19 +1,20 @@
-"""What all tests share: the way for Spark's workers to find the tests' modules, one Spark session, our own options, a
-registry of runs of their own, and real servers."""
+"""Fixtures and hooks of all tests: one Spark session, real servers, a job registry of their own, and the cleanup of the run."""
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
-import tempfile
+import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+from hypothesis import settings
 
 from penstock import redaction
+from tests.cleanup import TestRun
+from tests.locations import ROOT
+from tests.long_tests import is_long
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,21 +23,46 @@ if TYPE_CHECKING:
     from tests.servers import Kafka, Redis, TestServer
 
 Server = TypeVar("Server", bound="TestServer")
-ROOT = str(Path(__file__).parent.parent)
-os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (ROOT, os.environ.get("PYTHONPATH", "")) if p)
 
-if "PENSTOCK_HOME" not in os.environ:
-    os.environ["PENSTOCK_HOME"] = tempfile.mkdtemp(prefix="penstock-tests-")
-    atexit.register(shutil.rmtree, os.environ["PENSTOCK_HOME"], ignore_errors=True)
+# Spark's Python workers import test modules.
+os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
+# A time limit per example would fail on a busy machine.
+settings.register_profile("penstock", deadline=None)
+settings.load_profile("penstock")
+
+_JVM_FIXTURES = frozenset({"spark", "kafka", "hdfs"})
+_run = TestRun()
+
+
+def pytest_configure() -> None:
+    # Cleans up as after Ctrl-C. The default action would end the process at once.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_unconfigure() -> None:
+    _run.finish()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks tests that use a server or a session in a JVM, and tests on Spark that run in `make test-long` only."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+        if item.get_closest_marker("spark") and is_long(item.nodeid):
+            item.add_marker("long")
+        if _JVM_FIXTURES.intersection(getattr(item, "fixturenames", ())) or item.get_closest_marker("spark"):
+            item.add_marker("jvm")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--cases", metavar="DIR", help="run tests/conformance with the cases of this folder, not our own")
+    parser.addoption(
+        "--cases", metavar="DIR", help="run tests/conformance with the cases in this folder instead of its own"
+    )
 
 
 @pytest.fixture(autouse=True)
 def secrets_of_one_test() -> Iterator[None]:
-    """What a test hides from errors and logs is not hidden in those of the next one."""
+    """Forgets the secrets of a test, so that their text is not redacted in the next one."""
     known, pattern = dict(redaction._known), redaction._pattern
     yield
     redaction._known.clear()
@@ -44,11 +70,23 @@ def secrets_of_one_test() -> Iterator[None]:
     redaction._pattern = pattern
 
 
+@pytest.fixture(autouse=True)
+def event_loop_of_one_test() -> Iterator[None]:
+    """Ends the event loop that a test started and did not close, so that the next test starts its own."""
+    from penstock.runtime.async_io.event_loop import EventLoop
+
+    before = EventLoop._shared
+    yield
+    after = EventLoop._shared
+    if after is not None and after is not before:
+        after.abandon()
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One session for all tests that need one."""
     import penstock as ps
-    from penstock.spark.session import get_session  # pyspark only where it is needed
+    from penstock.spark.session.session import get_session  # pyspark only where it is needed
 
     settings = {"spark.master": "local[2]", "spark.driver.memory": "3g"}
     # Tests are short jobs: they end before the JVM's second compiler pays.

@@ -1,4 +1,4 @@
-"""A real HDFS for tests, on loopback: a NameNode and a DataNode in one process, as Hadoop's own tests start them."""
+"""A real HDFS for tests on the loopback interface: a NameNode and a DataNode in one process."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import urlopen
 
-from penstock.servers.jars import jars_of
-from penstock.servers.java import check_java, java_command
-from penstock.servers.server import Told, free_port
-from penstock.servers.versions import chosen_versions
+from penstock.devservers.jars import get_jars
+from penstock.devservers.java import check_java, java_command
+from penstock.devservers.server import ProgressCallback, free_port
+from penstock.devservers.versions import chosen_versions
 from tests.servers import TestServer
 
 _MAIN = "org.apache.hadoop.test.MiniDFSClusterManager"
@@ -32,7 +32,7 @@ logger.started.level=info
 
 
 class HdfsServer:
-    """Started from jars that are kept as those of Kafka are. The port is that of the NameNode's own protocol."""
+    """The HDFS server kind. Its jars are cached like those of Kafka. The port is the RPC port of the NameNode."""
 
     name = "hdfs"
 
@@ -43,12 +43,17 @@ class HdfsServer:
     def version(self) -> str:
         return chosen_versions()["hadoop"]
 
-    def prepare(self, folder: Path, port: int, told: Told) -> list[str]:
+    def prepare(self, folder: Path, port: int, on_progress: ProgressCallback) -> list[str]:
         check_java()
         logging, data = folder / "logging.properties", folder / "data"
         logging.write_text(_LOGGING)
         java = [java_command(), "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        java += [f"-Dlog4j2.configurationFile={logging}", "-cp", jars_of("hdfs-server", told=told).class_path, _MAIN]
+        java += [
+            f"-Dlog4j2.configurationFile={logging}",
+            "-cp",
+            get_jars("hdfs-server", on_file=on_progress).class_path,
+            _MAIN,
+        ]
         ports = ["-nnport", str(port), "-httpport", str(self.web_port)]
         settings = ["-D", f"hdfs.minidfs.basedir={data}", "-D", "dfs.replication=1"]
         return [*java, "-datanodes", "1", *ports, *settings, *([] if data.exists() else ["-format"])]
@@ -58,7 +63,7 @@ class HdfsServer:
 
 
 class Hdfs(TestServer):
-    """An HDFS. Tests share it: each has a folder of its own. What is in it is asked for here, over plain HTTP."""
+    """An HDFS that tests share. Each test uses its own folder. Its content is read here over plain HTTP."""
 
     def __init__(self) -> None:
         kind = HdfsServer()
@@ -66,44 +71,46 @@ class Hdfs(TestServer):
         super().__init__(kind)
 
     def new_folder(self, scheme: str) -> str:
-        """A path that nobody has used, by the protocol of 'hdfs' or that of 'webhdfs'."""
+        """A new path with the scheme 'hdfs' or 'webhdfs'."""
         return f"{scheme}://{self.address if scheme == 'hdfs' else self._web}/{uuid.uuid4().hex[:12]}"
 
     def files(self, path: str) -> dict[str, int]:
-        """All files below a path, hidden ones too, as any reader sees them: names below it, and the ids of the files."""
+        """All files below a path, including hidden ones: relative names to file ids."""
         found: dict[str, int] = {}
-        for status in self._listed(path.split("/", 3)[3]):
+        for status in self._list(path.split("/", 3)[3]):
             name = status["pathSuffix"]
             if status["type"] == "DIRECTORY":
-                found |= {f"{name}/{below}": number for below, number in self.files(f"{path}/{name}").items()}
+                found |= {f"{name}/{child}": file_id for child, file_id in self.files(f"{path}/{name}").items()}
             else:
                 found[name] = status["fileId"]
         return found
 
     def visible(self, path: str) -> dict[str, int]:
-        """Those that readers take for finished."""
+        """The files below a path that are not hidden."""
         hidden = (".", "_")
         return {n: i for n, i in self.files(path).items() if not any(p.startswith(hidden) for p in n.split("/"))}
 
     def lines(self, path: str) -> list[str]:
-        """What is in the visible files, sorted."""
+        """The lines of all visible files, sorted."""
         return sorted(line for name in self.visible(path) for line in self.content(f"{path}/{name}").splitlines())
 
     def content(self, path: str) -> str:
-        return self._asked("OPEN", path.split("/", 3)[3]).decode()
+        return self._request("OPEN", path.split("/", 3)[3]).decode()
 
     def blocks(self) -> set[Path]:
-        """Where the DataNode keeps the content of finished files."""
+        """The block files of the DataNode for finished files."""
         return {file for file in self.folder.glob("data/**/finalized/**/blk_*") if file.is_file()}
 
-    def _asked(self, what: str, path: str) -> bytes:
-        with urlopen(f"http://{self._web}/webhdfs/v1/{quote(path)}?op={what}", timeout=30) as answer:
-            data: bytes = answer.read()
+    def _request(self, operation: str, path: str) -> bytes:
+        with urlopen(f"http://{self._web}/webhdfs/v1/{quote(path)}?op={operation}", timeout=180) as response:
+            data: bytes = response.read()
             return data
 
-    def _listed(self, folder: str) -> list[dict[str, Any]]:
+    def _list(self, folder: str) -> list[dict[str, Any]]:
         try:
-            statuses: list[dict[str, Any]] = json.loads(self._asked("LISTSTATUS", folder))["FileStatuses"]["FileStatus"]
+            statuses: list[dict[str, Any]] = json.loads(self._request("LISTSTATUS", folder))["FileStatuses"][
+                "FileStatus"
+            ]
         except HTTPError as error:
             if error.code != 404:
                 raise

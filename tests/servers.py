@@ -1,4 +1,4 @@
-"""Real servers for tests, on loopback: each ends with the test run, however that ends."""
+"""Real servers for tests on the loopback interface. Each ends with the test run, also if the run is killed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.servers.kafka import KafkaServer
-from penstock.servers.redis import RedisServer
-from penstock.servers.server import RunningServer, ServerKind, start
+from penstock.devservers.kafka import KafkaServer
+from penstock.devservers.redis import RedisServer
+from penstock.devservers.server import RunningServer, ServerKind, start_server
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
     from confluent_kafka.admin import AdminClient
 
-_WAIT = 30.0
+_WAIT = 180.0
 
 
 class TestServer:
@@ -49,17 +49,17 @@ class TestServer:
 
     def start(self) -> None:
         if self._server is None:
-            self._server = start(self._kind, self._folder, self._port, lambda step: None, guarded=True)
+            self._server = start_server(self._kind, self._folder, self._port, lambda step: None, guarded=True)
             self._port = self._server.port
 
     def stop(self) -> None:
-        """In order, as `penstock dev down` does."""
+        """Terminates the server, as `penstock dev down` does."""
         if self._server is not None:
             self._server.stop()
             self._server = None
 
     def kill(self) -> None:
-        """As a crash does."""
+        """Kills the server, like a crash."""
         if self._server is not None:
             self._server.kill()
             self._server = None
@@ -70,7 +70,7 @@ class TestServer:
 
 
 class Kafka(TestServer):
-    """A broker. Tests share it: topics and groups have names of their own, from `new_name`."""
+    """A broker that tests share. `new_name` returns unique names for topics and groups."""
 
     def __init__(self, settings: Mapping[str, str] | None = None, port: int | None = None) -> None:
         self._admin: AdminClient | None = None
@@ -85,7 +85,7 @@ class Kafka(TestServer):
         from confluent_kafka.admin import AdminClient
 
         if self._admin is None:
-            # The broker may have been away meanwhile, and is back at once.
+            # Tests restart the broker, and the client should reconnect quickly.
             self._admin = AdminClient(
                 {"bootstrap.servers": self.bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 500}
             )
@@ -98,16 +98,16 @@ class Kafka(TestServer):
     def create_topic(
         self, name: str | None = None, partitions: int = 1, config: Mapping[str, str] | None = None
     ) -> str:
-        """Makes a topic and gives its name."""
+        """Creates a topic and returns its name."""
         from confluent_kafka.cimpl import NewTopic
 
         topic = name or self.new_name()
-        made = self.admin.create_topics([NewTopic(topic, partitions, 1, config=dict(config or {}))])
-        made[topic].result(_WAIT)
+        created = self.admin.create_topics([NewTopic(topic, partitions, 1, config=dict(config or {}))])
+        created[topic].result(_WAIT)
         return topic
 
     def add_partitions(self, topic: str, partitions: int) -> None:
-        """From now on the topic has so many partitions."""
+        """Increases the number of partitions of a topic."""
         from confluent_kafka.cimpl import NewPartitions
 
         self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(_WAIT)
@@ -120,7 +120,7 @@ class Kafka(TestServer):
         partition: int = -1,
         timestamps: Iterable[int] = itertools.repeat(0),
     ) -> None:
-        """Writes records and waits until the broker has them. A timestamp of 0 is the time of now."""
+        """Writes records and waits until the broker has acknowledged them. A timestamp of 0 means the current time."""
         from confluent_kafka import Producer
 
         producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 1, "log_level": 0})
@@ -132,10 +132,10 @@ class Kafka(TestServer):
                 except BufferError:
                     producer.poll(0.1)
         left = producer.flush(_WAIT)
-        assert left == 0, f"{left} records were not taken"
+        assert left == 0, f"{left} records were not acknowledged"
 
     def read(self, topic: str, committed: bool = True) -> list[Message]:
-        """All records of a topic up to its present end, partition by partition; those of open transactions are not there."""
+        """All records of a topic up to its current end, partition by partition, without those of open transactions."""
         from confluent_kafka import Consumer, TopicPartition
 
         consumer = Consumer(
@@ -168,7 +168,7 @@ def _partition(consumer: object, partition: object) -> Iterable[Message]:
     consumer.assign([partition])
     while True:
         message = consumer.poll(_WAIT)
-        assert message is not None, f"nothing came from {partition} for {_WAIT} s"
+        assert message is not None, f"no record of {partition} arrived for {_WAIT} s"
         error = message.error()
         if error is None:
             yield message
@@ -179,7 +179,7 @@ def _partition(consumer: object, partition: object) -> Iterable[Message]:
 
 
 class Redis(TestServer):
-    """A Redis server. Tests share it: keys begin with a name of their own."""
+    """A Redis server that tests share. `new_name` returns unique prefixes for keys."""
 
     def __init__(self) -> None:
         super().__init__(RedisServer(brief=True))

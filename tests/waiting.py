@@ -1,4 +1,4 @@
-"""Waiting for something that another thread or process does."""
+"""Waits for conditions that another thread or process fulfils."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 
 def until(condition: Callable[[], object], seconds: float = 180) -> None:
-    """Gives when the condition holds; fails when it does not in time."""
+    """Returns when the condition holds, and fails after a timeout."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
+        assert time.monotonic() < deadline, "the condition did not hold in time"
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""A case: what a folder of cases says of one job, and where it stands."""
+"""Conformance cases, as JSON files describe them."""
 
 from __future__ import annotations
 
@@ -11,64 +11,68 @@ OWN_CASES = Path(__file__).parent / "cases"
 
 
 class NotRunnableError(Exception):
-    """The runner does not know how to run a case; the reason says what it lacks."""
+    """Raised for a case that the runner cannot run. The message is the reason."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One case of a file; the file's name is its area."""
+    """One case of a file. `area` is the name of the file."""
 
     area: str
-    told: dict[str, Any]
+    fields: dict[str, Any]
 
     @property
     def name(self) -> str:
-        return f"{self.area}/{self.told['name']}"
+        return f"{self.area}/{self.fields['name']}"
 
     @property
     def kind(self) -> str:
-        return str(self.told["kind"])
+        return str(self.fields["kind"])
 
     @property
     def params(self) -> dict[str, Any]:
-        return dict(self.told.get("params") or {})
+        return dict(self.fields.get("params") or {})
 
     @property
     def input(self) -> list[dict[str, Any]]:
-        return list(self.told["input"])
+        return list(self.fields["input"])
 
     @property
     def expected(self) -> list[Any]:
-        return list(self.told["expected"])
+        return list(self.fields["expected"])
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """What is expected, as entries: elements may stand by themselves, and the last watermark as `raw`."""
-        return [_entry(told) for told in self.expected]
+        """The expected output as entries. In a file, an element may be a plain value and the last watermark may be `raw`."""
+        return [_entry(expected) for expected in self.expected]
 
     @property
-    def side_outputs(self) -> dict[str, list[Any]]:
-        """What is expected of each side output, by tag; a list without a tag is of late elements."""
-        told = self.told.get("expected_side_output") or {}
-        return {"late": told} if isinstance(told, list) else dict(told)
+    def side_outputs(self) -> dict[str, list[dict[str, Any]]]:
+        """The expected entries of each side output, by tag.
+
+        In a file, a list without a tag contains late elements. Elements may be plain values. `null` leaves an output unchecked.
+        """
+        sides = self.fields.get("expected_side_output") or {}
+        by_tag = {"late": sides} if isinstance(sides, list) else sides
+        return {tag: [_entry(e) for e in expected] for tag, expected in by_tag.items() if expected is not None}
 
     @property
     def order(self) -> str:
-        return str(self.told.get("order") or "exact")
+        return str(self.fields.get("order") or "exact")
 
     @property
     def engines(self) -> list[str] | None:
-        """The engines that the case asks for; None: all."""
-        return self.told.get("engines")
+        """The engines that run the case. None means all."""
+        return self.fields.get("engines")
 
 
-def _entry(told: Any) -> dict[str, Any]:
-    if not isinstance(told, dict):
-        return {"value": told}
-    return {("watermark" if key == "raw" else key): value for key, value in told.items()}
+def _entry(expected: Any) -> dict[str, Any]:
+    if not isinstance(expected, dict) or not {"value", "watermark", "raw"} & set(expected):
+        return {"value": expected}
+    return {("watermark" if key == "raw" else key): value for key, value in expected.items()}
 
 
 def cases_in(folder: Path) -> list[Case]:
-    """All cases of a folder, file by file."""
+    """Returns all cases of a folder, file by file."""
     files = sorted(folder.glob("*.json"))
-    return [Case(file.stem, told) for file in files for told in json.loads(file.read_text(encoding="utf-8"))]
+    return [Case(file.stem, fields) for file in files for fields in json.loads(file.read_text(encoding="utf-8"))]

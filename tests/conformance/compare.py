@@ -1,4 +1,4 @@
-"""Compares what happened with what a case expects."""
+"""Compares the results of a job with the expectations of a case."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from typing import Any
 
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 from tests.conformance.case import Case
-from tests.conformance.job import MAIN, Happened, side
+from tests.conformance.job import MAIN, BatchResult, side
 
 Entry = dict[str, Any]
 
 
-def check(case: Case, happened: list[Happened]) -> None:
-    """Elements, their timestamps, watermarks between them, and side outputs; nothing later than the case says."""
-    compare(case, case.entries, _with_watermarks(case, happened))
+def check(case: Case, results: list[BatchResult]) -> None:
+    """Checks elements, timestamps, watermarks and side outputs, and that nothing is emitted later than expected."""
+    compare(case, case.entries, _with_watermarks(case, results))
     for tag, expected in case.side_outputs.items():
-        compare(case, expected, _entries(happened, side(tag)))
+        compare(case, expected, _entries(results, side(tag)))
 
 
 def compare(case: Case, expected: list[Entry], found: list[Entry]) -> None:
-    arranged, wanted = _arranged(case, found), _arranged(case, expected)
-    shown = [_as_asked(entry, of) for entry, of in zip(arranged, wanted, strict=False)] + arranged[len(wanted) :]
-    assert shown == [_plain(entry) for entry in wanted]
-    for entry, of in zip(arranged, wanted, strict=True):
-        if "after_inputs" in of:
-            assert entry["inputs"] <= of["after_inputs"], f"{of} came after {entry['inputs']} inputs"
+    actual, wanted = _ordered(case, found), _ordered(case, expected)
+    fields = [_expected_fields(entry, e) for entry, e in zip(actual, wanted, strict=False)] + actual[len(wanted) :]
+    assert fields == [_plain(entry) for entry in wanted]
+    for entry, e in zip(actual, wanted, strict=True):
+        if "after_inputs" in e:
+            assert entry["inputs"] <= e["after_inputs"], f"{e} came after {entry['inputs']} inputs"
 
 
-def _entries(happened: list[Happened], sink: str) -> list[Entry]:
-    return [{"value": v, "ts": ts, "inputs": batch.inputs} for batch in happened for v, ts in batch.outputs[sink]]
+def _entries(results: list[BatchResult], sink: str) -> list[Entry]:
+    return [{"value": v, "ts": ts, "inputs": batch.inputs} for batch in results for v, ts in batch.outputs[sink]]
 
 
-def _with_watermarks(case: Case, happened: list[Happened]) -> list[Entry]:
-    """The main output as Flink's test operators show it: a watermark stands behind what it made the operator emit."""
+def _with_watermarks(case: Case, results: list[BatchResult]) -> list[Entry]:
+    """Returns the main output as in Flink's test harness, where a watermark follows the elements that it caused."""
     expected = {entry["watermark"] for entry in case.entries if "watermark" in entry}
     entries: list[Entry] = []
     before = MIN_WATERMARK
-    for batch in happened:
+    for batch in results:
         entries += _entries([batch], MAIN)
         if batch.watermark > before and expected and (batch.watermark < MAX_WATERMARK or MAX_WATERMARK in expected):
             entries.append({"watermark": batch.watermark, "inputs": batch.inputs})
@@ -44,8 +44,8 @@ def _with_watermarks(case: Case, happened: list[Happened]) -> list[Entry]:
     return entries
 
 
-def _arranged(case: Case, entries: list[Entry]) -> list[Entry]:
-    """Entries in their order, as far as the case fixes it."""
+def _ordered(case: Case, entries: list[Entry]) -> list[Entry]:
+    """Returns the entries in an order that can be compared, as the case specifies."""
     if case.order in ("exact", "as listed"):
         return entries
     if "within a watermark step" in case.order:
@@ -65,8 +65,8 @@ def _sort_key(entry: Entry) -> str:
     return repr(_json(entry["value"]))
 
 
-def _as_asked(entry: Entry, of: Entry) -> Entry:
-    """What was found, in the fields that the case gives: no `ts` there leaves the timestamp open."""
+def _expected_fields(entry: Entry, of: Entry) -> Entry:
+    """Returns the fields of an entry that the case specifies. Without `ts`, the timestamp is not checked."""
     return {key: _json(value) for key, value in entry.items() if key in of or key in ("value", "watermark")}
 
 
@@ -75,7 +75,7 @@ def _plain(entry: Entry) -> Entry:
 
 
 def _json(value: Any) -> Any:
-    """A value as JSON would bring it back."""
+    """Returns a value as after a JSON round trip."""
     if isinstance(value, (list, tuple)):
         return [_json(v) for v in value]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Says at the end how many cases were not run, and why."""
+"""Reports at the end how many cases were not run, with the reasons."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section("cases that cannot be run yet")
         for reason, count in sorted(reasons.items()):
             terminalreporter.write_line(f"{count:5}  {reason}")
-        terminalreporter.write_line(f"{sum(reasons.values()):5}  in all; none of them counts as passed")
+        terminalreporter.write_line(f"{sum(reasons.values()):5}  in total; none of them counts as passed")

@@ -1,4 +1,4 @@
-"""What runs a job of a case. Each engine gives what happened, batch by batch."""
+"""Engines that run the job of a case and return the results of each batch."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from penstock.testing import Harness
-from tests.conformance.job import OPERATOR, Happened, Job
+from tests.conformance.job import OPERATOR, BatchResult, Job
 
 
-def in_harness(job: Job, folder: Path) -> list[Happened]:
-    """In this process, restored where the case says so."""
+def in_harness(job: Job, folder: Path) -> list[BatchResult]:
+    """Runs in this process. The job is restored where the case specifies it."""
     return _in_harness(job, folder, always_restore=False)
 
 
-def in_harness_restored(job: Job, folder: Path) -> list[Happened]:
-    """In this process, restored before every batch, each time with another parallelism: nobody may notice."""
+def in_harness_restored(job: Job, folder: Path) -> list[BatchResult]:
+    """Runs in this process and restores the job before every batch with another parallelism. Results must not change."""
     return _in_harness(job, folder, always_restore=True)
 
 
-def _in_harness(job: Job, folder: Path, always_restore: bool) -> list[Happened]:
+def _in_harness(job: Job, folder: Path, always_restore: bool) -> list[BatchResult]:
     harness = Harness(job.env(2))
-    happened = []
+    results = []
     for number, batch in enumerate(job.batches):
         if batch.restored or always_restore:
             saved = harness.savepoint(folder / f"savepoint-{number}")
@@ -30,26 +30,26 @@ def _in_harness(job: Job, folder: Path, always_restore: bool) -> list[Happened]:
             harness = Harness(job.env(parallelism), seed=number).restore_savepoint(saved)
         harness.run(max_batches=1)
         outputs = {sink: list(harness.sink(sink).take()) for sink in job.sinks}
-        happened.append(Happened(outputs, harness.watermark(OPERATOR), batch.inputs))
+        results.append(BatchResult(outputs, harness.watermark(OPERATOR), batch.inputs))
     harness.close()
-    return happened
+    return results
 
 
-def on_spark(job: Job, folder: Path) -> list[Happened]:
-    """As one query; a restore stops the query and starts a new job from its checkpoint, with another parallelism."""
+def on_spark(job: Job, folder: Path) -> list[BatchResult]:
+    """Runs on Spark. A restore starts a new job from the checkpoint with another parallelism."""
     from tests.conformance.spark_run import run  # pyspark only where it is needed
 
     ends = [n for n, batch in enumerate(job.batches) if batch.restored and n > 0] + [len(job.batches)]
-    happened: list[Happened] = []
+    results: list[BatchResult] = []
     checkpoint = ""
     for turn, until in enumerate(ends):
-        letters, reports, checkpoint = run(job.env(2 + turn % 2, until), folder, checkpoint)
-        before = len(happened)  # a new job counts its batches from 0
+        outputs_by_batch, reports, checkpoint = run(job.env(2 + turn % 2, until), folder, checkpoint)
+        before = len(results)  # a new job counts its batches from 0
         for number in range(before, until):
-            outputs = {sink: letters.get((number - before, i), []) for i, sink in enumerate(job.sinks)}
+            outputs = {sink: outputs_by_batch.get((number - before, i), []) for i, sink in enumerate(job.sinks)}
             watermark = reports[number - before]["watermarks"].get(OPERATOR)
-            happened.append(Happened(outputs, watermark, job.batches[number].inputs))
-    return happened
+            results.append(BatchResult(outputs, watermark, job.batches[number].inputs))
+    return results
 
 
 ENGINES: dict[str, Any] = {"harness": in_harness, "harness-restored": in_harness_restored, "spark": on_spark}

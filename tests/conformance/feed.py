@@ -1,4 +1,4 @@
-"""The input of a case as batches: every entry is a batch of its own, so that what it causes can be seen."""
+"""Converts the input of a case to batches. Every entry is one batch, so that its effect can be checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.conformance.job import Batch
 
 
 def batches_of(case: Case) -> list[Batch]:
-    """One batch per entry; a restore belongs to the batch behind it."""
+    """Returns one batch per entry. A restore belongs to the next batch."""
     batches: list[Batch] = []
     restored = False
     for number, entry in enumerate(case.input, 1):

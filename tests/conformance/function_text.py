@@ -1,8 +1,8 @@
-"""Reads functions that are told in words, such as "on element: emit it, register an event timer at watermark+5".
+"""Parses functions that are specified as text, such as "on element: emit it, register an event timer at watermark+5".
 
-A text has sections, split by semicolons and named by what they are told of (`on element:`, `on timer:`, `broadcast:`); a
-section has statements, split by commas, "and", "then". A statement without a verb has that of the one before it. Whatever
-is not understood is refused: a case is never run with half of its words.
+A text has sections, which are separated by semicolons and start with a label (`on element:`, `on timer:`, `broadcast:`). A
+section has statements, which are separated by commas, "and" or "then". A statement without a verb has the verb of the
+previous statement. A text with an unknown part raises an error.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ VARIABLES = {
     "field0": r"f0|(the )?(first field|field 0)|v\.f0|value\.f0",
     "field1": r"f1|(the )?(second field|field 1)|v\.f1|value\.f1",
 }
-# Conditions that need no colon behind them: "if state empty emit it".
+# Conditions without a colon: "if state empty emit it".
 _CONDITION = (
     rf"(?P<label>{SECTIONS['first']}|{SECTIONS['again']})(?:,|\s+then)?\s+"
     r"(?P<rest>(?:emit|store|clear|register|delete)\b.*)"
@@ -71,36 +71,36 @@ _CONDITION = (
 
 
 @dataclass
-class Words:
+class FunctionScript:
     """The statements of each section."""
 
     sections: dict[str, list[Statement]] = field(default_factory=dict)
 
 
-def read(text: str, tags: list[str]) -> Words:
-    """The statements of a text; `tags` are the side outputs that it may speak of in short."""
-    words = Words()
+def read(text: str, tags: list[str]) -> FunctionScript:
+    """Parses a text. `tags` are the side outputs that it may refer to by a short name."""
+    script = FunctionScript()
     section = "element"
     for part in _split(text, r";"):
         label, rest = _label(part)
         while label is not None:  # "on element: if state empty: ..."
             section = label
             label, rest = _label(rest)
-        words.sections.setdefault(section, []).extend(_statements(rest, tags))
-    return _with_domains(words)
+        script.sections.setdefault(section, []).extend(_statements(rest, tags))
+    return _with_domains(script)
 
 
-def _with_domains(words: Words) -> Words:
-    """Timers of no told domain are of the domain that all others have."""
-    timers = [s for statements in words.sections.values() for s in statements if isinstance(s, Timer)]
+def _with_domains(script: FunctionScript) -> FunctionScript:
+    """Sets the time domain of timers without one to the domain of all other timers."""
+    timers = [s for statements in script.sections.values() for s in statements if isinstance(s, Timer)]
     domains = {timer.domain for timer in timers if timer.domain}
     if any(not timer.domain for timer in timers) and len(domains) != 1:
-        raise NotRunnableError("a timer of neither event nor processing time is told of")
-    for section, statements in words.sections.items():
-        words.sections[section] = [
+        raise NotRunnableError("the time domain of a timer is missing")
+    for section, statements in script.sections.items():
+        script.sections[section] = [
             replace(s, domain=next(iter(domains))) if isinstance(s, Timer) and not s.domain else s for s in statements
         ]
-    return words
+    return script
 
 
 def _label(part: str) -> tuple[str | None, str]:
@@ -115,7 +115,7 @@ def _label(part: str) -> tuple[str | None, str]:
 
 
 def _split(text: str, pattern: str) -> list[str]:
-    """Splits outside of quotes and parentheses."""
+    """Splits a text at separators outside of quotes and parentheses."""
     kept: list[str] = []
     hidden = re.sub(r'"[^"]*"|\([^)]*\)', lambda found: _keep(kept, found[0]), text)
     parts = re.split(pattern, hidden, flags=re.IGNORECASE)
@@ -136,150 +136,150 @@ def _statements(text: str, tags: list[str]) -> list[Statement]:
     found: list[Statement] = []
     verb = domain = ""
     for part in _split(text, _BETWEEN):
-        said = part.strip().rstrip(".")
-        head, _, rest = said.partition(" ")
+        text = part.strip().rstrip(".")
+        head, _, rest = text.partition(" ")
         if head.lower() in _VERBS:
-            verb, said = head.lower(), rest
-        elif re.fullmatch(r"(do )?nothing|no (timers?|output)", said, re.IGNORECASE):
+            verb, text = head.lower(), rest
+        elif re.fullmatch(r"(do )?nothing|no (timers?|output)", text, re.IGNORECASE):
             continue
         if not verb:
-            raise NotRunnableError(f'the words "{part}" are not understood')
-        if verb in ("register", "delete") and domain and re.fullmatch(r"\d+", said):
-            said = f"{domain} {said}"  # "event timers at 4 and 6"
-        statement = _VERBS[verb](said, tags)
+            raise NotRunnableError(f'the text "{part}" is not understood')
+        if verb in ("register", "delete") and domain and re.fullmatch(r"\d+", text):
+            text = f"{domain} {text}"  # "event timers at 4 and 6"
+        statement = _VERBS[verb](text, tags)
         if isinstance(statement, Timer):
             domain = statement.domain
         found.append(statement)
     return found
 
 
-def _emit(said: str, tags: list[str]) -> Statement:
-    if entries := re.fullmatch(r'"(\w+): ?<([^>]+)>" and all entries( sorted)?', said):
+def _emit(text: str, tags: list[str]) -> Statement:
+    if entries := re.fullmatch(r'"(\w+): ?<([^>]+)>" and all entries( sorted)?', text):
         return EmitEntries(entries[1], _variable(entries[2]))
-    if re.fullmatch(r"all entries( sorted)?", said):
+    if re.fullmatch(r"all entries( sorted)?", text):
         return EmitEntries()
-    what, tag = said, None
-    if found := re.fullmatch(r"(.+) to (?:the )?(.+)", said):
+    what, tag = text, None
+    if found := re.fullmatch(r"(.+) to (?:the )?(.+)", text):
         what, tag = found[1], _tag(found[2], tags)
     return Emit(_expression(what), tag)
 
 
-def _tag(said: str, tags: list[str]) -> str | None:
-    """The side output that is meant: `br-out`, `the int tag`, `side output late`; None: the main output."""
-    if re.fullmatch(r"main( output| stream)?", said):
+def _tag(text: str, tags: list[str]) -> str | None:
+    """Returns the tag of a side output such as `br-out`, `the int tag`, `side output late`. None: the main output."""
+    if re.fullmatch(r"main( output| stream)?", text):
         return None
-    name = re.sub(r"^(side outputs?|tag) | (side output|output|tag)$", "", said).strip('"')
+    name = re.sub(r"^(side outputs?|tag) | (side output|output|tag)$", "", text).strip('"')
     for matching in ([t for t in tags if t in (name, f"{name}-out")], [t for t in tags if t.startswith(name)]):
         if len(matching) == 1:
             return matching[0]
-    raise NotRunnableError(f'the side output "{said}" is not one of {tags}')
+    raise NotRunnableError(f'the side output "{text}" is not one of {tags}')
 
 
-def _expression(said: str) -> Any:
-    said = said.strip()
-    if either := re.fullmatch(r"(\S+) or (\S+)", said):
+def _expression(text: str) -> Any:
+    text = text.strip()
+    if either := re.fullmatch(r"(\S+) or (\S+)", text):
         by_domain = {_domain(either[n].split(":")[0]): _expression(either[n]) for n in (1, 2)}
         return Choice(by_domain[EVENT], by_domain[PROCESSING])
-    if re.fullmatch(r'"[^"]*"', said):
-        return _template(said[1:-1])
-    if re.fullmatch(r"-?\d+", said):
-        return Literal(int(said))
+    if re.fullmatch(r'"[^"]*"', text):
+        return _template(text[1:-1])
+    if re.fullmatch(r"-?\d+", text):
+        return Literal(int(text))
     for name, pattern in VARIABLES.items():
-        if re.fullmatch(pattern, said.strip("<>"), re.IGNORECASE):
+        if re.fullmatch(pattern, text.strip("<>"), re.IGNORECASE):
             return Variable(name)
-    if re.fullmatch(r"(?=.*:)[\w:<> .-]+", said):  # EVENT:1777, INPUT:<v>
-        return _template(said)
-    raise NotRunnableError(f'the value "{said}" is not understood')
+    if re.fullmatch(r"(?=.*:)[\w:<> .-]+", text):  # EVENT:1777, INPUT:<v>
+        return _template(text)
+    raise NotRunnableError(f'the value "{text}" is not understood')
 
 
-def _template(said: str) -> Template:
-    texts = re.split(r"<([^>]+)>", said)
+def _template(text: str) -> Template:
+    texts = re.split(r"<([^>]+)>", text)
     return Template(tuple(_variable(t) if n % 2 else Literal(t) for n, t in enumerate(texts) if t))
 
 
-def _variable(said: str) -> Variable:
+def _variable(text: str) -> Variable:
     for name, pattern in VARIABLES.items():
-        if re.fullmatch(pattern, said.strip(), re.IGNORECASE):
+        if re.fullmatch(pattern, text.strip(), re.IGNORECASE):
             return Variable(name)
-    raise NotRunnableError(f'"{said}" is not something that a function can look up')
+    raise NotRunnableError(f'"{text}" is not a known variable')
 
 
-def _domain(said: str) -> str:
-    if re.fullmatch(r"event([- ]time)?", said, re.IGNORECASE):
+def _domain(text: str) -> str:
+    if re.fullmatch(r"event([- ]time)?", text, re.IGNORECASE):
         return EVENT
-    if re.fullmatch(r"proc(essing)?([- ]time)?", said, re.IGNORECASE):
+    if re.fullmatch(r"proc(essing)?([- ]time)?", text, re.IGNORECASE):
         return PROCESSING
-    raise NotRunnableError(f'"{said}" is no time domain')
+    raise NotRunnableError(f'"{text}" is not a time domain')
 
 
 def _timer(delete: bool) -> Callable[[str, list[str]], Statement]:
-    def read_timer(said: str, tags: list[str]) -> Statement:
-        plain = re.sub(r"\s*\([^)]*\)", "", said).strip()
+    def read_timer(text: str, tags: list[str]) -> Statement:
+        plain = re.sub(r"\s*\([^)]*\)", "", text).strip()
         pattern = r"(?:an? |the )?(?:(event|proc(?:essing)?)(?:[- ]time)?|timer\b)(?: timers?)?(?: (?:at|for))? (.+)"
         found = re.fullmatch(pattern, plain, re.IGNORECASE)
         if found is None:
-            raise NotRunnableError(f'the timer "{said}" is not understood')
+            raise NotRunnableError(f'the timer "{text}" is not understood')
         return Timer(_domain(found[1]) if found[1] else "", _time(found[2]), delete)
 
     return read_timer
 
 
-def _time(said: str) -> Time:
-    found = re.fullmatch(r"(?:(-?\d+)|([a-z'][a-z' -]*?)\s*(?:([+-])\s*(\d+))?)", said.strip(), re.IGNORECASE)
+def _time(text: str) -> Time:
+    found = re.fullmatch(r"(?:(-?\d+)|([a-z'][a-z' -]*?)\s*(?:([+-])\s*(\d+))?)", text.strip(), re.IGNORECASE)
     if found is None:
-        raise NotRunnableError(f'the time "{said}" is not understood')
+        raise NotRunnableError(f'the time "{text}" is not understood')
     if found[1] is not None:
         return Time(None, int(found[1]))
     after = int(found[4] or 0)
     return Time(_variable(found[2]), -after if found[3] == "-" else after)
 
 
-def _store(said: str, tags: list[str]) -> Statement:
+def _store(text: str, tags: list[str]) -> Statement:
     found = re.fullmatch(
-        r"(?:(?:the )?(?:value )?state (?:to|with|=) ?)?(.+?)(?: in(?:to)? (?:the )?(?:value )?state)?", said
+        r"(?:(?:the )?(?:value )?state (?:to|with|=) ?)?(.+?)(?: in(?:to)? (?:the )?(?:value )?state)?", text
     )
     assert found is not None
     return Store(_expression(found[1]))
 
 
-def _put(said: str, tags: list[str]) -> Statement:
-    if found := re.fullmatch(r"(.+?) ?(?:->|=|:) ?(.+?) in(?:to)? (?:the )?broadcast state", said):
+def _put(text: str, tags: list[str]) -> Statement:
+    if found := re.fullmatch(r"(.+?) ?(?:->|=|:) ?(.+?) in(?:to)? (?:the )?broadcast state", text):
         return Put(_expression(found[1]), _expression(found[2]))
-    if re.fullmatch(r".+ in(to)? (the )?(value )?state", said):
-        return _store(said, tags)
-    raise NotRunnableError(f'what to put, "{said}", is not understood')
+    if re.fullmatch(r".+ in(to)? (the )?(value )?state", text):
+        return _store(text, tags)
+    raise NotRunnableError(f'what to put, "{text}", is not understood')
 
 
-def _remove(said: str, tags: list[str]) -> Statement:
-    if found := re.fullmatch(r"(.+?) from (?:the )?broadcast state", said):
+def _remove(text: str, tags: list[str]) -> Statement:
+    if found := re.fullmatch(r"(.+?) from (?:the )?broadcast state", text):
         return Remove(_expression(found[1]))
-    raise NotRunnableError(f'what to remove, "{said}", is not understood')
+    raise NotRunnableError(f'what to remove, "{text}", is not understood')
 
 
-def _clear(said: str, tags: list[str]) -> Statement:
-    if re.fullmatch(r"(the )?(broadcast )?state", said):
-        return Clear(broadcast="broadcast" in said)
-    raise NotRunnableError(f'what to clear, "{said}", is not understood')
+def _clear(text: str, tags: list[str]) -> Statement:
+    if re.fullmatch(r"(the )?(broadcast )?state", text):
+        return Clear(broadcast="broadcast" in text)
+    raise NotRunnableError(f'what to clear, "{text}", is not understood')
 
 
-def _check(said: str, tags: list[str]) -> Statement:
-    """What must hold: "check that the key is the first field"."""
-    if found := re.fullmatch(r"(?:that )?(.+?) (?:is|equals|==|=) (.+)", said):
+def _check(text: str, tags: list[str]) -> Statement:
+    """Parses a check such as "check that the key is the first field"."""
+    if found := re.fullmatch(r"(?:that )?(.+?) (?:is|equals|==|=) (.+)", text):
         return Check(_expression(found[1]), _expression(found[2]))
-    raise NotRunnableError(f'what to check, "{said}", is not understood')
+    raise NotRunnableError(f'what to check, "{text}", is not understood')
 
 
-def _read_entries(said: str, tags: list[str]) -> Statement:
-    if found := re.fullmatch(r"all entries(?: of (?:the )?broadcast state)?(?: \((\d+) of them\))?", said):
+def _read_entries(text: str, tags: list[str]) -> Statement:
+    if found := re.fullmatch(r"all entries(?: of (?:the )?broadcast state)?(?: \((\d+) of them\))?", text):
         return ReadEntries(None if found[1] is None else int(found[1]))
-    raise NotRunnableError(f'what to read, "{said}", is not understood')
+    raise NotRunnableError(f'what to read, "{text}", is not understood')
 
 
 _VERBS: dict[str, Callable[[str, list[str]], Statement]] = {
     "emit": _emit,
     "yield": _emit,
     "register": _timer(delete=False),
-    "set": lambda said, tags: (_store if "state" in said else _timer(delete=False))(said, tags),
+    "set": lambda text, tags: (_store if "state" in text else _timer(delete=False))(text, tags),
     "delete": _timer(delete=True),
     "store": _store,
     "remember": _store,

@@ -1,4 +1,4 @@
-"""What a driver makes of a case, and what an engine makes of that."""
+"""The job of a case and the results of its batches."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Build = Callable[[StreamExecutionEnvironment, list[DataStream[Any]]], DataStream
 
 
 def side(tag: str) -> str:
-    """The uid of the sink of a side output."""
+    """Returns the uid of the sink of a side output."""
     return f"side {tag}"
 
 
 class WithTimestamp(ProcessFunction):
-    """Shows a sink the timestamps of elements."""
+    """Adds the timestamps to the elements."""
 
     def process_element(self, value: Any, ctx: ProcessContext) -> Iterable[Any]:
         yield [value, ctx.timestamp()]
@@ -30,18 +30,18 @@ class WithTimestamp(ProcessFunction):
 
 @dataclass
 class Batch:
-    """What happens in one batch: elements and watermarks per input, and a new processing time."""
+    """The input of one batch: elements and watermarks per source, and a new processing time."""
 
     items: dict[int, list[Any]] = field(default_factory=dict)
     clock: int | None = None
     end: bool = False
-    inputs: int = 0  # how many entries of the case's input have been given when the batch has run
+    inputs: int = 0  # number of input entries of the case up to and including this batch
     restored: bool = False  # the job is restored from a checkpoint before this batch
 
 
 @dataclass
 class Job:
-    """A pipeline of the public API between scripted sources and collecting sinks."""
+    """A pipeline with scripted sources and collecting sinks."""
 
     build: Build
     batches: list[Batch]
@@ -53,7 +53,7 @@ class Job:
         return [MAIN, *(side(tag) for tag in self.tags)]
 
     def env(self, parallelism: int, until: int | None = None) -> StreamExecutionEnvironment:
-        """The job as a program; `until`: its sources end after that many batches."""
+        """Returns the environment with the job. With `until`, only the first batches are read."""
         env = StreamExecutionEnvironment()
         env.set_parallelism(parallelism)
         streams = [
@@ -74,8 +74,8 @@ class Job:
 
 
 @dataclass
-class Happened:
-    """What one batch gave: elements with timestamps per sink, and the operator's watermark after it."""
+class BatchResult:
+    """The results of one batch: elements with timestamps per sink, and the watermark of the operator."""
 
     outputs: dict[str, list[Any]]
     watermark: int

@@ -1,4 +1,4 @@
-"""What cases of two joined streams have in common."""
+"""Common code of cases with two joined streams."""
 
 from __future__ import annotations
 
@@ -11,47 +11,30 @@ from tests.conformance.case import Case
 
 
 def with_values(case: Case) -> Case:
-    """Elements that are told by their timestamp only are their timestamp; input without a watermark just ends."""
+    """Completes the input. Elements without a value get their timestamp as value; input without watermarks ends."""
     entries = [{"value": e["ts"], **e} if "ts" in e else e for e in case.input]
     if not any("watermark" in e or "processing_time" in e or "end_of_input" in e for e in entries):
         entries.append({"end_of_input": True})
-    return replace(case, told={**case.told, "input": entries})
-
-
-def as_entries(case: Case) -> Case:
-    """Expected elements that are told by their value only, as entries."""
-    sides = {tag: [_entry(e) for e in expected] for tag, expected in named_sides(case).items()}
-    expected = [_entry(e) for e in case.expected]
-    return replace(case, told={**case.told, "expected": expected, "expected_side_output": sides})
-
-
-def _entry(told: Any) -> dict[str, Any]:
-    return told if isinstance(told, dict) and ("value" in told or "watermark" in told) else {"value": told}
-
-
-def named_sides(case: Case) -> dict[str, list[Any]]:
-    """The side outputs of which the case says what they hold."""
-    told: dict[str, list[Any] | None] = case.told.get("expected_side_output") or {}
-    return {tag: expected for tag, expected in told.items() if expected is not None}
+    return replace(case, fields={**case.fields, "input": entries})
 
 
 def sources_of(case: Case) -> int:
-    """Two; one where a stream is joined with itself."""
+    """Returns the number of sources: two, or one for a self-join."""
     return 1 if "self" in f"{case.params.get('join', '')} {case.params.get('streams', '')}".split() else 2
 
 
 def assigner_of(case: Case) -> WindowAssigner[Any, Any]:
-    """The windows that a case tells of, in words or by fields."""
-    told = case.params.get("assigner") or case.params.get("window")
-    return windows.assigner_of(told) if isinstance(told, dict) else windows.assigner_in(str(told))
+    """Returns the window assigner of a case, which is specified as text or as fields."""
+    spec = case.params.get("assigner") or case.params.get("window")
+    return windows.assigner_of(spec) if isinstance(spec, dict) else windows.assigner_in(str(spec))
 
 
 def with_settings(windowed: Any, case: Case) -> Any:
-    """Sets the trigger, the evictor and the lateness that a case tells of."""
+    """Sets the trigger, the evictor and the lateness of a case."""
     params = case.params
     if (trigger := params.get("trigger")) is not None:
-        told = windows.trigger_of(trigger) if isinstance(trigger, dict) else windows.trigger_in(str(trigger))
-        windowed = windowed if told is None else windowed.trigger(told)
+        spec = windows.trigger_of(trigger) if isinstance(trigger, dict) else windows.trigger_in(str(trigger))
+        windowed = windowed if spec is None else windowed.trigger(spec)
     if (evictor := windows.evictor_of(params.get("evictor"))) is not None:
         windowed = windowed.evictor(evictor)
     lateness = params.get("lateness", params.get("allowed_lateness", params.get("allowed_lateness_ms")))

@@ -1,4 +1,4 @@
-"""Functions by name: cases whose words lean on other cases, or on code, told again in words that stand alone."""
+"""The function and the key selector of a case, with complete texts for functions that refer to other cases."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from tests.conformance.case import Case, NotRunnableError
-from tests.conformance.words import Words, read
+from tests.conformance.function_text import FunctionScript, read
 
-# By the words of a case, or by its name; the name wins.
-RETOLD = {
+# By the function text of a case or by its name. The name takes precedence.
+REWRITTEN = {
     "as above but to side outputs br-out and non-br-out, no timer": (
         'broadcast: emit "BR:<v> WM:<wm> TS:<ts>" to br-out; keyed: emit "NON-BR:<v> WM:<wm> TS:<ts>" to non-br-out'
     ),
@@ -25,28 +25,28 @@ RETOLD = {
 }
 
 
-def words_of(case: Case) -> Words:
-    """What the function of a case does."""
-    told = case.params.get("function")
-    words = RETOLD.get(case.told["name"]) or RETOLD.get(str(told)) or told
-    if not isinstance(words, str):
-        raise NotRunnableError("no function is told in words, and none is known by the case's name")
-    return read(words, list(case.side_outputs))
+def script_of(case: Case) -> FunctionScript:
+    """Returns the function of a case."""
+    specified = case.params.get("function")
+    text = REWRITTEN.get(case.fields["name"]) or REWRITTEN.get(str(specified)) or specified
+    if not isinstance(text, str):
+        raise NotRunnableError("no function is specified, and there is no function for the name of the case")
+    return read(text, list(case.side_outputs))
 
 
 def key_of(case: Case) -> Any:
-    """The key selector that a case tells of."""
-    told = str(case.params.get("key", "the value itself")).lower().strip()
-    if told in ("the value itself", "the value", "the element itself", "the element", "value", "identity"):
+    """Returns the key selector of a case."""
+    text = str(case.params.get("key", "the value itself")).lower().strip()
+    if text in ("the value itself", "the value", "the element itself", "the element", "value", "identity"):
         return _Itself()
-    if told in ("one constant key", "a constant", "constant", "one key"):
+    if text in ("one constant key", "a constant", "constant", "one key"):
         return _Constant()
     fields = {"f0": 0, "first field": 0, "the first field": 0, "f1": 1, "second field": 1, "the second field": 1}
-    if told in fields:
-        return _Field(fields[told])
-    if numbered := re.fullmatch(r"(?:the )?field (\d+)", told):
+    if text in fields:
+        return _Field(fields[text])
+    if numbered := re.fullmatch(r"(?:the )?field (\d+)", text):
         return _Field(int(numbered[1]))
-    raise NotRunnableError(f'the key "{told}" is not understood')
+    raise NotRunnableError(f'the key "{text}" is not understood')
 
 
 class _Itself:

@@ -1,4 +1,4 @@
-"""Functions of the public API that do what words say."""
+"""Functions that execute a `FunctionScript`."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from penstock.functions import (
     RuntimeContext,
 )
 from penstock.state import ValueStateDescriptor
+from tests.conformance.function_text import FunctionScript
 from tests.conformance.statements import EVENT, Scene
-from tests.conformance.words import Words
 
 
-class _Told:
-    """What all of them share."""
+class _ScriptedFunction:
+    """Base class of scripted functions."""
 
-    beside_broadcast = False
+    has_broadcast = False
 
-    def __init__(self, words: Words) -> None:
-        self._sections = words.sections
+    def __init__(self, script: FunctionScript) -> None:
+        self._sections = script.sections
         self._state: Any = None
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._state = runtime_context.get_state(ValueStateDescriptor("stored"))
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""
 
     def _scene(self, ctx: Any, value: Any = None, timer: int | None = None) -> Scene:
-        return Scene(ctx, value, timer, self._state, self.beside_broadcast)
+        return Scene(ctx, value, timer, self._state, self.has_broadcast)
 
     def _run(self, section: str, scene: Scene) -> Iterable[Any]:
         for statement in self._sections.get(section, ()):
@@ -53,15 +53,15 @@ class _Told:
         yield from self._run("event timer" if scene.domain() == EVENT else "processing timer", scene)
 
 
-class ToldProcess(_Told, KeyedProcessFunction):
-    """On a keyed stream."""
+class ScriptedProcess(_ScriptedFunction, KeyedProcessFunction):
+    """A function of a keyed stream."""
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         return self._element("element", value, ctx)
 
 
-class ToldCoProcess(_Told, KeyedCoProcessFunction):
-    """On two keyed streams; what is told of elements holds for both."""
+class ScriptedCoProcess(_ScriptedFunction, KeyedCoProcessFunction):
+    """A function of two keyed streams. The section `element` applies to both inputs."""
 
     def process_element1(self, value: Any, ctx: Any) -> Iterable[Any]:
         yield from self._run("input1", self._scene(ctx, value))
@@ -72,13 +72,13 @@ class ToldCoProcess(_Told, KeyedCoProcessFunction):
         yield from self._element("element", value, ctx)
 
 
-class ToldPlainBroadcast(_Told, BroadcastProcessFunction):
-    """On a stream without keys beside a broadcast one."""
+class ScriptedBroadcast(_ScriptedFunction, BroadcastProcessFunction):
+    """A function of a stream without keys and a broadcast stream."""
 
-    beside_broadcast = True
+    has_broadcast = True
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        """Without keys there is no state but the broadcast one."""
+        """Does nothing, because there is no keyed state."""
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         return self._run("element", self._scene(ctx, value))
@@ -87,10 +87,10 @@ class ToldPlainBroadcast(_Told, BroadcastProcessFunction):
         return self._run("broadcast", self._scene(ctx, value))
 
 
-class ToldBroadcast(_Told, KeyedBroadcastProcessFunction):
-    """On a keyed stream beside a broadcast one."""
+class ScriptedKeyedBroadcast(_ScriptedFunction, KeyedBroadcastProcessFunction):
+    """A function of a keyed stream and a broadcast stream."""
 
-    beside_broadcast = True
+    has_broadcast = True
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         return self._element("element", value, ctx)

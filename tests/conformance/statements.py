@@ -1,4 +1,4 @@
-"""What a function that is told in words can do: each statement runs against the scene of one call."""
+"""The statements of scripted functions. A statement is executed with the data of one call."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ENTRIES = MapStateDescriptor("entries")
 
 @dataclass(slots=True)
 class Scene:
-    """One call of a function."""
+    """The data of one call of a function."""
 
     ctx: Any
     value: Any = None
     timer: int | None = None
     state: Any = None  # the value state of the key
-    broadcast: bool = False  # the function stands beside a broadcast stream
+    broadcast: bool = False  # the function has a broadcast input
 
     def look_up(self, name: str) -> Any:
         clock = self.ctx if self.broadcast else self.ctx.timer_service()
@@ -70,7 +70,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Template:
-    """A text with values in it; what is not there reads as Java writes it."""
+    """A text with placeholders. Missing values are formatted as `null`."""
 
     parts: tuple[Literal | Variable, ...]
 
@@ -81,7 +81,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Choice:
-    """One value for event timers, another for processing timers."""
+    """A value that depends on the time domain of the timer."""
 
     event: Any
     processing: Any
@@ -92,7 +92,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Time:
-    """A time from something known, or a fixed one."""
+    """A fixed time, or a time relative to a variable."""
 
     base: Variable | None
     after: int
@@ -105,7 +105,7 @@ class Time:
 
 
 class Statement(Protocol):
-    """Does something; gives what it emits."""
+    """Executes an action and returns the emitted elements."""
 
     def run(self, scene: Scene) -> Iterable[Any]: ...
 
@@ -122,7 +122,7 @@ class Emit:
 
 @dataclass(frozen=True)
 class EmitEntries:
-    """Emits the broadcast state, beside a named value if one is given."""
+    """Emits the broadcast state, optionally with a named value."""
 
     name: str = ""
     beside: Variable | None = None
@@ -187,7 +187,7 @@ class Remove:
 
 @dataclass(frozen=True)
 class Check:
-    """Fails the job when two values are not equal."""
+    """Fails the job if two values are not equal."""
 
     one: Any
     other: Any
@@ -201,12 +201,12 @@ class Check:
 
 @dataclass(frozen=True)
 class ReadEntries:
-    """Reads the broadcast state, and fails the job when it has not as many entries as told."""
+    """Reads the broadcast state. Fails the job if the number of entries is not as expected."""
 
     count: int | None
 
     def run(self, scene: Scene) -> Iterable[Any]:
         found = list(scene.ctx.get_broadcast_state(ENTRIES).items())
         if self.count is not None and len(found) != self.count:
-            raise AssertionError(f"{self.count} entries of broadcast state were told of, and there are {found}")
+            raise AssertionError(f"{self.count} entries of broadcast state were expected, found {found}")
         return ()

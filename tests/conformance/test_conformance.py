@@ -12,7 +12,7 @@ from tests.conformance.case import OWN_CASES, Case, NotRunnableError, cases_in
 from tests.conformance.drivers import driver_of
 from tests.conformance.engines import ENGINES
 
-# Cases that cannot pass: "area/name" or "area/name[engine]" to the reason. A mark fails once its case passes.
+# Cases that are expected to fail, from "area/name" or "area/name[engine]" to the reason. A mark fails once its case passes.
 MARKS: dict[str, str] = json.loads((Path(__file__).parent / "marks.json").read_text(encoding="utf-8"))
 
 
@@ -30,7 +30,7 @@ def _params(case: Case) -> list[Any]:
 
 
 def _engines(case: Case) -> list[str]:
-    """The engines of a case; one of them is enough to say that a case cannot be run."""
+    """Returns the engines of a case. For a case that cannot be run, one is enough."""
     try:
         driver_of(case).job(case)
     except NotRunnableError:
@@ -44,7 +44,7 @@ def _marks(case: Case, engine: str) -> list[pytest.MarkDecorator]:
     return [*marks, pytest.mark.xfail(strict=True, reason=reason)] if reason else marks
 
 
-def test_the_case_comes_true(case: Case, engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_case(case: Case, engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     try:
         driver = driver_of(case)
         job = driver.job(case)

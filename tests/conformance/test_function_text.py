@@ -1,10 +1,11 @@
-"""Functions told in words: variants of the same thing read the same, and what is not understood is refused."""
+"""The parser of function texts accepts equivalent texts and rejects unknown ones."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.conformance.case import NotRunnableError
+from tests.conformance.function_text import read
 from tests.conformance.statements import (
     EVENT,
     PROCESSING,
@@ -23,7 +24,6 @@ from tests.conformance.statements import (
     Timer,
     Variable,
 )
-from tests.conformance.words import read
 
 VALUE, WATERMARK, NOW, TIMER = Variable("value"), Variable("watermark"), Variable("now"), Variable("timer")
 
@@ -42,11 +42,11 @@ def statements(text: str, section: str = "element", tags: list[str] | None = Non
         "element: emit <v>, then register the event time timer at wm+5",
     ],
 )
-def test_the_same_said_in_several_ways(text: str) -> None:
+def test_equivalent_texts(text: str) -> None:
     assert statements(text) == [Emit(VALUE), Timer(EVENT, Time(WATERMARK, 5))]
 
 
-def test_sections_by_what_they_are_told_of() -> None:
+def test_sections() -> None:
     words = read("broadcast v: emit v; keyed: emit it; on timer: emit t; on event timer: emit 1", [])
     assert words.sections == {
         "broadcast": [Emit(VALUE)],
@@ -107,7 +107,7 @@ def test_state() -> None:
         "timer at watermark+4",
     ],
 )
-def test_what_depends_on_state(text: str) -> None:
+def test_conditions_on_state(text: str) -> None:
     sections = {name: statements for name, statements in read(text, []).sections.items() if statements}
     assert sections == {
         "first": [Store(VALUE), Timer(EVENT, Time(WATERMARK, 5))],
@@ -147,6 +147,6 @@ def test_broadcast_state() -> None:
         "as above",
     ],
 )
-def test_what_is_not_understood_is_refused(text: str) -> None:
+def test_unknown_text_raises_an_error(text: str) -> None:
     with pytest.raises(NotRunnableError):
         read(text, ["int-out"])

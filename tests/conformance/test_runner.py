@@ -1,4 +1,4 @@
-"""The runner itself: it finds what is wrong, says what it cannot run, and holds marks to their word."""
+"""Tests of the conformance runner itself."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from tests.conformance.engines import in_harness
 
 TIMER = "event_timer_fires_when_the_watermark_reaches_it"
 SIDE = "side_outputs_keep_the_timestamp"
+LATE = "sliding_late_for_some_windows_only"
 
 
 def own(case_name: str, /, **changes: Any) -> Case:
-    (case,) = [c for c in cases_in(OWN_CASES) if c.told["name"] == case_name]
-    return Case(case.area, {**copy.deepcopy(case.told), **changes})
+    (case,) = [c for c in cases_in(OWN_CASES) if c.fields["name"] == case_name]
+    return Case(case.area, {**copy.deepcopy(case.fields), **changes})
 
 
 def run(case: Case, tmp_path: Path) -> None:
@@ -32,7 +33,7 @@ def run(case: Case, tmp_path: Path) -> None:
 
 def _changed(name: str, at: int, **fields: Any) -> Case:
     case = own(name)
-    case.told["expected"][at].update(fields)
+    case.fields["expected"][at].update(fields)
     return case
 
 
@@ -53,12 +54,23 @@ def _changed(name: str, at: int, **fields: Any) -> Case:
     ],
     ids=str,
 )
-def test_a_wrong_expectation_is_found(case: Case, tmp_path: Path) -> None:
+def test_a_wrong_expectation_fails(case: Case, tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         run(case, tmp_path)
 
 
-def test_order_counts_as_far_as_the_case_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize("case_name", [LATE, SIDE])
+def test_side_outputs_may_be_lists_of_plain_values(case_name: str, tmp_path: Path) -> None:
+    case = own(case_name)
+    plain = {tag: [e["value"] for e in entries] for tag, entries in case.side_outputs.items()}
+    expected: Any = plain["late"] if case_name == LATE else plain
+    run(own(case_name, expected_side_output=expected), tmp_path)
+    wrong: Any = [*plain["late"], ["no", "such", "element"]] if case_name == LATE else {**plain, "text": [9]}
+    with pytest.raises(AssertionError):
+        run(own(case_name, expected_side_output=wrong), tmp_path)
+
+
+def test_order_is_checked_as_the_case_specifies(tmp_path: Path) -> None:
     swapped = [own(TIMER).expected[n] for n in (0, 1, 3, 2, 4)]
     run(own(TIMER, expected=swapped, order="set"), tmp_path)
     words = "element_and_timer_see_their_key"
@@ -78,7 +90,7 @@ def test_order_counts_as_far_as_the_case_says(tmp_path: Path) -> None:
         (own("value_lives_from_its_last_write", input=[{"t": 1, "op": "sing"}]), "sing"),
     ],
 )
-def test_what_cannot_be_run_is_said(case: Case, reason: str) -> None:
+def test_cases_that_cannot_run_have_a_reason(case: Case, reason: str) -> None:
     with pytest.raises(NotRunnableError, match=reason):
         driver_of(case).job(case)
 
@@ -92,19 +104,19 @@ def test_a_mark_fails_once_its_case_passes(monkeypatch: pytest.MonkeyPatch) -> N
     assert marks["xfail"].kwargs == {"strict": True, "reason": "a reason"}
 
 
-def test_any_folder_can_be_run_and_ids_tell_area_name_and_engine(tmp_path: Path) -> None:
+def test_any_folder_can_be_run_and_ids_contain_area_name_and_engine(tmp_path: Path) -> None:
     cases = [
-        own(TIMER, name="good").told,
-        own(TIMER, name="bad", expected=[]).told,
-        own(TIMER, name="odd", kind="x").told,
+        own(TIMER, name="good").fields,
+        own(TIMER, name="bad", expected=[]).fields,
+        own(TIMER, name="odd", kind="x").fields,
     ]
     (tmp_path / "mine.json").write_text(json.dumps(cases))
     command = [sys.executable, "-m", "pytest", "tests/conformance/test_conformance.py", "--cases", str(tmp_path)]
     command += ["-m", "not spark", "-v", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
-    said = [line.split(" ")[:2] for line in done.stdout.splitlines() if "::test_the_case" in line and "%" in line]
-    results = {test.split("::test_the_case_comes_true")[1]: result for test, result in said}
+    lines = [line.split(" ")[:2] for line in done.stdout.splitlines() if "::test_case[" in line and "%" in line]
+    results = {test.split("::test_case")[1]: result for test, result in lines}
     assert results == {
         "[mine/good[harness]]": "PASSED",
         "[mine/good[harness-restored]]": "PASSED",

@@ -1,4 +1,4 @@
-"""What cases make of a window's elements: functions by name, or told as a tuple of words."""
+"""Window functions of cases, which are specified by name or as a tuple of parts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Part = Callable[[Any, Any, list[Any]], Any]  # key, window, elements
 
 
 def sum_of(a: list[Any], b: list[Any]) -> list[Any]:
-    """Two elements as one: the first key, the sum of the numbers."""
+    """Reduces two elements to the first key and the sum of the numbers."""
     return [a[0], a[1] + b[1]]
 
 
-class Made(ProcessWindowFunction[Any, Any, Any, Any]):
-    """One result per firing, made of parts."""
+class WindowResult(ProcessWindowFunction[Any, Any, Any, Any]):
+    """Emits one result per firing, which consists of parts."""
 
     def __init__(self, parts: list[Part] | Part) -> None:
         self._parts = parts
@@ -27,8 +27,8 @@ class Made(ProcessWindowFunction[Any, Any, Any, Any]):
         return made(self._parts, key, context.window(), list(elements))
 
 
-class MadeOfAll(ProcessAllWindowFunction[Any, Any, Any]):
-    """The same of windows over the whole stream."""
+class AllWindowResult(ProcessAllWindowFunction[Any, Any, Any]):
+    """The same for windows of a stream without keys."""
 
     def __init__(self, parts: list[Part] | Part) -> None:
         self._parts = parts
@@ -47,7 +47,7 @@ def made(parts: list[Part] | Part, key: Any, window: Any, elements: list[Any]) -
 
 
 class Sum:
-    """The sum of a field; a picklable function."""
+    """The sum of a field. A class, so that it can be pickled."""
 
     def __init__(self, field: int) -> None:
         self._field = field
@@ -125,11 +125,11 @@ _WORDS: dict[str, Part] = {
 
 
 def parts_in(words: str) -> list[Part]:
-    """The parts of "emit (key, window start, window end, count)" and its like."""
-    said = re.search(r"\((.*)\)", words)
-    if said is None:
+    """Returns the parts of "emit (key, window start, window end, count)" and similar."""
+    text = re.search(r"\((.*)\)", words)
+    if text is None:
         raise NotRunnableError(f'the function "{words}" is not understood')
-    return [_part(word.strip()) for word in said[1].split(",")]
+    return [_part(word.strip()) for word in text[1].split(",")]
 
 
 def _part(word: str) -> Part:

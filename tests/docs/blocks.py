@@ -1,4 +1,4 @@
-"""The code blocks of the documents, and how they are run.
+"""Extracts and runs the code blocks of the documentation.
 
 A fence's first line says what to do with it: `python` runs without Spark, `python spark` runs on it, `python fragment` is only
 compiled. A fence `output` right behind a block is what that block must print; behind a block of commands, what the program before
@@ -39,7 +39,7 @@ class Block:
 
     @property
     def file(self) -> str | None:
-        """The file that the reader is told to write the block to."""
+        """The file to which the reader writes the block."""
         return next((word.removeprefix("file=") for word in self.words if word.startswith("file=")), None)
 
     def has(self, word: str) -> bool:
@@ -71,7 +71,7 @@ def python_blocks(page: Path) -> list[Block]:
 
 @contextlib.contextmanager
 def main_program(page: Path) -> Iterator[types.ModuleType]:
-    """A main module of its own for a page: functions of main modules travel to workers whole."""
+    """Returns a separate main module for a page. Functions of a main module are pickled by value."""
     module = types.ModuleType("__main__")
     module.__file__ = str(page)
     modules, path = dict(sys.modules), list(sys.path)

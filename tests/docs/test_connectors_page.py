@@ -1,4 +1,4 @@
-"""Every source and sink that programs can use is in the table of guarantees."""
+"""Every public source and sink is in the table of guarantees."""
 
 from __future__ import annotations
 

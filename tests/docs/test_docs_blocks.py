@@ -1,4 +1,4 @@
-"""Every Python block of the documents runs and prints what the page says."""
+"""Every Python block of the documentation runs and prints the documented output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _name(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", pages(), ids=_name)
-def test_fences_say_what_they_are(page: Path) -> None:
+def test_code_fences_have_a_language(page: Path) -> None:
     for block in blocks(page):
         assert block.language in _KNOWN, f"{_name(page)}:{block.line}: {block.words}"
         assert {w for w in block.words[1:] if not w.startswith("file=")} <= _WORDS, (

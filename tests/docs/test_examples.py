@@ -1,4 +1,4 @@
-"""The programs of examples/ run, and the first of them is the README's."""
+"""The programs in examples/ run, and the first of them is the program in the README."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parity table is true: names that are built work, refused ones refuse, and the page says so."""
+"""The parity page is up to date, built names work, and refused names raise errors with reasons."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from tests.parity.calling import BROKEN, BUILT, REFUSED
-from tests.parity.finding import find
+from tests.parity.lookup import find
+from tests.parity.member_calls import BROKEN, BUILT, REFUSED
 from tests.parity.names import Name
 from tests.parity.page import page, share_built
 from tests.parity.verdicts import verdicts
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "parity.md"
 
-# Built methods whose parameters are not PyFlink's, and why.
+# Built methods whose parameters differ from PyFlink, with the reason.
 OTHER_PARAMETERS: dict[str, str] = {}
 
 
-def test_the_page_tells_what_is_there() -> None:
+def test_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run: python scripts/make_parity.py"
 
 
@@ -36,7 +36,7 @@ def test_refusals_have_a_code_and_a_reason() -> None:
             assert len(verdict.reason.split()) > 5, name
 
 
-def test_nine_names_of_ten_are_built() -> None:
+def test_ninety_percent_of_names_are_built() -> None:
     assert share_built() >= 0.9
 
 

@@ -1,4 +1,4 @@
-"""The first tutorial, followed word by word: its files are written, its commands are typed."""
+"""Follows the first tutorial step by step: writes its files and runs its commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INSTALL = ("make setup", ". .venv/bin/activate", "mkdir first-job", "cd first-jo
 
 
 class Terminal:
-    """A shell in a folder of its own, with the environment of the tests."""
+    """A shell in a temporary folder, with the environment of the tests."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -46,10 +46,10 @@ class Terminal:
         )
 
     def type(self, line: str) -> str:
-        """Runs a command to its end; gives what it prints."""
+        """Runs a command and returns its output."""
         process = self.start(line)
-        printed, told = process.communicate(timeout=300)
-        assert process.returncode == 0, f"{line}\n{told}"
+        printed, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, f"{line}\n{errors}"
         return printed
 
     def type_and_end(self, line: str, end: signal.Signals) -> None:
@@ -58,9 +58,9 @@ class Terminal:
         process = self.start(f"{line} > {out}")
         _wait(lambda: out.exists() and len(out.read_text().splitlines()) >= 10, process)
         process.send_signal(end)
-        _, told = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=120)
         if end is signal.SIGINT:
-            assert "penstock: go on with: penstock run clicks.py --resume " in told
+            assert "penstock: resume with: penstock run clicks.py --resume " in errors
         self.endless.append(out.read_text().splitlines())
 
 

@@ -1,4 +1,4 @@
-"""The pictures of windows show what the harness gives."""
+"""The pictures of windows show the results of the harness."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def script() -> ModuleType:
     return module
 
 
-def test_pictures_are_those_that_the_script_draws(script: ModuleType) -> None:
-    made = script.made()
-    kept = {path.name: path.read_text(encoding="utf-8") for path in IMAGES.glob("window-*.svg")}
-    assert kept == made, "run scripts/make_window_pictures.py"
+def test_pictures_are_up_to_date(script: ModuleType) -> None:
+    drawn = script.draw_all()
+    stored = {path.name: path.read_text(encoding="utf-8") for path in IMAGES.glob("window-*.svg")}
+    assert stored == drawn, "run scripts/make_window_pictures.py"
 
 
 def test_every_picture_is_shown_on_a_page(script: ModuleType) -> None:
     pages = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "docs" / "explanation" / "windows").glob("*.md"))
-    assert set(re.findall(r"images/(window-\w+\.svg)", pages)) == set(script.made())
+    assert set(re.findall(r"images/(window-\w+\.svg)", pages)) == set(script.draw_all())

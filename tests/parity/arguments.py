@@ -1,4 +1,4 @@
-"""What a name is called with: by the name of the parameter, unless the name needs something of its own."""
+"""Sample arguments for names, by parameter or by name."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from penstock import windows
 from penstock.connectors import CollectionSource, CollectSink
 from penstock.formats import AvroInputFormat, AvroSchema
 from tests.parity import samples
-from tests.parity.finding import find
+from tests.parity.lookup import find
 from tests.parity.names import Name
 
 
-def _beside(target: Any) -> Any:
-    """A stream of the same job."""
+def _other_stream(target: Any) -> Any:
+    """Returns another stream of the same job."""
     return target.get_execution_environment().from_collection([(1, 2)])
 
 
-# By parameter; made for the object that is called.
-BY_TARGET: dict[str, Callable[[Any], Any]] = {"ds": _beside, "streams": _beside}
+# By parameter. Created for the object that is called.
+BY_TARGET: dict[str, Callable[[Any], Any]] = {"ds": _other_stream, "streams": _other_stream}
 
-# By parameter; each is made anew for each call.
+# By parameter. Created for each call.
 BY_PARAMETER: dict[str, Callable[[], Any]] = {
     "name": lambda: "a name",
     "uid": lambda: "a-uid",

@@ -1,4 +1,4 @@
-"""An engine in this process, so that names that run a job can be called without a JVM."""
+"""An engine without a JVM, for names that start a job."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from concurrent.futures import Future
 from typing import Any
 
 from penstock.config import Configuration
-from penstock.datastream.job_client import JobClient
-from penstock.datastream.job_result import JobExecutionResult
-from penstock.datastream.job_status import JobStatus
-from penstock.engine.program import build
+from penstock.datastream.jobs.job_client import JobClient
+from penstock.datastream.jobs.job_result import JobExecutionResult
+from penstock.datastream.jobs.job_status import JobStatus
+from penstock.engine.program.builder import build_program
 from penstock.plan.graph import JobGraph
 
 Files = dict[str, list[str]]
 
 
 class InProcess:
-    """Builds the job and runs nothing: a name that starts a job has done its part when the engine has got it."""
+    """Builds the job, but does not run it."""
 
     def default_parallelism(self, configuration: Configuration) -> int:
         return 2
 
     def execute(self, graph: JobGraph, configuration: Configuration, files: Files) -> JobExecutionResult:
-        build(graph)
+        build_program(graph)
         return JobExecutionResult("0" * 32, "checkpoint", 1.0, [])
 
     def execute_async(self, graph: JobGraph, configuration: Configuration, files: Files) -> JobClient:
         return JobClient(_Finished(self.execute(graph, configuration, files)))
 
     def collect(self, graph: JobGraph, configuration: Configuration, files: Files) -> Iterator[Any]:
-        build(graph)
+        build_program(graph)
         return iter([1])
 
 
@@ -47,7 +47,7 @@ class _Finished:
         return JobStatus.FINISHED
 
     def cancel(self) -> None:
-        """It has ended already."""
+        """Does nothing, because the job has ended."""
 
     def accumulators(self) -> dict[str, Any]:
         return {}

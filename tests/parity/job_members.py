@@ -1,7 +1,6 @@
-"""Names that live only inside a running job: functions, contexts, timers, state, metrics. Called there, in the harness.
+"""Calls of names that exist only inside a running job: functions, contexts, timers, state, metrics. Uses the harness.
 
-What is found is kept in `FOUND`; functions that executors would import are pickled by name, so this module is one and the
-same on both sides.
+The results are in the module variable `VERDICTS` because functions of importable modules are pickled by name.
 """
 
 from __future__ import annotations
@@ -12,28 +11,28 @@ from typing import Any
 
 import penstock as ps
 from penstock.testing import Harness, PushSource
-from tests.parity import samples, windowing
-from tests.parity.calling import BUILT, Verdict, call_all
+from tests.parity import samples, window_members
+from tests.parity.member_calls import BUILT, Verdict, call_all
 
-FOUND: dict[str, Verdict] = {}
-
-
-def _called(name: str) -> None:
-    FOUND[name] = Verdict(BUILT)
+VERDICTS: dict[str, Verdict] = {}
 
 
-def _look(owner: str, target: Any) -> None:
-    FOUND.update(call_all(owner, target))
+def _mark_called(name: str) -> None:
+    VERDICTS[name] = Verdict(BUILT)
+
+
+def _call_members(owner: str, target: Any) -> None:
+    VERDICTS.update(call_all(owner, target))
 
 
 @cache
 def verdicts() -> dict[str, Verdict]:
-    """Runs everything once."""
-    FOUND.clear()
+    """Runs all jobs once and returns the results."""
+    VERDICTS.clear()
     _run_steps()
     _run_processes()
     _run_broadcasts()
-    return {**FOUND, **windowing.verdicts()}
+    return {**VERDICTS, **window_members.verdicts()}
 
 
 # -- functions without contexts
@@ -41,80 +40,80 @@ def verdicts() -> dict[str, Verdict]:
 
 class Life(ps.MapFunction):
     def open(self, runtime_context: Any) -> None:
-        _called("Function.open")
-        _look("RuntimeContext", runtime_context)
+        _mark_called("Function.open")
+        _call_members("RuntimeContext", runtime_context)
         _look_at_metrics(runtime_context)
 
     def close(self) -> None:
-        _called("Function.close")
+        _mark_called("Function.close")
 
     def map(self, value: Any) -> Any:
-        _called("MapFunction.map")
+        _mark_called("MapFunction.map")
         return value
 
 
 def _look_at_metrics(runtime_context: Any) -> None:
     if hasattr(runtime_context, "get_metrics_group"):
         group = runtime_context.get_metrics_group()
-        FOUND.update(call_all("MetricGroup", group))
-        _look("Counter", group.counter("counted"))
-        _look("Meter", group.meter("met"))
-        _look("Distribution", group.distribution("spread"))
+        VERDICTS.update(call_all("MetricGroup", group))
+        _call_members("Counter", group.counter("counted"))
+        _call_members("Meter", group.meter("met"))
+        _call_members("Distribution", group.distribution("spread"))
 
 
 class FlatMap(ps.FlatMapFunction):
     def flat_map(self, value: Any) -> Iterable[Any]:
-        _called("FlatMapFunction.flat_map")
+        _mark_called("FlatMapFunction.flat_map")
         yield value
 
 
 class Filter(ps.FilterFunction):
     def filter(self, value: Any) -> bool:
-        _called("FilterFunction.filter")
+        _mark_called("FilterFunction.filter")
         return True
 
 
 class Reduce(ps.ReduceFunction):
     def reduce(self, value1: Any, value2: Any) -> Any:
-        _called("ReduceFunction.reduce")
+        _mark_called("ReduceFunction.reduce")
         return value1
 
 
 class Key(ps.KeySelector):
     def get_key(self, value: Any) -> Any:
-        _called("KeySelector.get_key")
+        _mark_called("KeySelector.get_key")
         return value[0]
 
 
 class Partition(ps.Partitioner):
     def partition(self, key: Any, num_partitions: int) -> int:
-        _called("Partitioner.partition")
+        _mark_called("Partitioner.partition")
         return 0
 
 
 class CoMap(ps.CoMapFunction):
     def map1(self, value: Any) -> Any:
-        _called("CoMapFunction.map1")
+        _mark_called("CoMapFunction.map1")
         return value
 
     def map2(self, value: Any) -> Any:
-        _called("CoMapFunction.map2")
+        _mark_called("CoMapFunction.map2")
         return value
 
 
 class CoFlatMap(ps.CoFlatMapFunction):
     def flat_map1(self, value: Any) -> Iterable[Any]:
-        _called("CoFlatMapFunction.flat_map1")
+        _mark_called("CoFlatMapFunction.flat_map1")
         yield value
 
     def flat_map2(self, value: Any) -> Iterable[Any]:
-        _called("CoFlatMapFunction.flat_map2")
+        _mark_called("CoFlatMapFunction.flat_map2")
         yield value
 
 
 class Assigner(ps.TimestampAssigner):
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        _called("TimestampAssigner.extract_timestamp")
+        _mark_called("TimestampAssigner.extract_timestamp")
         return int(value[1])
 
 
@@ -137,15 +136,15 @@ def _run_steps() -> None:
 
 class Aggregate(ps.AggregateFunction):
     def create_accumulator(self) -> Any:
-        _called("AggregateFunction.create_accumulator")
+        _mark_called("AggregateFunction.create_accumulator")
         return 0
 
     def add(self, value: Any, accumulator: Any) -> Any:
-        _called("AggregateFunction.add")
+        _mark_called("AggregateFunction.add")
         return accumulator + 1
 
     def get_result(self, accumulator: Any) -> Any:
-        _called("AggregateFunction.get_result")
+        _mark_called("AggregateFunction.get_result")
         return accumulator
 
     def merge(self, acc_a: Any, acc_b: Any) -> Any:
@@ -154,14 +153,14 @@ class Aggregate(ps.AggregateFunction):
 
 class Process(ps.ProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-        _called("ProcessFunction.process_element")
-        _look("ProcessFunction.Context", ctx)
+        _mark_called("ProcessFunction.process_element")
+        _call_members("ProcessFunction.Context", ctx)
         yield value
 
 
 class KeyedProcess(ps.KeyedProcessFunction):
     def open(self, runtime_context: Any) -> None:
-        _look("KeyedStateStore", runtime_context)
+        _call_members("KeyedStateStore", runtime_context)
         self._states = {
             "ValueState": runtime_context.get_state(ps.ValueStateDescriptor("value", ps.Types.INT())),
             "ListState": runtime_context.get_list_state(ps.ListStateDescriptor("list", ps.Types.INT())),
@@ -175,48 +174,48 @@ class KeyedProcess(ps.KeyedProcessFunction):
         )
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-        _called("KeyedProcessFunction.process_element")
+        _mark_called("KeyedProcessFunction.process_element")
         for owner, state in self._states.items():
-            _look(owner, state)
-        _look("State", self._states["ValueState"])
+            _call_members(owner, state)
+        _call_members("State", self._states["ValueState"])
         self._aggregating.add(1)
         assert self._aggregating.get() == 1
-        _look("KeyedProcessFunction.Context", ctx)
-        _look("TimerService", ctx.timer_service())
+        _call_members("KeyedProcessFunction.Context", ctx)
+        _call_members("TimerService", ctx.timer_service())
         ctx.timer_service().register_event_time_timer(5)
         yield value
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
-        _called("KeyedProcessFunction.on_timer")
-        _look("KeyedProcessFunction.OnTimerContext", ctx)
+        _mark_called("KeyedProcessFunction.on_timer")
+        _call_members("KeyedProcessFunction.OnTimerContext", ctx)
         yield timestamp
 
 
 class CoProcess(ps.CoProcessFunction):
     def process_element1(self, value: Any, ctx: Any) -> Iterable[Any]:
-        _called("CoProcessFunction.process_element1")
-        _look("CoProcessFunction.Context", ctx)
+        _mark_called("CoProcessFunction.process_element1")
+        _call_members("CoProcessFunction.Context", ctx)
         yield value
 
     def process_element2(self, value: Any, ctx: Any) -> Iterable[Any]:
-        _called("CoProcessFunction.process_element2")
+        _mark_called("CoProcessFunction.process_element2")
         yield value
 
 
 class KeyedCoProcess(ps.KeyedCoProcessFunction):
     def process_element1(self, value: Any, ctx: Any) -> Iterable[Any]:
-        _called("KeyedCoProcessFunction.process_element1")
-        _look("KeyedCoProcessFunction.Context", ctx)
+        _mark_called("KeyedCoProcessFunction.process_element1")
+        _call_members("KeyedCoProcessFunction.Context", ctx)
         ctx.timer_service().register_event_time_timer(5)
         yield value
 
     def process_element2(self, value: Any, ctx: Any) -> Iterable[Any]:
-        _called("KeyedCoProcessFunction.process_element2")
+        _mark_called("KeyedCoProcessFunction.process_element2")
         yield value
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
-        _called("KeyedCoProcessFunction.on_timer")
-        _look("KeyedCoProcessFunction.OnTimerContext", ctx)
+        _mark_called("KeyedCoProcessFunction.on_timer")
+        _call_members("KeyedCoProcessFunction.OnTimerContext", ctx)
         yield timestamp
 
 
@@ -238,34 +237,34 @@ def _run_processes() -> None:
 
 class Broadcast(ps.BroadcastProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-        _called("BroadcastProcessFunction.process_element")
-        _look("BaseBroadcastProcessFunction.ReadOnlyContext", ctx)
-        _look("BaseBroadcastProcessFunction.BaseContext", ctx)
-        _look("ReadOnlyBroadcastState", ctx.get_broadcast_state(samples.RULES))
+        _mark_called("BroadcastProcessFunction.process_element")
+        _call_members("BaseBroadcastProcessFunction.ReadOnlyContext", ctx)
+        _call_members("BaseBroadcastProcessFunction.BaseContext", ctx)
+        _call_members("ReadOnlyBroadcastState", ctx.get_broadcast_state(samples.RULES))
         yield value
 
     def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-        _called("BroadcastProcessFunction.process_broadcast_element")
-        _look("BaseBroadcastProcessFunction.Context", ctx)
-        _look("BroadcastState", ctx.get_broadcast_state(samples.RULES))
-        _look("OperatorStateStore", ctx)
+        _mark_called("BroadcastProcessFunction.process_broadcast_element")
+        _call_members("BaseBroadcastProcessFunction.Context", ctx)
+        _call_members("BroadcastState", ctx.get_broadcast_state(samples.RULES))
+        _call_members("OperatorStateStore", ctx)
         yield value
 
 
 class KeyedBroadcast(ps.KeyedBroadcastProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-        _called("KeyedBroadcastProcessFunction.process_element")
-        _look("KeyedBroadcastProcessFunction.ReadOnlyContext", ctx)
+        _mark_called("KeyedBroadcastProcessFunction.process_element")
+        _call_members("KeyedBroadcastProcessFunction.ReadOnlyContext", ctx)
         ctx.timer_service().register_event_time_timer(5)
         yield value
 
     def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-        _called("KeyedBroadcastProcessFunction.process_broadcast_element")
+        _mark_called("KeyedBroadcastProcessFunction.process_broadcast_element")
         yield value
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
-        _called("KeyedBroadcastProcessFunction.on_timer")
-        _look("KeyedBroadcastProcessFunction.OnTimerContext", ctx)
+        _mark_called("KeyedBroadcastProcessFunction.on_timer")
+        _call_members("KeyedBroadcastProcessFunction.OnTimerContext", ctx)
         yield timestamp
 
 

@@ -1,4 +1,4 @@
-"""Where Penstock has a class of PyFlink's."""
+"""Lookup of PyFlink classes in Penstock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _INNER = ("cli", "engine", "plan", "runtime", "spark", "testing", "__main__")
 
 @cache
 def modules() -> tuple[ModuleType, ...]:
-    """Penstock's public modules, the nearest to the user first."""
+    """Returns the public modules of Penstock, from the outermost to the innermost."""
     found = [penstock]
     for info in pkgutil.walk_packages(penstock.__path__, "penstock."):
         if info.name.split(".")[1] not in _INNER:
@@ -25,16 +25,16 @@ def modules() -> tuple[ModuleType, ...]:
 
 
 def find(owner: str) -> Any:
-    """The class, or None."""
+    """Returns the class, or None."""
     outer, *inner = owner.split(".")
-    place = place_of(outer)
-    found = None if place is None else getattr(place, outer)
+    module = module_of(outer)
+    found = None if module is None else getattr(module, outer)
     for name in inner:
         found = getattr(found, name, None)
     return found
 
 
 @cache
-def place_of(outer: str) -> ModuleType | None:
-    """The module to import a class or function from."""
+def module_of(outer: str) -> ModuleType | None:
+    """Returns the module from which a class or function is imported."""
     return next((m for m in modules() if isinstance(getattr(m, outer, None), (type, FunctionType))), None)

@@ -1,4 +1,4 @@
-"""Calls a name on a living object, and judges what it does."""
+"""Calls members of objects and reports whether they work."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ BUILT, REFUSED, MISSING, BROKEN = "built", "refused", "missing", "broken"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What Penstock makes of a name; `reason` is the refusal's own text, or what went wrong."""
+    """The status of a name. `reason` is the message of the error, if any."""
 
     status: str
     reason: str = ""
 
 
-def call(name: Name, target: Any, given: Sequence[Any] | None = None) -> Verdict:
-    """Whether a member of an object does its work, with what is given or with what its parameters are called."""
+def call(name: Name, target: Any, values: Sequence[Any] | None = None) -> Verdict:
+    """Calls a member of an object, with the given arguments or with sample arguments for its parameters."""
     try:
         member = getattr(target, name.member)
         if name.parameters is not None and callable(member):
-            member(*(arguments(name, target) if given is None else given))
+            member(*(arguments(name, target) if values is None else values))
     except UnsupportedOperation as refusal:
         return Verdict(REFUSED, str(refusal))
     except AttributeError as error:
-        there = hasattr(type(target), name.member) or name.member in getattr(target, "__dict__", {})
-        return Verdict(BROKEN, f"{type(error).__name__}: {error}") if there else Verdict(MISSING)
+        exists = hasattr(type(target), name.member) or name.member in getattr(target, "__dict__", {})
+        return Verdict(BROKEN, f"{type(error).__name__}: {error}") if exists else Verdict(MISSING)
     except Exception as error:
         return Verdict(BROKEN, f"{type(error).__name__}: {error}")
     return Verdict(BUILT)
 
 
 def call_all(owner: str, make: Any) -> dict[str, Verdict]:
-    """Every member of a class, each on a fresh object if `make` makes one."""
+    """Calls every member of a class. If `make` is a function, it creates a new object for each call."""
     found: dict[str, Verdict] = {}
     for name in members(owner):
         target = make() if inspect.isfunction(make) else make

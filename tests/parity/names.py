@@ -1,4 +1,4 @@
-"""PyFlink's public names, as scripts/read_pyflink_names.py read them."""
+"""The public names of PyFlink, which scripts/read_pyflink_names.py writes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 DATA = Path(__file__).parent / "pyflink.json"
 
-# Areas that this table does not judge yet: their names come with the layers named here.
+# Areas that are not checked yet, with the layer that will add their names.
 LATER: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
 class Name:
-    """A class or a function (`member` is empty), or one of a class's methods and constants."""
+    """A class or a function (with an empty `member`), or a method or constant of a class."""
 
     area: str
     owner: str  # a class, with the classes around it: KeyedProcessFunction.Context
@@ -31,24 +31,24 @@ class Name:
 
 @cache
 def names() -> tuple[Name, ...]:
-    """All names, in PyFlink's order."""
+    """Returns all names, in the order of PyFlink."""
     areas = json.loads(DATA.read_text(encoding="utf-8"))
     return tuple(
-        name for area, classes in areas.items() for owner, told in classes.items() for name in _of(area, owner, told)
+        name for area, classes in areas.items() for owner, data in classes.items() for name in _of(area, owner, data)
     )
 
 
-def _of(area: str, owner: str, told: dict[str, Any]) -> Iterator[Name]:
-    yield Name(area, owner, parameters=tuple(told["function"]) if "function" in told else None)
-    for member, method in told.get("methods", {}).items():
+def _of(area: str, owner: str, data: dict[str, Any]) -> Iterator[Name]:
+    yield Name(area, owner, parameters=tuple(data["function"]) if "function" in data else None)
+    for member, method in data.get("methods", {}).items():
         parameters = None if method.get("property") else tuple(method["parameters"])
         yield Name(area, owner, member, parameters, method.get("refuses", False))
-    for constant in told.get("constants", ()):
+    for constant in data.get("constants", ()):
         yield Name(area, owner, constant)
-    for inner, told_inner in told.get("classes", {}).items():
-        yield from _of(area, f"{owner}.{inner}", told_inner)
+    for inner, inner_data in data.get("classes", {}).items():
+        yield from _of(area, f"{owner}.{inner}", inner_data)
 
 
 def members(owner: str) -> list[Name]:
-    """The methods and constants of a class."""
+    """Returns the methods and constants of a class."""
     return [name for name in names() if name.owner == owner and name.member]

@@ -1,4 +1,4 @@
-"""An object of each class that can be made outside of a running job: a function makes a fresh one for every call."""
+"""Functions that create an object of each class that can be created outside of a running job."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import penstock as ps
 from penstock import windows
-from tests.parity import samples, windowing
-from tests.parity.finding import find
+from tests.parity import samples, window_members
+from tests.parity.lookup import find
 
 
 def _stream() -> Any:
@@ -43,9 +43,9 @@ def _result_of(method: str) -> Callable[[], Any]:
     return make
 
 
-def _of_class(owner: str, *given: Any) -> Callable[[], Any]:
+def _of_class(owner: str, *arguments: Any) -> Callable[[], Any]:
     def make() -> Any:
-        return find(owner)(*given)
+        return find(owner)(*arguments)
 
     return make
 
@@ -60,11 +60,11 @@ def _slots() -> Any:
     return find("SlotSharingGroup").builder("slots")
 
 
-def _one_of(made: Callable[[], dict[str, Any]], owner: str) -> Callable[[], Any]:
-    return lambda: made()[owner]
+def _one_of(make_all: Callable[[], dict[str, Any]], owner: str) -> Callable[[], Any]:
+    return lambda: make_all()[owner]
 
 
-LIVING: dict[str, Callable[[], Any]] = {
+SAMPLE_OBJECTS: dict[str, Callable[[], Any]] = {
     "WindowedStream": lambda: _keyed().window(samples.tumbling()),
     "AllWindowedStream": lambda: _stream().window_all(samples.tumbling()),
     "Window": lambda: windows.TimeWindow(0, 10),
@@ -72,8 +72,8 @@ LIVING: dict[str, Callable[[], Any]] = {
     "CountWindow": lambda: windows.CountWindow(1),
     "GlobalWindow": lambda: windows.GlobalWindow(),
     "TriggerResult": lambda: windows.TriggerResult.FIRE,
-    **{owner: _one_of(windowing.triggers, owner) for owner in windowing.triggers()},
-    **{owner: _one_of(windowing.assigners, owner) for owner in windowing.assigners()},
+    **{owner: _one_of(window_members.triggers, owner) for owner in window_members.triggers()},
+    **{owner: _one_of(window_members.assigners, owner) for owner in window_members.assigners()},
     "DataStream": _stream,
     "KeyedStream": _keyed,
     "DataStreamSink": lambda: _stream().print(),

@@ -1,4 +1,4 @@
-"""Small programs to call names with."""
+"""Sample functions and streams for calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AVRO_SCHEMA = '{"type": "record", "name": "P", "fields": [{"name": "x", "type": 
 
 
 def env() -> ps.StreamExecutionEnvironment:
-    """An environment whose engine starts no JVM."""
+    """Returns an environment whose engine does not start a JVM."""
     return ps.StreamExecutionEnvironment.get_execution_environment(
         ps.Configuration({"execution.engine": "tests.parity.engine:InProcess"})
     )

@@ -1,24 +1,24 @@
-"""What Penstock makes of each of PyFlink's names: found by calling them."""
+"""The status of each name of PyFlink, determined by calling it."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
-from penstock.datastream.settings import JobSettings
+from penstock.datastream.settings.job_settings import JobSettings
 from penstock.errors import UnsupportedOperation
-from tests.parity import running
+from tests.parity import job_members
 from tests.parity.arguments import arguments
-from tests.parity.calling import BROKEN, BUILT, MISSING, REFUSED, Verdict, call
-from tests.parity.finding import find
-from tests.parity.living import LIVING
+from tests.parity.lookup import find
+from tests.parity.member_calls import BROKEN, BUILT, MISSING, REFUSED, Verdict, call
 from tests.parity.names import LATER, Name, names
+from tests.parity.sample_objects import SAMPLE_OBJECTS
 
 
 @cache
 def verdicts() -> dict[Name, Verdict]:
-    """A verdict on each name of the areas that are judged; names that PyFlink itself refuses are left out."""
-    before = JobSettings._local_parallelism  # of all environments of a process: some name sets it
+    """Returns the status of each name in the checked areas, except names that PyFlink itself always rejects."""
+    before = JobSettings._local_parallelism  # shared by all environments of a process; one of the names sets it
     try:
         return {name: _verdict(name) for name in names() if name.area not in LATER and not name.refused_there}
     finally:
@@ -29,13 +29,13 @@ def _verdict(name: Name) -> Verdict:
     found = find(name.owner)
     if not name.member:
         return _on_class(name, found) if name.parameters is None else _on_function(name, found)
-    in_job = running.verdicts().get(str(name))
+    in_job = job_members.verdicts().get(str(name))
     if in_job is not None:
         return in_job
-    if name.parameters is None and found is not None:  # a constant or a property stands on its class
+    if name.parameters is None and found is not None:  # a constant or a property is an attribute of its class
         return Verdict(BUILT) if hasattr(found, name.member) else Verdict(MISSING)
     try:
-        target = LIVING[name.owner]() if name.owner in LIVING else found
+        target = SAMPLE_OBJECTS[name.owner]() if name.owner in SAMPLE_OBJECTS else found
     except UnsupportedOperation as refusal:
         return Verdict(REFUSED, str(refusal))
     except Exception as error:
@@ -56,10 +56,10 @@ def _on_function(name: Name, found: Any) -> Verdict:
 
 
 def _on_class(name: Name, found: Any) -> Verdict:
-    """A class is built when there is one; refused when no object of it can be had."""
-    if name.owner in LIVING:
+    """Returns the status of a class. It is refused if no object can be created."""
+    if name.owner in SAMPLE_OBJECTS:
         try:
-            LIVING[name.owner]()
+            SAMPLE_OBJECTS[name.owner]()
         except UnsupportedOperation as refusal:
             return Verdict(REFUSED, str(refusal))
         except Exception as error:

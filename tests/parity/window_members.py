@@ -1,4 +1,4 @@
-"""Names of windows that live only inside a running job: window functions, triggers, assigners and their contexts."""
+"""Calls of window names that exist only inside a running job: window functions, triggers, assigners, contexts."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import penstock as ps
 from penstock import windows
 from penstock.testing import Harness, PushSource
 from tests.parity import samples
-from tests.parity.calling import BUILT, MISSING, Verdict, call, call_all
-from tests.parity.finding import find
+from tests.parity.lookup import find
+from tests.parity.member_calls import BUILT, MISSING, Verdict, call, call_all
 from tests.parity.names import members
 
-_FOUND: dict[str, Verdict] = {}
+_VERDICTS: dict[str, Verdict] = {}
 
 
 def verdicts() -> dict[str, Verdict]:
-    """Runs everything once."""
-    _FOUND.clear()
+    """Runs all jobs and returns the results."""
+    _VERDICTS.clear()
     _run_functions()
     _run_triggers()
     _run_sessions()
-    return dict(_FOUND)
+    return dict(_VERDICTS)
 
 
-def _called(name: str) -> None:
-    _FOUND[name] = Verdict(BUILT)
+def _mark_called(name: str) -> None:
+    _VERDICTS[name] = Verdict(BUILT)
 
 
 def _call(owner: str, target: Any, member: str, *given: Any) -> None:
-    """A member with what a running job has for it."""
+    """Calls a member with arguments from a running job."""
     for name in members(owner):
         if name.member == member:
-            _FOUND[str(name)] = Verdict(MISSING) if target is None else call(name, target, given)
+            _VERDICTS[str(name)] = Verdict(MISSING) if target is None else call(name, target, given)
 
 
 # -- functions
@@ -41,34 +41,34 @@ def _call(owner: str, target: Any, member: str, *given: Any) -> None:
 
 class Apply(ps.WindowFunction):
     def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
-        _called("WindowFunction.apply")
+        _mark_called("WindowFunction.apply")
         return [key]
 
 
 class ApplyAll(ps.AllWindowFunction):
     def apply(self, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
-        _called("AllWindowFunction.apply")
+        _mark_called("AllWindowFunction.apply")
         return [1]
 
 
 class Process(ps.ProcessWindowFunction):
     def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
-        _called("ProcessWindowFunction.process")
-        _FOUND.update(call_all("ProcessWindowFunction.Context", context))
+        _mark_called("ProcessWindowFunction.process")
+        _VERDICTS.update(call_all("ProcessWindowFunction.Context", context))
         return [key]
 
     def clear(self, context: Any) -> None:
-        _called("ProcessWindowFunction.clear")
+        _mark_called("ProcessWindowFunction.clear")
 
 
 class ProcessAll(ps.ProcessAllWindowFunction):
     def process(self, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
-        _called("ProcessAllWindowFunction.process")
-        _FOUND.update(call_all("ProcessAllWindowFunction.Context", context))
+        _mark_called("ProcessAllWindowFunction.process")
+        _VERDICTS.update(call_all("ProcessAllWindowFunction.Context", context))
         return [1]
 
     def clear(self, context: Any) -> None:
-        _called("ProcessAllWindowFunction.clear")
+        _mark_called("ProcessAllWindowFunction.clear")
 
 
 def _run_functions() -> None:
@@ -134,8 +134,8 @@ class Looking(windows.Trigger[Any, Any]):
     """Calls all triggers with the contexts that it gets itself."""
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> windows.TriggerResult:
-        _called("Trigger.on_element")
-        _FOUND.update(call_all("Trigger.TriggerContext", ctx))
+        _mark_called("Trigger.on_element")
+        _VERDICTS.update(call_all("Trigger.TriggerContext", ctx))
         for owner, trigger in triggers().items():
             _call(owner, trigger, "on_element", element, timestamp, window, ctx)
             _call(
@@ -152,29 +152,29 @@ class Looking(windows.Trigger[Any, Any]):
         return windows.TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Any) -> windows.TriggerResult:
-        _called("Trigger.on_event_time")
+        _mark_called("Trigger.on_event_time")
         for owner, trigger in triggers().items():
             _call(owner, trigger, "on_event_time", time, window, ctx)
         return windows.TriggerResult.FIRE
 
     def on_processing_time(self, time: int, window: Any, ctx: Any) -> windows.TriggerResult:
-        _called("Trigger.on_processing_time")
+        _mark_called("Trigger.on_processing_time")
         for owner, trigger in triggers().items():
             _call(owner, trigger, "on_processing_time", time, window, ctx)
         return windows.TriggerResult.CONTINUE
 
     def can_merge(self) -> bool:
-        _called("Trigger.can_merge")
+        _mark_called("Trigger.can_merge")
         return True
 
     def on_merge(self, window: Any, ctx: Any) -> None:
-        _called("Trigger.on_merge")
+        _mark_called("Trigger.on_merge")
         _call("Trigger.OnMergeContext", ctx, "merge_partitioned_state", samples.REDUCED)
         for owner, trigger in triggers().items():
             _call(owner, trigger, "on_merge", window, ctx)
 
     def clear(self, window: Any, ctx: Any) -> None:
-        _called("Trigger.clear")
+        _mark_called("Trigger.clear")
         for owner, trigger in triggers().items():
             _call(owner, trigger, "clear", window, ctx)
 
@@ -183,18 +183,18 @@ class OneSecond(windows.WindowAssigner[Any, windows.TimeWindow]):
     """Calls all assigners with the context that it gets itself."""
 
     def assign_windows(self, element: Any, timestamp: int, context: Any) -> Collection[windows.TimeWindow]:
-        _called("WindowAssigner.assign_windows")
-        _FOUND.update(call_all("WindowAssigner.WindowAssignerContext", context))
+        _mark_called("WindowAssigner.assign_windows")
+        _VERDICTS.update(call_all("WindowAssigner.WindowAssignerContext", context))
         for owner, assigner in assigners().items():
             _call(owner, assigner, "assign_windows", element, timestamp, context)
         return [windows.TimeWindow(0, 1000)]
 
     def get_default_trigger(self, env: Any = None) -> Any:
-        _called("WindowAssigner.get_default_trigger")
+        _mark_called("WindowAssigner.get_default_trigger")
         return Looking()
 
     def is_event_time(self) -> bool:
-        _called("WindowAssigner.is_event_time")
+        _mark_called("WindowAssigner.is_event_time")
         return True
 
 
@@ -211,7 +211,7 @@ class Sessions(windows.MergingWindowAssigner[Any, windows.TimeWindow]):
         return True
 
     def merge_windows(self, windows: Iterable[Any], callback: Any) -> None:
-        _called("MergingWindowAssigner.merge_windows")
+        _mark_called("MergingWindowAssigner.merge_windows")
         given = sorted(windows, key=lambda window: int(window.start))
         if len(given) > 1 and given[1].start < given[0].end:
             _call("MergingWindowAssigner.MergeCallback", callback, "merge", given[:2], given[0].cover(given[1]))
@@ -219,7 +219,7 @@ class Sessions(windows.MergingWindowAssigner[Any, windows.TimeWindow]):
 
 class Gap(windows.SessionWindowTimeGapExtractor):
     def extract(self, element: Any) -> int:
-        _called("SessionWindowTimeGapExtractor.extract")
+        _mark_called("SessionWindowTimeGapExtractor.extract")
         return 100
 
 

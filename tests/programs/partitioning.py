@@ -9,7 +9,7 @@ import penstock as ps
 
 
 class Where(ps.ProcessFunction):
-    """Gives (element, subtask)."""
+    """Emits (element, subtask)."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.subtask = runtime_context.get_index_of_this_subtask()
@@ -19,7 +19,7 @@ class Where(ps.ProcessFunction):
 
 
 class WhereKeyed(ps.KeyedProcessFunction):
-    """Gives (element, subtask) behind key_by."""
+    """Emits (element, subtask) after key_by."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.subtask = runtime_context.get_index_of_this_subtask()

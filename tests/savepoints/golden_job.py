@@ -1,4 +1,4 @@
-"""The job of the golden savepoints: many kinds of state, timers, windows, joins, patterns, in a script with a place to be cut."""
+"""The job of the golden savepoints: many kinds of state, timers, windows, joins and patterns, with a script in two parts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OWNERS = ("ann", "bob", "cid", "dot", "eve", "fay", "gus")
 
 @dataclass(frozen=True)
 class Owner:
-    """A key that its bytes alone do not give back."""
+    """A key that cannot be decoded from its bytes."""
 
     name: str
     region: int
@@ -50,11 +50,11 @@ class Summary:
 def steps() -> list[Step]:
     """Elements of all kinds, watermarks and clocks; the first CUT steps are in the savepoint."""
     rules = [At(("rule", "limit", 40), 0), At(("rule", "bonus", 3), 0)]
-    given = [Step({"s": [*rules, *_events(0)]}, clock=1_000)]
-    given += [Step({"s": _events(20)}, clock=1_200), Step({"s": [*_events(40), Mark(35)]}, clock=1_400)]
-    given += [Step({"s": [At(("rule", "limit", 55), 60), *_events(60)]}, clock=1_600)]
-    given += [Step({}, clock=9_000), Step({"s": [*_events(90), Mark(120)]}, clock=9_100)]
-    return [*given, Step({"s": [Mark(10_000)]}, clock=20_000)]
+    script = [Step({"s": [*rules, *_events(0)]}, clock=1_000)]
+    script += [Step({"s": _events(20)}, clock=1_200), Step({"s": [*_events(40), Mark(35)]}, clock=1_400)]
+    script += [Step({"s": [At(("rule", "limit", 55), 60), *_events(60)]}, clock=1_600)]
+    script += [Step({}, clock=9_000), Step({"s": [*_events(90), Mark(120)]}, clock=9_100)]
+    return [*script, Step({"s": [Mark(10_000)]}, clock=20_000)]
 
 
 def _events(first: int) -> list[Any]:
@@ -75,7 +75,7 @@ def everything(env: ps.StreamExecutionEnvironment) -> DataStream[Any]:
     branches: list[DataStream[Any]] = [
         events.key_by(lambda e: Owner(e[1], len(e[1]))).process(AllStates()).uid("all-states"),
         by_owner.connect(rules).process(Limited()).uid("limited"),
-        by_owner.window(TumblingEventTimeWindows.of(50)).process(Told()).uid("tumbling"),
+        by_owner.window(TumblingEventTimeWindows.of(50)).process(FormatWindow()).uid("tumbling"),
         by_owner.window(EventTimeSessionWindows.with_gap(9)).reduce(added).uid("sessions"),
         by_owner.window(SlidingEventTimeWindows.of(60, 20))
         .aggregates(n=count(), total=sum_of(2), most=max_of(2))
@@ -164,7 +164,7 @@ class Mean(ps.AggregateFunction):
 
 
 class Limited(ps.KeyedBroadcastProcessFunction):
-    """Tells events above a limit that comes as a rule."""
+    """Emits events above a limit that a rule sets."""
 
     def process_element(self, value: Event, ctx: Any) -> Iterator[Any]:
         rules = ctx.get_broadcast_state(RULES)
@@ -176,8 +176,8 @@ class Limited(ps.KeyedBroadcastProcessFunction):
         ctx.get_broadcast_state(RULES).put(value[1], value[2])
 
 
-class Told(ps.ProcessWindowFunction):
-    """Tells a window's events, and how many windows of its key have fired before."""
+class FormatWindow(ps.ProcessWindowFunction):
+    """Emits the events of a window and the number of windows of its key that have fired before."""
 
     def process(
         self, key: str, context: ps.ProcessWindowFunction.Context[TimeWindow], elements: Iterable[Event]

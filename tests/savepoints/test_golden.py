@@ -1,4 +1,4 @@
-"""Savepoints that earlier versions wrote: a job starts from each of them and goes on as if nothing had happened."""
+"""Savepoints of earlier versions: a job that starts from one of them continues with the same results."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def test_there_is_a_golden_savepoint() -> None:
 
 
 @pytest.mark.parametrize("folder", [pytest.param(path, id=path.name) for path in GOLDEN])
-def test_it_is_whole(folder: Path) -> None:
+def test_it_is_intact(folder: Path) -> None:
     assert open_savepoint(str(folder)).verify() == []
 
 
 @pytest.mark.parametrize(("parallelism", "groups"), [(1, 128), (2, 128), (3, 128), (4, 50), (2, 1000)])
 @pytest.mark.parametrize("folder", [pytest.param(path, id=path.name) for path in GOLDEN])
-def test_a_job_goes_on_from_it(folder: Path, parallelism: int, groups: int) -> None:
+def test_a_job_starts_from_it(folder: Path, parallelism: int, groups: int) -> None:
     env = ps.StreamExecutionEnvironment().set_parallelism(parallelism).set_max_parallelism(groups)
     stream = everything(env)
     harness = Harness(env)
@@ -45,8 +45,8 @@ def test_a_job_goes_on_from_it(folder: Path, parallelism: int, groups: int) -> N
 
 @pytest.mark.spark
 @pytest.mark.parametrize("folder", [pytest.param(path, id=path.name) for path in GOLDEN])
-def test_a_job_on_spark_goes_on_from_it(spark: Any, tmp_path: Path, folder: Path) -> None:
-    from penstock.spark.job import SparkJob  # pyspark only where it is needed
+def test_a_job_on_spark_starts_from_it(spark: Any, tmp_path: Path, folder: Path) -> None:
+    from penstock.spark.job.job import SparkJob  # pyspark only where it is needed
 
     options = {
         "execution.checkpointing.dir": str(tmp_path / "checkpoints"),

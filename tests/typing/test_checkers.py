@@ -1,4 +1,4 @@
-"""mypy (strict) and pyright agree with what `fluent_api.py` and the files beside it say of types.
+"""mypy (strict) and pyright agree with the types in `fluent_api.py` and the other files of this folder.
 
 Pyright comes as basedpyright: the same checker in a package that brings its own Node.js, so that it runs without a
 network. It runs in pyright's standard mode.

@@ -1,4 +1,4 @@
-"""The examples in docstrings run, and show what they say."""
+"""The examples in docstrings run and have the documented results."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def test_examples_of_the_module_hold(name: str) -> None:
     assert failed == 0
 
 
-def test_there_are_examples_to_run() -> None:
+def test_examples_exist() -> None:
     counts = [doctest.testmod(importlib.import_module(name)).attempted for name in modules()]
     assert sum(counts) > 50

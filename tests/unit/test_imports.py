@@ -1,4 +1,4 @@
-"""`import penstock` is cheap: no JVM, no pyspark."""
+"""`import penstock` does not start a JVM and does not import pyspark."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import sys
 
 import pytest
 
-LOOK = """
+PROGRAM = """
 import json, sys, time
-began = time.perf_counter()
+start = time.perf_counter()
 import {module}
-spent = time.perf_counter() - began
-print(json.dumps([spent, sorted({{name.split(".")[0] for name in sys.modules}})]))
+duration = time.perf_counter() - start
+print(json.dumps([duration, sorted({{name.split(".")[0] for name in sys.modules}})]))
 """
 
 
 @pytest.mark.parametrize("module", ["penstock", "penstock.connectors", "penstock.testing", "penstock.cli.main"])
 def test_import_starts_no_spark(module: str) -> None:
-    shown = subprocess.run(
-        [sys.executable, "-c", LOOK.format(module=module)], capture_output=True, text=True, check=True
+    result = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(module=module)], capture_output=True, text=True, check=True
     )
-    seconds, modules = json.loads(shown.stdout)
+    seconds, modules = json.loads(result.stdout)
     print(f"import {module}: {seconds:.2f} s")
     assert not {"pyspark", "py4j"} & set(modules)

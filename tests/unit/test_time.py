@@ -1,4 +1,4 @@
-"""Durations and watermark strategies, as PyFlink's."""
+"""Durations and watermark strategies, as in PyFlink."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from penstock import Duration, Time, TimestampAssigner, WatermarkGenerator, WatermarkStrategy
 from penstock.errors import TimeError
-from penstock.time import WatermarkOutput, millis_of
+from penstock.time import WatermarkOutput, to_millis
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from penstock.time import WatermarkOutput, millis_of
     ],
 )
 def test_lengths_of_time_are_milliseconds(duration: Any, millis: int) -> None:
-    assert millis_of(duration) == millis
+    assert to_millis(duration) == millis
 
 
 def test_times_compare_and_show_themselves_as_in_pyflink() -> None:
@@ -63,7 +63,7 @@ def test_a_strategy_is_put_together_step_by_step() -> None:
         .with_watermark_alignment("group", Duration.of_seconds(20), Duration.of_seconds(1))
     )
     assert (made.delay, made.idle_timeout, made.alignment) == (1000, 60_000, ("group", 20_000))
-    extract = made.timestamp_of()
+    extract = made.timestamp_function()
     assert extract is not None
     assert extract("7", 0) == 7
     assert base.assigner is None  # a strategy that others use does not change under them
@@ -79,7 +79,7 @@ REFUSED: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_what_makes_no_sense_is_refused_where_it_is_written(code: str) -> None:
+def test_invalid_strategies_raise_an_error(code: str) -> None:
     with pytest.raises(TimeError) as caught:
         REFUSED[code]()
     assert caught.value.code == code

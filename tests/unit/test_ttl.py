@@ -1,4 +1,4 @@
-"""Settings of a time to live: what is asked for is what is told and done."""
+"""Configuration of the time to live of state."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ def test_everything_can_be_set() -> None:
     assert descriptor.ttl is None
 
 
-def test_cleanup_that_was_asked_for_goes_on_when_the_default_one_is_off() -> None:
+def test_explicit_cleanup_stays_enabled_without_background_cleanup() -> None:
     def cleanup(builder: StateTtlConfig.Builder) -> StateTtlConfig.CleanupStrategies:
         return builder.disable_cleanup_in_background().build().get_cleanup_strategies()
 
     off = cleanup(StateTtlConfig.new_builder(5))
     assert (off.get_incremental_cleanup_strategy(), off.get_rocksdb_compact_filter_cleanup_strategy()) == (None, None)
-    assert off.looked_at == 0
+    assert off.entries_per_batch == 0
 
     asked = cleanup(StateTtlConfig.new_builder(5).cleanup_incrementally(7, True)).get_incremental_cleanup_strategy()
     assert asked is not None
     assert (asked.get_cleanup_size(), asked.run_cleanup_for_every_record()) == (7, True)
-    assert cleanup(StateTtlConfig.new_builder(5).cleanup_incrementally(7, True)).looked_at == 7
+    assert cleanup(StateTtlConfig.new_builder(5).cleanup_incrementally(7, True)).entries_per_batch == 7
 
     filtered = cleanup(StateTtlConfig.new_builder(5).cleanup_in_rocksdb_compact_filter(10))
     strategy = filtered.get_rocksdb_compact_filter_cleanup_strategy()
     assert strategy is not None
     assert strategy.get_query_time_after_num_entries() == 10
     assert strategy.get_periodic_compaction_time() == ps.Duration.of_days(30)
-    assert filtered.looked_at > 0
+    assert filtered.entries_per_batch > 0
 
 
 @pytest.mark.parametrize("ttl", [0, -1, ps.Time.seconds(0)])
-def test_a_time_to_live_is_positive(ttl: ps.Duration | int) -> None:
+def test_a_time_to_live_must_be_positive(ttl: ps.Duration | int) -> None:
     with pytest.raises(StateError, match="TTL_NOT_POSITIVE"):
         StateTtlConfig.new_builder(ttl)
     with pytest.raises(StateError, match="TTL_NOT_POSITIVE"):

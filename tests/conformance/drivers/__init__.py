@@ -1,4 +1,4 @@
-"""One module per kind of case: `job(case)` builds its pipeline, `check(case, happened)` judges what came of it."""
+"""One module per kind of case. `job(case)` builds the pipeline, `check(case, results)` checks its results."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import importlib.util
 from typing import Protocol
 
 from tests.conformance.case import Case, NotRunnableError
-from tests.conformance.job import Happened, Job
+from tests.conformance.job import BatchResult, Job
 
 
 class Driver(Protocol):
-    """A module of this folder."""
+    """Interface of the modules in this folder."""
 
     def job(self, case: Case) -> Job: ...
 
-    def check(self, case: Case, happened: list[Happened]) -> None: ...
+    def check(self, case: Case, results: list[BatchResult]) -> None: ...
 
 
-# What kinds without a module wait for.
+# Kinds of cases that are not supported yet, with what they need.
 NEEDS = {
     "sql": "SQL",
 }
 
 
 def driver_of(case: Case) -> Driver:
-    """The driver of the case's kind."""
+    """Returns the driver for the kind of the case."""
     kind = case.kind
     if kind.isidentifier() and importlib.util.find_spec(f"{__name__}.{kind}") is not None:
         driver: Driver = importlib.import_module(f"{__name__}.{kind}")

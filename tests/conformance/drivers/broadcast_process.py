@@ -1,4 +1,4 @@
-"""A stream without keys (input 1) beside a broadcast one (input 2); the function is told in words."""
+"""A stream without keys (input 1) connected with a broadcast stream (input 2), with a scripted function."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from tests.conformance.case import Case
 from tests.conformance.compare import check
 from tests.conformance.feed import batches_of
 from tests.conformance.job import Job
-from tests.conformance.registry import words_of
+from tests.conformance.registry import script_of
+from tests.conformance.scripted_functions import ScriptedBroadcast
 from tests.conformance.statements import ENTRIES
-from tests.conformance.told_functions import ToldPlainBroadcast
 
 __all__ = ["check", "job"]
 
 
 def job(case: Case) -> Job:
-    words = words_of(case)
+    script = script_of(case)
 
     def build(env: StreamExecutionEnvironment, streams: list[DataStream[Any]]) -> DataStream[Any]:
         events, rules = streams
         connected = events.connect(rules.broadcast(ENTRIES))
-        result: DataStream[Any] = connected.process(ToldPlainBroadcast(words))
+        result: DataStream[Any] = connected.process(ScriptedBroadcast(script))
         return result
 
     return Job(build, batches_of(case), sources=2, tags=tuple(case.side_outputs))

@@ -1,4 +1,4 @@
-"""A pattern over events of one key: which matches it finds."""
+"""A CEP pattern and its matches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.connectors import At, Mark
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.functions import OutputTag
 from tests.conformance.case import Case, NotRunnableError
-from tests.conformance.job import MAIN, Batch, Happened, Job, side
+from tests.conformance.job import MAIN, Batch, BatchResult, Job, side
 
 TIMEOUTS = "timeouts"
 
@@ -32,7 +32,7 @@ class SubEvent(Event):
     volume: float
 
 
-# -- the words of a case
+# -- the specification of a case
 
 
 def _event(entry: dict[str, Any]) -> Event:
@@ -40,11 +40,11 @@ def _event(entry: dict[str, Any]) -> Event:
     return Event(ref, *values) if len(values) == 3 else SubEvent(ref, *values)
 
 
-class Asked:
-    """A condition as a case tells it: fields of the event, and how they compare."""
+class FieldCondition:
+    """A condition of a case: comparisons of event fields."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self._tests = [_test(field, wanted) for field, wanted in told.items()]
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self._tests = [_test(field, wanted) for field, wanted in spec.items()]
 
     def __call__(self, event: Event) -> bool:
         return all(test(event) for test in self._tests)
@@ -92,40 +92,40 @@ def _test(field: str, wanted: Any) -> _Compared:
 
 
 def pattern_of(steps: list[dict[str, Any]], skip: AfterMatchSkipStrategy | None = None) -> Pattern[Any]:
-    """The pattern that a case tells step by step."""
+    """Returns the pattern of a case, which is specified step by step."""
     made: Any = None
-    for told in steps:
-        made = _applied(made, told, skip)
+    for spec in steps:
+        made = _applied(made, spec, skip)
     return made  # type: ignore[no-any-return]
 
 
-def _applied(made: Any, told: dict[str, Any], skip: AfterMatchSkipStrategy | None) -> Any:
-    op = re.sub(r"[A-Z]", lambda m: f"_{m[0].lower()}", told["op"])
-    inner = told.get("group") or told.get("pattern")
-    named: Any = pattern_of(inner) if inner else told.get("name")
+def _applied(made: Any, spec: dict[str, Any], skip: AfterMatchSkipStrategy | None) -> Any:
+    op = re.sub(r"[A-Z]", lambda m: f"_{m[0].lower()}", spec["op"])
+    inner = spec.get("group") or spec.get("pattern")
+    named: Any = pattern_of(inner) if inner else spec.get("name")
     if op == "begin":
         return Pattern.begin(named, skip)
     if op in ("next", "followed_by", "followed_by_any", "not_next", "not_followed_by"):
         return getattr(made, op)(named)
     if op in ("where", "or", "or_where", "until"):
-        return getattr(made, {"or": "or_where"}.get(op, op))(Asked(told["cond"]))
+        return getattr(made, {"or": "or_where"}.get(op, op))(FieldCondition(spec["cond"]))
     if op == "subtype":
         return made.subtype(SubEvent)
     if op == "within":
-        previous = str(told.get("within_type", "")).startswith("PREVIOUS")
-        return made.within(told["ms"], WithinType.PREVIOUS_AND_CURRENT if previous else WithinType.FIRST_AND_LAST)
+        previous = str(spec.get("within_type", "")).startswith("PREVIOUS")
+        return made.within(spec["ms"], WithinType.PREVIOUS_AND_CURRENT if previous else WithinType.FIRST_AND_LAST)
     if op in ("times", "times_or_more", "one_or_more"):
-        numbers = told.get("n", [])
-        window = {"window_time": told["window_ms"]} if told.get("window_ms") else {}
+        numbers = spec.get("n", [])
+        window = {"window_time": spec["window_ms"]} if spec.get("window_ms") else {}
         return getattr(made, op)(*(numbers if isinstance(numbers, list) else [numbers]), **window)
     if op in ("optional", "greedy", "consecutive", "allow_combinations"):
         return getattr(made, op)()
-    raise NotRunnableError(f"the step {told['op']} is not known")
+    raise NotRunnableError(f"the step {spec['op']} is not known")
 
 
 def skip_of(case: Case) -> AfterMatchSkipStrategy:
     first = case.params["pattern"][0]
-    told = first.get("skip") or case.params.get("skip_strategy") or "noSkip"
+    spec = first.get("skip") or case.params.get("skip_strategy") or "noSkip"
     to = first.get("skip_to") or case.params.get("skip_to")
     kinds = {
         "noSkip": AfterMatchSkipStrategy.no_skip,
@@ -136,11 +136,11 @@ def skip_of(case: Case) -> AfterMatchSkipStrategy:
         "skipToFirst": AfterMatchSkipStrategy.skip_to_first,
         "skipToLast": AfterMatchSkipStrategy.skip_to_last,
     }
-    if told in kinds:
-        return kinds[told]()
-    if told in to_pattern and to:
-        return to_pattern[told](to)
-    raise NotRunnableError(f"the skip strategy {told} is not known")
+    if spec in kinds:
+        return kinds[spec]()
+    if spec in to_pattern and to:
+        return to_pattern[spec](to)
+    raise NotRunnableError(f"the skip strategy {spec} is not known")
 
 
 # -- the job
@@ -150,16 +150,16 @@ def refs_of(match: Match[Event]) -> list[str]:
     return [event.ref for events in match.values() for event in events]
 
 
-def told_timeout(match: Match[Event], timestamp: int) -> list[Any]:
+def describe_timeout(match: Match[Event], timestamp: int) -> list[Any]:
     return [{name: [event.ref for event in events] for name, events in match.items()}, timestamp]
 
 
 def batches_of(case: Case) -> list[Batch]:
-    """An event a batch, and behind it the watermark up to which no event is missing."""
+    """Returns one batch per event, each followed by a watermark."""
     entries = [e for e in case.input if "value" in e]
     stamps: list[Any] = [e.get("ts") for e in entries]
     if None in stamps or any(a > b for a, b in pairwise(stamps)):
-        stamps = list(range(1, len(entries) + 1))  # shown to the pattern in the order of the case, whatever their times
+        stamps = list(range(1, len(entries) + 1))  # in the order of the case, whatever their timestamps
     batches = []
     for at, (entry, stamp) in enumerate(zip(entries, stamps, strict=True)):
         reached = stamps[at + 1] - 1 if at + 1 < len(stamps) else stamp
@@ -169,26 +169,26 @@ def batches_of(case: Case) -> list[Batch]:
 
 def job(case: Case) -> Job:
     pattern = pattern_of(case.params["pattern"], skip_of(case))
-    timeouts = "expected_timeouts" in case.told
+    timeouts = "expected_timeouts" in case.fields
 
     def build(env: StreamExecutionEnvironment, streams: list[DataStream[Any]]) -> DataStream[Any]:
         found = CEP.pattern(streams[0], pattern)
         if timeouts:
-            return found.select(refs_of, timed_out_tag=OutputTag(TIMEOUTS), timeout_function=told_timeout)
+            return found.select(refs_of, timed_out_tag=OutputTag(TIMEOUTS), timeout_function=describe_timeout)
         return found.select(refs_of)
 
     return Job(build, batches_of(case), tags=(TIMEOUTS,) if timeouts else ())
 
 
-def check(case: Case, happened: list[Happened]) -> None:
-    """The matches as sets of events, and the partial matches that timed out."""
+def check(case: Case, results: list[BatchResult]) -> None:
+    """Checks the matches as sets of events, and the timed-out partial matches."""
     order = {entry["ref"]: at for at, entry in enumerate(case.input) if "ref" in entry}
 
     def sorted_refs(match: list[str]) -> list[str]:
         return sorted(match, key=order.__getitem__)
 
-    found = [sorted_refs(value) for batch in happened for value, _ in batch.outputs[MAIN]]
+    found = [sorted_refs(value) for batch in results for value, _ in batch.outputs[MAIN]]
     assert sorted(found) == sorted(sorted_refs(match) for match in case.expected)
-    if "expected_timeouts" in case.told:
-        over = [value for batch in happened for value, _ in batch.outputs[side(TIMEOUTS)]]
-        assert sorted(over, key=repr) == sorted(case.told["expected_timeouts"], key=repr)
+    if "expected_timeouts" in case.fields:
+        over = [value for batch in results for value, _ in batch.outputs[side(TIMEOUTS)]]
+        assert sorted(over, key=repr) == sorted(case.fields["expected_timeouts"], key=repr)

@@ -1,4 +1,4 @@
-"""A pattern, with the partial matches whose time is over."""
+"""A CEP pattern with timed-out partial matches."""
 
 from tests.conformance.drivers.cep_pattern import check, job
 

@@ -1,4 +1,4 @@
-"""A program with windows, told in words: windows, trigger, key and function."""
+"""A program with windows, whose assigner, trigger, key and function are specified as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.conformance.compare import check
 from tests.conformance.feed import batches_of
 from tests.conformance.job import Batch, Job
 from tests.conformance.registry import key_of
-from tests.conformance.window_results import Made, MadeOfAll, Part, Sum, first_key, parts_in, sum_of
+from tests.conformance.window_results import AllWindowResult, Part, Sum, WindowResult, first_key, parts_in, sum_of
 from tests.conformance.windows import assigner_in, lengths_in, trigger_in
 
 __all__ = ["check", "job"]
@@ -42,14 +42,14 @@ def job(case: Case) -> Job:
         if reduces:
             result = windows.reduce(sum_of)
         else:
-            result = windows.process((MadeOfAll if whole else Made)(parts))
+            result = windows.process((AllWindowResult if whole else WindowResult)(parts))
         return result
 
     return Job(build, _batches(case), tags=tuple(case.side_outputs))
 
 
 def _batches(case: Case) -> list[Batch]:
-    """With watermarks after each element where the case says so and does not list them."""
+    """Returns the batches, with a watermark after each element if the case specifies it."""
     batches = batches_of(case)
     if re.search(r"(per|each|every) (element|record)", str(case.params.get("watermark", ""))):
         for batch in batches:
@@ -58,8 +58,8 @@ def _batches(case: Case) -> list[Batch]:
     return batches
 
 
-def _lateness(told: Any) -> int:
-    return told if isinstance(told, int) else lengths_in(str(told))[0]
+def _lateness(spec: Any) -> int:
+    return spec if isinstance(spec, int) else lengths_in(str(spec))[0]
 
 
 def _first(element: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A window operator on elements (key, number): windows, trigger, evictor and lateness told by fields."""
+"""A window operator on elements (key, number), whose windows, trigger, evictor and lateness are specified as fields."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from penstock.functions import OutputTag
 from tests.conformance import compare
 from tests.conformance.case import Case, NotRunnableError
 from tests.conformance.feed import batches_of
-from tests.conformance.job import Happened, Job
+from tests.conformance.job import BatchResult, Job
 from tests.conformance.registry import key_of
-from tests.conformance.window_results import NAMED, Made, sum_of
+from tests.conformance.window_results import NAMED, WindowResult, sum_of
 from tests.conformance.windows import assigner_of, evictor_of, trigger_of
 
 LATE = "late"
@@ -37,15 +37,15 @@ def job(case: Case) -> Job:
             windows.side_output_late_data(OutputTag(LATE))
         if result == "key_sum" and "apply" not in str(params.get("window_function")):
             return windows.reduce(sum_of)
-        return windows.process(Made(NAMED[result]))
+        return windows.process(WindowResult(NAMED[result]))
 
     return Job(build, batches_of(case), tags=_tags(case))
 
 
-def check(case: Case, happened: list[Happened]) -> None:
-    compare.check(case, happened)
+def check(case: Case, results: list[BatchResult]) -> None:
+    compare.check(case, results)
     if LATE in _tags(case) and not case.side_outputs:
-        assert all(not batch.outputs[f"side {LATE}"] for batch in happened), (
+        assert all(not batch.outputs[f"side {LATE}"] for batch in results), (
             "late elements that the case does not expect"
         )
 

@@ -1,4 +1,4 @@
-"""Windows over two streams, whose elements a function is given pair by pair."""
+"""A window join of two streams."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from penstock.datastream import DataStream, StreamExecutionEnvironment
 from tests.conformance.case import Case
 from tests.conformance.compare import check as check_entries
 from tests.conformance.feed import batches_of
-from tests.conformance.job import Happened, Job
-from tests.conformance.joins import as_entries, assigner_of, sources_of, with_settings, with_values
+from tests.conformance.job import BatchResult, Job
+from tests.conformance.joins import assigner_of, sources_of, with_settings, with_values
 from tests.conformance.registry import key_of
 
 
@@ -29,5 +29,5 @@ def _pair(first: Any, second: Any) -> list[Any]:
     return [first, second]
 
 
-def check(case: Case, happened: list[Happened]) -> None:
-    check_entries(as_entries(case), happened)
+def check(case: Case, results: list[BatchResult]) -> None:
+    check_entries(case, results)

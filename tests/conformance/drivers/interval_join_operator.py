@@ -1,4 +1,4 @@
-"""An interval join: pairs of elements, or of their timestamps, and late elements of both sides."""
+"""An interval join with late elements of both sides."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from penstock.functions import JoinContext, OutputTag, ProcessJoinFunction
 from tests.conformance.case import Case, NotRunnableError
 from tests.conformance.compare import check as check_entries
 from tests.conformance.feed import batches_of
-from tests.conformance.job import MAIN, Happened, Job
-from tests.conformance.joins import as_entries, named_sides, sources_of, with_values
+from tests.conformance.job import MAIN, BatchResult, Job
+from tests.conformance.joins import sources_of, with_values
 from tests.conformance.registry import key_of
 
 _SHOWN = {
@@ -24,7 +24,7 @@ _SHOWN = {
 
 
 class Pairs(ProcessJoinFunction):
-    """Shows of each pair what the case names."""
+    """Emits the fields of each pair that the case specifies."""
 
     def __init__(self, names: list[str]) -> None:
         self._names = names
@@ -37,10 +37,10 @@ def job(case: Case) -> Job:
     case = with_values(case)
     params, key = case.params, key_of(case)
     lower, upper = params["lower_ms"], params["upper_ms"]
-    names = list((case.told.get("schema") or {}).get("output") or ["left", "right"])
+    names = list((case.fields.get("schema") or {}).get("output") or ["left", "right"])
     if unknown := set(names) - set(_SHOWN):
         raise NotRunnableError(f"the output {sorted(unknown)} of a pair is not known")
-    tags = tuple(named_sides(case))
+    tags = tuple(case.side_outputs)
 
     def build(env: StreamExecutionEnvironment, streams: list[DataStream[Any]]) -> DataStream[Any]:
         left, right = streams[0].key_by(key), streams[-1].key_by(key)
@@ -57,11 +57,11 @@ def job(case: Case) -> Job:
     return Job(build, batches_of(case), sources=sources_of(case), tags=tags)
 
 
-def check(case: Case, happened: list[Happened]) -> None:
-    """Pairs carry the later one of their timestamps, whether the case lists it or not."""
-    names = list((case.told.get("schema") or {}).get("output") or ())
+def check(case: Case, results: list[BatchResult]) -> None:
+    """Checks the pairs, and that each has the later one of its timestamps."""
+    names = list((case.fields.get("schema") or {}).get("output") or ())
     if {"left_ts", "right_ts"} <= set(names):
         at = names.index("left_ts"), names.index("right_ts")
-        outputs = [output for batch in happened for output in batch.outputs[MAIN]]
+        outputs = [output for batch in results for output in batch.outputs[MAIN]]
         assert all(ts == max(value[i] for i in at) for value, ts in outputs)
-    check_entries(as_entries(case), happened)
+    check_entries(case, results)

@@ -1,4 +1,4 @@
-"""A keyed stream (input 1) beside a broadcast one (input 2); the function is told in words."""
+"""A keyed stream (input 1) connected with a broadcast stream (input 2), with a scripted function."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from tests.conformance.case import Case
 from tests.conformance.compare import check
 from tests.conformance.feed import batches_of
 from tests.conformance.job import Job
-from tests.conformance.registry import key_of, words_of
+from tests.conformance.registry import key_of, script_of
+from tests.conformance.scripted_functions import ScriptedKeyedBroadcast
 from tests.conformance.statements import ENTRIES
-from tests.conformance.told_functions import ToldBroadcast
 
 __all__ = ["check", "job"]
 
 
 def job(case: Case) -> Job:
-    key, words = key_of(case), words_of(case)
+    key, script = key_of(case), script_of(case)
 
     def build(env: StreamExecutionEnvironment, streams: list[DataStream[Any]]) -> DataStream[Any]:
         keyed, rules = streams
         connected = keyed.key_by(key).connect(rules.broadcast(ENTRIES))
-        result: DataStream[Any] = connected.process(ToldBroadcast(words))
+        result: DataStream[Any] = connected.process(ScriptedKeyedBroadcast(script))
         return result
 
     return Job(build, batches_of(case), sources=2, tags=tuple(case.side_outputs))

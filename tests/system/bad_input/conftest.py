@@ -1,4 +1,4 @@
-"""A broker that asks for a password."""
+"""A broker that requires a password."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
 class GuardedKafka(Kafka):
-    """Its listener takes SASL/PLAIN alone."""
+    """A broker whose listener accepts only SASL/PLAIN."""
 
     def __init__(self) -> None:
         users = f'user_admin="of-the-broker" user_{USER}="{PASSWORD}"'
@@ -32,7 +32,7 @@ class GuardedKafka(Kafka):
 
     @staticmethod
     def login(password: str = PASSWORD, user: str = USER) -> dict[str, str]:
-        """Properties as programs for Java's client have them."""
+        """Properties with the names of the Java client."""
         return {
             "security.protocol": "SASL_PLAINTEXT",
             "sasl.mechanism": "PLAIN",

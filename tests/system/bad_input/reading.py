@@ -1,4 +1,4 @@
-"""Reads a source to its end in this process, and keeps all that came of it."""
+"""Reads a source to its end in this process and records the results."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from penstock.testing import Harness
 
 @dataclass
 class Outcome:
-    """What became of the records of a source."""
+    """Elements, dead letters and counts of a source."""
 
     elements: list[Any] = field(default_factory=list)
-    letters: list[ps.DeadLetter] = field(default_factory=list)
+    dead_letters: list[ps.DeadLetter] = field(default_factory=list)
     skipped: int = 0
     error: ps.errors.PenstockError | None = None
 
@@ -26,17 +26,17 @@ class Outcome:
 
 
 def read(source: Source, on_error: Literal["fail", "dead_letter", "skip"] = "fail") -> Outcome:
-    """All that a job reads from a source with this policy."""
+    """Reads a source with this policy."""
     env = ps.StreamExecutionEnvironment()
     stream = env.from_source(source, ps.WatermarkStrategy.no_watermarks(), "input", on_error=on_error)
     harness = Harness(env)
     elements = harness.collect(stream)
-    letters = harness.collect(stream.get_side_output(ps.DEAD_LETTERS)) if on_error == "dead_letter" else []
+    dead_letters = harness.collect(stream.get_side_output(ps.DEAD_LETTERS)) if on_error == "dead_letter" else []
     outcome = Outcome()
     try:
         harness.run()
         outcome.skipped = sum(harness.skipped_records().values())
     except ps.errors.PenstockError as error:
         outcome.error = error
-    outcome.elements, outcome.letters = list(elements), list(letters)
+    outcome.elements, outcome.dead_letters = list(elements), list(dead_letters)
     return outcome

@@ -1,4 +1,4 @@
-"""Timestamps that run backwards: watermarks never do, and no record is lost without being counted."""
+"""Decreasing timestamps: watermarks do not decrease, and every dropped record is counted."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ BACKWARDS = [("a", 100), ("a", 90), ("a", 250), ("a", 10), ("a", 260), ("a", 255
 
 
 def strategy(kind: str) -> ps.WatermarkStrategy:
-    made: ps.WatermarkStrategy
+    watermark_strategy: ps.WatermarkStrategy
     if kind == "monotonous":
-        made = ps.WatermarkStrategy.for_monotonous_timestamps()
+        watermark_strategy = ps.WatermarkStrategy.for_monotonous_timestamps()
     else:
-        made = ps.WatermarkStrategy.for_bounded_out_of_orderness(ps.Duration.of_millis(int(kind)))
-    return made.with_timestamp_assigner(lambda pair, _: pair[1])
+        watermark_strategy = ps.WatermarkStrategy.for_bounded_out_of_orderness(ps.Duration.of_millis(int(kind)))
+    return watermark_strategy.with_timestamp_assigner(lambda pair, _: pair[1])
 
 
 @pytest.mark.parametrize("kind", ["monotonous", "0", "20", "1000"])
@@ -48,7 +48,7 @@ def test_every_record_is_in_a_window_or_counted_as_late(kind: str, batches: int)
 
 
 def test_a_process_function_sees_every_record_with_its_own_timestamp() -> None:
-    """Without a window nothing is late: what decides is the function."""
+    """Without a window no element is late; the function decides."""
     env = ps.StreamExecutionEnvironment()
     pairs = env.from_source(PushSource(), strategy("monotonous"), "backwards")
 

@@ -1,4 +1,4 @@
-"""Files that are cut off, or are not of the kind that their names say."""
+"""Truncated files and files with a wrong extension."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.formats import (
     ParquetColumnarRowInputFormat,
 )
 from penstock.formats.bulk import BulkFormat, BulkWriterFactory
-from tests.bad_input.reading import read
+from tests.system.bad_input.reading import read
 
 LINES = [f"line {i * i * 7919}" for i in range(2000)]
 CONTENT = "".join(f"{line}\n" for line in LINES).encode()
@@ -39,42 +39,42 @@ def end(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_a_compressed_file_that_is_cut_off_fails_the_job_with_its_name(tmp_path: Path, end: str) -> None:
+def test_truncated_compressed_file_fails_the_job_with_its_name(tmp_path: Path, end: str) -> None:
     file = tmp_path / f"clicks.txt.{end}"
     file.write_bytes(PACKED[end](CONTENT)[:-40])
     outcome = read(FileSource(file))
     assert outcome.error is not None
     assert outcome.error.code == "BAD_RECORD"
-    for told in (str(file), "cut off", 'on_error="dead_letter"', "resume"):
-        assert told in outcome.text
+    for message in (str(file), "truncated", 'on_error="dead_letter"', "resume"):
+        assert message in outcome.text
     assert outcome.elements == []
 
 
-def test_or_what_is_left_of_it_is_read_and_the_rest_is_one_dead_letter(tmp_path: Path, end: str) -> None:
-    """The letter tells where the file breaks off. Nothing behind that place was read, and nothing before it is lost."""
+def test_truncated_compressed_file_is_read_and_its_rest_is_one_dead_letter(tmp_path: Path, end: str) -> None:
+    """The dead letter has the position of the damage. All elements before it are read, and none after it."""
     file = tmp_path / f"clicks.txt.{end}"
     file.write_bytes(PACKED[end](CONTENT)[:-40])
     outcome = read(FileSource(file), "dead_letter")
     assert outcome.error is None
     assert outcome.elements == LINES[: len(outcome.elements)]
-    (letter,) = outcome.letters
-    assert letter.facts["file"] == str(file)
-    assert letter.position == sum(len(line) + 1 for line in outcome.elements)
+    (dead_letter,) = outcome.dead_letters
+    assert dead_letter.facts["file"] == str(file)
+    assert dead_letter.position == sum(len(line) + 1 for line in outcome.elements)
     skipped = read(FileSource(file), "skip")
     assert (skipped.elements, skipped.skipped) == (outcome.elements, 1)
 
 
-def test_a_file_that_is_not_compressed_as_its_name_says(tmp_path: Path, end: str) -> None:
+def test_file_with_wrong_compression_extension(tmp_path: Path, end: str) -> None:
     file = tmp_path / f"clicks.txt.{end}"
     file.write_bytes(b"plain text\n" * 100)
     outcome = read(FileSource(file))
     assert outcome.error is not None
     assert outcome.error.code == "BAD_RECORD"
     assert str(file) in outcome.text
-    assert f"no .{end} file" in outcome.text
+    assert f"not a .{end} file" in outcome.text
 
 
-def test_a_file_that_was_cut_off_after_it_was_found_fails_whatever_the_policy(tmp_path: Path) -> None:
+def test_file_truncated_after_it_was_found_always_fails(tmp_path: Path) -> None:
     file = tmp_path / "clicks.txt"
     file.write_bytes(CONTENT)
     source = FileSource(file)
@@ -103,23 +103,26 @@ COLUMNAR: dict[str, tuple[BulkWriterFactory, BulkFormat]] = {
 
 
 @pytest.mark.parametrize("kind", COLUMNAR)
-@pytest.mark.parametrize("kept", [0.5, 0.99, 0.0])
-def test_a_file_of_columns_that_is_cut_off(tmp_path: Path, kind: str, kept: float) -> None:
-    """Its description is at its end, so nothing of it can be read."""
+@pytest.mark.parametrize("fraction", [0.5, 0.99, 0.0])
+def test_truncated_columnar_file(tmp_path: Path, kind: str, fraction: float) -> None:
+    """The footer is missing, so nothing can be read."""
     writers, columns = COLUMNAR[kind]
     content = io.BytesIO()
     writer = writers.create(content)
     writer.write(ORDERS)
     writer.finish()
-    whole = content.getvalue()
+    content_bytes = content.getvalue()
     file = tmp_path / f"orders.{kind}"
-    file.write_bytes(whole)
+    file.write_bytes(content_bytes)
     assert read(FileSource.for_bulk_file_format(columns, str(file)).build()).elements == ORDERS
-    file.write_bytes(whole[: int(len(whole) * kept)] or b"x")
+    file.write_bytes(content_bytes[: int(len(content_bytes) * fraction)] or b"x")
     failed = read(FileSource.for_bulk_file_format(columns, str(file)).build())
     assert failed.error is not None
     assert failed.error.code == "BAD_RECORD"
     assert str(file) in failed.text
     assert 'on_error="dead_letter"' in failed.text
-    aside = read(FileSource.for_bulk_file_format(columns, str(file)).build(), "dead_letter")
-    assert (aside.elements, [letter.facts["file"] for letter in aside.letters]) == ([], [str(file)])
+    with_dead_letters = read(FileSource.for_bulk_file_format(columns, str(file)).build(), "dead_letter")
+    assert (
+        with_dead_letters.elements,
+        [dead_letter.facts["file"] for dead_letter in with_dead_letters.dead_letters],
+    ) == ([], [str(file)])

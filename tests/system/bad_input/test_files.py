@@ -1,4 +1,4 @@
-"""Files with something wrong in them: cut off, no UTF-8, of another schema, with a huge line."""
+"""Files with errors: truncated, not UTF-8, another schema, a huge line."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from penstock.connectors import FileSource, Source, json_lines
-from tests.bad_input.reading import read
+from tests.system.bad_input.reading import read
 
 
 class Click(msgspec.Struct, frozen=True):
-    """What the files should have."""
+    """The expected records of the files."""
 
     page: str
     ms: int
@@ -27,7 +27,7 @@ A = Click("a", 1)
 
 @dataclass(frozen=True)
 class BadRecords:
-    """A file with some records that do not decode, between others that do."""
+    """A file with valid and invalid records."""
 
     name: str
     content: bytes
@@ -55,8 +55,8 @@ RECORDS = [
 
 @pytest.fixture(params=RECORDS, ids=lambda r: r.name)
 def case(request: pytest.FixtureRequest) -> BadRecords:
-    found: BadRecords = request.param
-    return found
+    bad_records: BadRecords = request.param
+    return bad_records
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def path(case: BadRecords, tmp_path: Path) -> Path:
     return file
 
 
-def test_a_bad_record_fails_the_job_with_its_place_and_what_decides(case: BadRecords, path: Path) -> None:
+def test_bad_record_fails_the_job_with_position_and_option(case: BadRecords, path: Path) -> None:
     outcome = read(case.make(path))
     assert outcome.error is not None
     assert outcome.error.code == "BAD_RECORD"
@@ -80,11 +80,14 @@ def test_a_bad_record_fails_the_job_with_its_place_and_what_decides(case: BadRec
     assert outcome.elements == []
 
 
-def test_bad_records_are_put_aside_and_the_others_are_read(case: BadRecords, path: Path) -> None:
+def test_bad_records_are_dead_letters_and_the_others_are_read(case: BadRecords, path: Path) -> None:
     outcome = read(case.make(path), "dead_letter")
     assert outcome.elements == case.good
-    assert [letter.raw for letter in outcome.letters] == case.bad
-    assert all(letter.error and letter.message and letter.facts["file"] == str(path) for letter in outcome.letters)
+    assert [dead_letter.raw for dead_letter in outcome.dead_letters] == case.bad
+    assert all(
+        dead_letter.error and dead_letter.message and dead_letter.facts["file"] == str(path)
+        for dead_letter in outcome.dead_letters
+    )
 
 
 def test_bad_records_are_skipped_and_counted(case: BadRecords, path: Path) -> None:
@@ -100,18 +103,18 @@ def test_a_line_of_100_megabytes_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_line_of_100_megabytes_that_does_not_decode_is_told_shortly(tmp_path: Path) -> None:
+def test_error_of_an_invalid_line_of_100_megabytes_is_short(tmp_path: Path) -> None:
     file = tmp_path / "large.jsonl"
     file.write_bytes(GOOD + b"[" * (100 << 20) + b"\n" + GOOD)
     outcome = read(clicks(file))
     assert len(outcome.text) < 2000
     assert "104,857,600 bytes" in outcome.text
-    kept = read(clicks(file), "dead_letter")
-    assert kept.elements == [A, A]
-    assert [len(letter.raw or b"") for letter in kept.letters] == [100 << 20]
+    outcome_with_dead_letters = read(clicks(file), "dead_letter")
+    assert outcome_with_dead_letters.elements == [A, A]
+    assert [len(dead_letter.raw or b"") for dead_letter in outcome_with_dead_letters.dead_letters] == [100 << 20]
 
 
-def test_a_path_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_path(tmp_path: Path) -> None:
     outcome = read(FileSource(tmp_path / "nowhere"))
     assert outcome.error is not None
     assert outcome.error.code == "FILE_NOT_FOUND"

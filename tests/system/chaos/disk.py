@@ -1,4 +1,4 @@
-"""A small disk that can be filled: a file system in memory, mounted for this process and its children only."""
+"""A small disk that can be filled: a file system in memory that only this process and its children see."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _INSIDE = "PENSTOCK_CHAOS_NAMESPACE"
 
 
 def enter_namespace() -> bool:
-    """Goes on inside a namespace of mounts of its own, where one can be made; False when that is not possible here."""
+    """Restarts this program in its own mount namespace. Returns False if the system does not allow it."""
     if _INSIDE in os.environ:
         return True
     if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode:
         return False
-    # Not sys.argv: a program that is run as a module loses its name there.
+    # sys.argv does not contain the name of a module that was started with -m.
     return os.execvpe("unshare", ["unshare", "-rm", sys.executable, *sys.orig_argv[1:]], {**os.environ, _INSIDE: "1"})
 
 
 class SmallDisk:
-    """Room for so many megabytes."""
+    """A file system with a size limit in megabytes."""
 
     def __init__(self, folder: Path, megabytes: int) -> None:
         self.folder = folder
@@ -32,7 +32,7 @@ class SmallDisk:
         subprocess.run(mounted, check=True)
 
     def fill(self) -> None:
-        """Leaves no room at all."""
+        """Fills the disk completely."""
         with open(self._filler, "ab", buffering=0) as file, suppress(OSError):
             while file.write(b"\0" * (1 << 20)):
                 pass

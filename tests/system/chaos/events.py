@@ -1,4 +1,4 @@
-"""What goes in, and what must come out: worked out without Penstock."""
+"""The input of the chaos job, and its expected output, computed without Penstock."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ PARTITIONS = 4
 USERS = 2_000
 GROUPS = 40
 WINDOW = 60_000  # milliseconds
-EVERY = 10  # of a user's events so many make a row
+EVERY = 10  # one row for every ten events of a user
 
 
 def event(number: int) -> tuple[int, int, int]:
-    """(user, amount, time): the same for the same number, a little out of order."""
+    """The event with this number: user, amount and time. Times are slightly out of order."""
     scrambled = (number * 2654435761) & 0xFFFFFFFF
     return scrambled % USERS, scrambled % 97, number * 10 + 40 - scrambled % 40
 
@@ -27,7 +27,7 @@ def partition(user: int) -> int:
 
 
 def expected(events: int) -> tuple[Counter[str], Counter[str]]:
-    """The rows of the running totals, and those of the windows."""
+    """The expected rows of the running totals and of the windows."""
     counts, totals = [0] * USERS, [0] * USERS
     running: list[str] = []
     windows: Counter[tuple[int, int]] = Counter()
@@ -37,9 +37,9 @@ def expected(events: int) -> tuple[Counter[str], Counter[str]]:
         totals[user] += amount
         if counts[user] % EVERY == 0:
             running.append(running_row(user, counts[user], totals[user]))
-        place = (user % GROUPS, time // WINDOW)
-        windows[place] += 1
-        sums[place] += amount
+        window = (user % GROUPS, time // WINDOW)
+        windows[window] += 1
+        sums[window] += amount
     return Counter(running), Counter(window_rows(windows, sums))
 
 

@@ -1,4 +1,4 @@
-"""The job that is disturbed: Kafka, two stateful operators, Kafka exactly once and files.
+"""The job of the chaos test: from Kafka through two stateful operators to Kafka (exactly once) and files.
 
 Run as: python job.py SETTINGS, a file of JSON. Prints DONE at its end.
 """
@@ -21,13 +21,13 @@ from penstock.connectors.kafka import (
     KafkaSource,
 )
 from penstock.formats import SimpleStringSchema
-from tests.chaos.events import EVERY, GROUPS, WINDOW, running_row, window_row
+from tests.system.chaos.events import EVERY, GROUPS, WINDOW, running_row, window_row
 
 ROWS = ps.OutputTag("rows")
 
 
 class Running(ps.KeyedProcessFunction):
-    """Counts and sums of a user; every so often a row of them."""
+    """Counts and sums per user. Emits a row for every ten events."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", ps.Types.LONG()))
@@ -44,7 +44,7 @@ class Running(ps.KeyedProcessFunction):
 
 
 class Windows(ps.KeyedProcessFunction):
-    """Counts and sums of a group's windows, told when event time has passed their end."""
+    """Counts and sums per group and window. Emits them when event time has passed the end of the window."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         kind = ps.Types.TUPLE([ps.Types.LONG(), ps.Types.LONG()])
@@ -64,37 +64,37 @@ class Windows(ps.KeyedProcessFunction):
         yield window_row(ctx.get_current_key(), start, count, total)
 
 
-def sink(bootstrap: str, topic: str, whole: bool) -> KafkaSink:
+def sink(bootstrap: str, topic: str, whole_batches: bool) -> KafkaSink:
     rows = KafkaRecordSerializationSchema.builder().set_topic(topic)
-    builder = KafkaSink.builder().set_bootstrap_servers(bootstrap).set_whole_batches(whole)
+    builder = KafkaSink.builder().set_bootstrap_servers(bootstrap).set_whole_batches(whole_batches)
     builder.set_record_serializer(rows.set_value_serialization_schema(SimpleStringSchema()).build())
     return builder.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).build()
 
 
-def parsed(line: str) -> tuple[int, int, int]:
+def parse(line: str) -> tuple[int, int, int]:
     user, amount, time = line.split(",")
     return int(user), int(amount), int(time)
 
 
 def main() -> None:
-    told = json.loads(Path(sys.argv[1]).read_text())
+    arguments = json.loads(Path(sys.argv[1]).read_text())
     settings = {
-        "execution.checkpointing.dir": told["checkpoints"],
-        "state.local.dir": told["local"],
+        "execution.checkpointing.dir": arguments["checkpoints"],
+        "state.local.dir": arguments["local"],
         "spark.master": "local[2,2]",
-        "source.batch.records": told["per_batch"],
-        "state.log.least-bytes": 64 << 10,  # fold from the start: recovery must get it right too
+        "source.batch.records": arguments["per_batch"],
+        "state.log.least-bytes": 64 << 10,  # merge deltas from the start, so that recovery is tested with merged state
         "restart-strategy.type": "fixed-delay",
         "restart-strategy.fixed-delay.attempts": 2,
         "restart-strategy.fixed-delay.delay": "1 s",
     }
-    if told["resume"]:
-        settings["execution.resume"] = told["resume"]
+    if arguments["resume"]:
+        settings["execution.resume"] = arguments["resume"]
     env = ps.StreamExecutionEnvironment(ps.Configuration(settings)).set_parallelism(2)
     source = (
         KafkaSource.builder()
-        .set_bootstrap_servers(told["bootstrap"])
-        .set_topics(told["events"])
+        .set_bootstrap_servers(arguments["bootstrap"])
+        .set_topics(arguments["events"])
         .set_starting_offsets(KafkaOffsetsInitializer.earliest())
         .set_bounded(KafkaOffsetsInitializer.latest())
         .set_value_only_deserializer(SimpleStringSchema())
@@ -103,12 +103,12 @@ def main() -> None:
     strategy = ps.WatermarkStrategy.for_bounded_out_of_orderness(50).with_timestamp_assigner(
         lambda line, _: int(line.rpartition(",")[2])
     )
-    events = env.from_source(source, strategy, "events").map(parsed)
+    events = env.from_source(source, strategy, "events").map(parse)
     running = events.key_by(lambda e: e[0]).process(Running()).uid("running")
     windows = running.key_by(lambda row: row[0]).process(Windows()).uid("windows")
-    running.get_side_output(ROWS).sink_to(sink(told["bootstrap"], told["running"], False)).uid("running-rows")
-    windows.sink_to(sink(told["bootstrap"], told["windows"], True)).uid("window-rows")
-    windows.sink_to(JsonLinesSink(told["files"])).uid("window-files")
+    running.get_side_output(ROWS).sink_to(sink(arguments["bootstrap"], arguments["running"], False)).uid("running-rows")
+    windows.sink_to(sink(arguments["bootstrap"], arguments["windows"], True)).uid("window-rows")
+    windows.sink_to(JsonLinesSink(arguments["files"])).uid("window-files")
     env.execute("chaos")
     print("DONE", flush=True)
 

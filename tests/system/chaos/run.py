@@ -1,8 +1,8 @@
-"""A job from Kafka to Kafka and files while everything around it breaks: every sink must end with exactly the right rows.
+"""Runs a job from Kafka to Kafka and files while faults are injected. Every sink must contain exactly the expected rows.
 
-Run as: python -m tests.chaos.run [--events N] [--faults N] [--seed N]. Faults come at random moments, spread over the job: the
-driver and its JVM are killed, or the JVM alone, so that Python workers outlive it; workers are killed; the broker is killed or
-stopped, and started again; the disk with checkpoint and files fills up. Ends with one line of JSON.
+Run as: python -m tests.system.chaos.run [--events N] [--faults N] [--seed N]. Faults are injected at random times: the driver and
+its JVM are killed, or only the JVM; workers are killed; the broker is killed or stopped, and restarted; the disk with the
+checkpoint and the files is filled. Prints one line of JSON at the end.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.chaos.disk import SmallDisk, enter_namespace
-from tests.chaos.events import PARTITIONS, event, expected, message, partition
 from tests.servers import Kafka
-from tests.spark.processes import JobProcess, checkpoint_in
+from tests.system.chaos.disk import SmallDisk, enter_namespace
+from tests.system.chaos.events import PARTITIONS, event, expected, message, partition
+from tests.system.spark.processes import JobProcess, checkpoint_in
 
 JOB = Path(__file__).parent / "job.py"
 WEIGHTS = {"worker": 5, "driver": 3, "jvm": 2, "broker killed": 2, "broker restarted": 1, "disk full": 2}
-PATIENCE = 180.0  # seconds without a batch before the job counts as stuck
+STUCK_AFTER = 180.0  # seconds without a batch before the job counts as stuck
 
 
 @dataclass
-class World:
-    """All that runs, and what was done to it."""
+class ChaosTest:
+    """The job, the broker and the disk, with the injected faults."""
 
     root: Path
     kafka: Kafka
@@ -51,20 +51,20 @@ class World:
         self.starts += 1
         found = list(self.checkpoints.glob("*/penstock/job.json"))
         self.settings["resume"] = checkpoint_in(self.checkpoints) if found else ""
-        told = self.root / "settings.json"
-        told.write_text(json.dumps(self.settings))
-        self.job = JobProcess(JOB, str(told), str(self.root / "logs"))
+        settings_file = self.root / "settings.json"
+        settings_file.write_text(json.dumps(self.settings))
+        self.job = JobProcess(JOB, str(settings_file), str(self.root / "logs"))
         return self.job
 
     def batches(self) -> int:
-        """How many batches are committed."""
+        """The number of committed batches."""
         logs = self.checkpoints.glob("*/spark/commits/*")
         return max((int(file.name) + 1 for file in logs if file.name.isdecimal()), default=0)
 
     # -- faults
 
-    def harm(self, kind: str) -> bool:
-        """Does something bad; False when it could not be done now."""
+    def inject_fault(self, kind: str) -> bool:
+        """Injects a fault. Returns False if it is not possible now."""
         job = self.job
         assert job is not None
         if kind == "worker":
@@ -87,7 +87,7 @@ class World:
 
 
 def produce(kafka: Kafka, topic: str, events: int) -> None:
-    """The events, each user's in one partition."""
+    """Writes the events. All events of a user go to the same partition."""
     from confluent_kafka import Producer
 
     settings = {"bootstrap.servers": kafka.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 500_000}
@@ -101,108 +101,113 @@ def produce(kafka: Kafka, topic: str, events: int) -> None:
             except BufferError:
                 producer.poll(0.05)
     left = producer.flush(120)
-    assert left == 0, f"{left} events were not taken"
+    assert left == 0, f"{left} events were not acknowledged"
 
 
-def at_random(rng: random.Random) -> str:
-    """One kind of fault."""
+def random_fault(rng: random.Random) -> str:
+    """A random kind of fault."""
     return rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
 
 
-def disturb(world: World, faults: int, batches: int, choose: Callable[[random.Random], str]) -> None:
-    """Runs the job to its end, with so many faults spread over its batches."""
-    job, last, moved = world.start_job(), -1, time.monotonic()
+def run_with_faults(test: ChaosTest, faults: int, batches: int, choose: Callable[[random.Random], str]) -> None:
+    """Runs the job to its end and injects the faults, spread over its batches."""
+    job, last, last_progress = test.start_job(), -1, time.monotonic()
     while not job.done():
         if not job.running():
             if job.done():
                 break
-            job = world.start_job()
-        now = world.batches()
+            job = test.start_job()
+        now = test.batches()
         if now != last:
-            last, moved = now, time.monotonic()
-        if time.monotonic() - moved > PATIENCE:
+            last, last_progress = now, time.monotonic()
+        if time.monotonic() - last_progress > STUCK_AFTER:
             raise SystemExit(f"the job is stuck after batch {last}:\n{job.text()[-3000:]}")
-        made = world.done.total()
-        if made < faults and now > made * batches // (faults + 1):
-            time.sleep(world.rng.uniform(0.0, 1.0))
-            kind = choose(world.rng)
-            if job.running() and world.harm(kind):
-                world.done[kind] += 1
-                print(f"fault {world.done.total()}/{faults} after batch {now}: {kind}", file=sys.stderr, flush=True)
-                moved = time.monotonic()
+        injected = test.done.total()
+        if injected < faults and now > injected * batches // (faults + 1):
+            time.sleep(test.rng.uniform(0.0, 1.0))
+            kind = choose(test.rng)
+            if job.running() and test.inject_fault(kind):
+                test.done[kind] += 1
+                print(f"fault {test.done.total()}/{faults} after batch {now}: {kind}", file=sys.stderr, flush=True)
+                last_progress = time.monotonic()
         time.sleep(0.05)
     job.process.wait(120)
 
 
-def compare(world: World, events: int) -> dict[str, tuple[int, int, int]]:
-    """For each sink: rows, rows that are missing, rows that are too many."""
+def compare(test: ChaosTest, events: int) -> dict[str, tuple[int, int, int]]:
+    """For each sink: the number of rows, of missing rows, and of surplus rows."""
     running, windows = expected(events)
-    lines = Path(world.settings["files"]).glob("part-*.jsonl")
+    lines = Path(test.settings["files"]).glob("part-*.jsonl")
     found = {
-        "kafka running": (running, _texts(world.kafka, world.settings["running"])),
-        "kafka windows": (windows, _texts(world.kafka, world.settings["windows"])),
+        "kafka running": (running, _texts(test.kafka, test.settings["running"])),
+        "kafka windows": (windows, _texts(test.kafka, test.settings["windows"])),
         "files windows": (
             windows,
             Counter(json.loads(line) for file in lines for line in file.read_text().splitlines()),
         ),
     }
-    return {name: (is_.total(), (want - is_).total(), (is_ - want).total()) for name, (want, is_) in found.items()}
+    return {
+        name: (actual.total(), (expected_rows - actual).total(), (actual - expected_rows).total())
+        for name, (expected_rows, actual) in found.items()
+    }
 
 
 def _texts(kafka: Kafka, topic: str) -> Counter[str]:
     return Counter(value.decode() for value in kafka.values(topic) if value is not None)
 
 
-def chaos(
+def run_chaos(
     events: int,
     faults: int,
     seed: int,
     small_disk: bool,
     per_batch: int,
-    choose: Callable[[random.Random], str] = at_random,
+    choose: Callable[[random.Random], str] = random_fault,
 ) -> dict[str, Any]:
-    """One run; what came out."""
+    """Runs the test. Returns its result."""
     began = time.monotonic()
     root = Path(tempfile.mkdtemp(prefix="penstock-chaos-"))
     disk = SmallDisk(root / "disk", 600) if small_disk else None
     kafka = Kafka()
-    world = World(root, kafka, disk, {}, random.Random(seed))
+    test = ChaosTest(root, kafka, disk, {}, random.Random(seed))
     try:
-        lasting = root if disk is None else disk.folder
-        forever = {"retention.ms": "-1"}  # the rows' timestamps are those of the events, and far back
-        names = {n: kafka.create_topic(partitions=PARTITIONS, config=forever) for n in ("events", "running", "windows")}
+        disk_folder = root if disk is None else disk.folder
+        no_retention = {"retention.ms": "-1"}  # the timestamps of rows are event times, which are long ago
+        names = {
+            n: kafka.create_topic(partitions=PARTITIONS, config=no_retention) for n in ("events", "running", "windows")
+        }
         folders = {
-            "checkpoints": str(lasting / "checkpoints"),
-            "files": str(lasting / "files"),
+            "checkpoints": str(disk_folder / "checkpoints"),
+            "files": str(disk_folder / "files"),
             "local": str(root / "local"),
         }
-        world.settings = {**names, **folders, "bootstrap": kafka.bootstrap, "per_batch": per_batch}
-        world.checkpoints.mkdir()
+        test.settings = {**names, **folders, "bootstrap": kafka.bootstrap, "per_batch": per_batch}
+        test.checkpoints.mkdir()
         produce(kafka, names["events"], events)
-        disturb(world, faults, -(-events // per_batch), choose)
-        sinks = compare(world, events)
+        run_with_faults(test, faults, -(-events // per_batch), choose)
+        sinks = compare(test, events)
     finally:
-        if world.job is not None:
-            world.job.kill_driver()
+        if test.job is not None:
+            test.job.kill_driver()
         kafka.stop()
         if disk is not None:
             disk.close()
         shutil.rmtree(kafka.folder, ignore_errors=True)
-    right = all(not missing and not surplus for _, missing, surplus in sinks.values()) and world.done.total() >= faults
-    if right:
+    correct = all(not missing and not surplus for _, missing, surplus in sinks.values()) and test.done.total() >= faults
+    if correct:
         shutil.rmtree(root, ignore_errors=True)
     return {
         "chaos": "kafka to kafka and files",
         "seed": seed,
         "events": events,
-        "faults": world.done.total(),
-        "kinds": dict(world.done),
+        "faults": test.done.total(),
+        "kinds": dict(test.done),
         "small_disk": small_disk,
-        "starts": world.starts,
-        "batches": world.batches() if not right else None,
+        "starts": test.starts,
+        "batches": test.batches() if not correct else None,
         "sinks": {n: {"rows": r, "missing": m, "surplus": s} for n, (r, m, s) in sinks.items()},
         "seconds": round(time.monotonic() - began, 1),
-        "right": right,
+        "correct": correct,
     }
 
 
@@ -217,10 +222,10 @@ def main() -> int:
     seed = random.randrange(1 << 30) if options.seed is None else options.seed
     print(f"seed {seed}", file=sys.stderr, flush=True)
     if not small_disk:
-        print("no small disk can be mounted here: the disk will not fill up", file=sys.stderr, flush=True)
-    line = chaos(options.events, options.faults, seed, small_disk, options.per_batch)
+        print("a small disk cannot be mounted here, so the disk will not be filled", file=sys.stderr, flush=True)
+    line = run_chaos(options.events, options.faults, seed, small_disk, options.per_batch)
     print(json.dumps(line))
-    return 0 if line["right"] else 1
+    return 0 if line["correct"] else 1
 
 
 if __name__ == "__main__":

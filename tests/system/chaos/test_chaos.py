@@ -7,19 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos import run
-from tests.chaos.events import event, expected
+from tests.system.chaos import run
+from tests.system.chaos.events import event, expected
 
 
 @pytest.mark.spark
-def test_every_sink_ends_with_exactly_the_right_rows() -> None:
+def test_every_sink_contains_exactly_the_expected_rows() -> None:
     planned = iter(["driver", "broker killed"])
-    line = run.chaos(40_000, 3, seed=1, small_disk=False, per_batch=5_000, choose=lambda rng: next(planned, "worker"))
-    assert line["right"], json.dumps(line)
+    line = run.run_chaos(
+        40_000, 3, seed=1, small_disk=False, per_batch=5_000, choose=lambda rng: next(planned, "worker")
+    )
+    assert line["correct"], json.dumps(line)
     assert line["kinds"] == {"driver": 1, "broker killed": 1, "worker": 1}
 
 
-def test_the_expected_rows_count_every_event() -> None:
+def test_the_expected_rows_contain_every_event() -> None:
     running, windows = expected(30_000)
     assert sum(int(row.split(",")[2]) for row in windows.elements()) == 30_000
     assert sum(int(row.split(",")[3]) for row in windows.elements()) == sum(event(n)[1] for n in range(30_000))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_jobs_on_spark import Tried
+from tests.system.cli.test_jobs_on_spark import JobCommands
 from tests.waiting import until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -24,46 +24,48 @@ print("result", env.execute("sums").checkpoint == "")
 """
 
 
-def done(tried: Tried) -> list[tuple[str, int]]:
-    """The stages of the only job, and how many of their tasks are done."""
-    progress = [tried.registry.progress(entry.id) for entry in tried.registry.entries()]
+def finished_tasks(commands: JobCommands) -> list[tuple[str, int]]:
+    """The stages of the only job, and the number of finished tasks of each."""
+    progress = [commands.registry.progress(entry.id) for entry in commands.registry.entries()]
     return [(stage.name, stage.done) for p in progress if p is not None for stage in p.stages]
 
 
 @pytest.fixture
-def tried(tmp_path: Path) -> Tried:
-    made = Tried(tmp_path)
-    made.program.write_text(PROGRAM)
-    return made
+def commands(tmp_path: Path) -> JobCommands:
+    job_commands = JobCommands(tmp_path)
+    job_commands.program.write_text(PROGRAM)
+    return job_commands
 
 
-def test_a_batch_job_sums_up_what_each_operator_did(tried: Tried) -> None:
-    run = tried.penstock("run", str(tried.program), "-D", "execution.runtime-mode=BATCH", "0")
+def test_the_summary_of_a_batch_job(commands: JobCommands) -> None:
+    run = commands.penstock("run", str(commands.program), "-D", "execution.runtime-mode=BATCH", "0")
     assert run.returncode == 0, run.stderr
     assert sorted(run.stdout.splitlines()) == ["250000", "250500", "result True"]
     lines = run.stderr.splitlines()
     assert lines[0].endswith(", in batch mode")
     assert any("'sums' finished in" in line and "1,000 records in, 2 out, 1 batch" in line for line in lines)
     for line in ("sums: 1,000 in, 2 out", "slowly: 2 in, 2 out"):
-        assert any(told.endswith(line) for told in lines), (line, lines)
-    (entry,) = tried.registry.entries()
+        assert any(printed.endswith(line) for printed in lines), (line, lines)
+    (entry,) = commands.registry.entries()
     assert (entry.status, entry.batch, entry.checkpoint) == ("finished", True, "")
-    info = tried.penstock("info", entry.id).stdout
+    info = commands.penstock("info", entry.id).stdout
     assert "mode           batch" in info
     assert "resume" not in info
 
 
-def test_a_batch_job_shows_its_stages_and_is_cancelled_from_elsewhere(tried: Tried) -> None:
-    started = tried.start("-m", "penstock", "run", str(tried.program), "-D", "execution.runtime-mode=BATCH", "100")
+def test_stages_and_cancel_from_another_process(commands: JobCommands) -> None:
+    background = commands.start(
+        "-m", "penstock", "run", str(commands.program), "-D", "execution.runtime-mode=BATCH", "100"
+    )
     try:
-        until(lambda: done(tried)[:2] == [("sequence", 2), ("sums", 2)])
-        entry = tried.registry.entries()[0]
-        assert "stage 3 of 3: slowly (0 of 2 tasks)" in tried.penstock("info", entry.id).stdout
-        cancelled = tried.penstock("cancel", entry.id)
+        until(lambda: finished_tasks(commands)[:2] == [("sequence", 2), ("sums", 2)])
+        entry = commands.registry.entries()[0]
+        assert "stage 3 of 3: slowly (0 of 2 tasks)" in commands.penstock("info", entry.id).stdout
+        cancelled = commands.penstock("cancel", entry.id)
         assert cancelled.stdout.strip() == f"{entry.id} cancelled"
         assert "resume" not in cancelled.stderr
-        code, out, err = started.end()
+        code, out, err = background.end()
         assert (code, out) == (1, "")
-        assert "nothing of it was committed" in err
+        assert "nothing was committed" in err
     finally:
-        started.kill()
+        background.kill()

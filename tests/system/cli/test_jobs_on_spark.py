@@ -1,4 +1,4 @@
-"""Jobs on a real Spark, looked at and ended from other processes."""
+"""Jobs on a real Spark that other processes show and end."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.jobs.entry import JobEntry
-from penstock.jobs.registry import Registry
+from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.registry import Registry
 from tests.waiting import until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -43,12 +42,12 @@ in_order = ps.WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assig
 numbers = env.from_generator(lambda i: i, rate=500).assign_timestamps_and_watermarks(in_order)
 numbers.key_by(lambda n: n % 3).process(Running()).name("running").uid("running").print()
 env.execute("numbers")
-print("behind execute")
+print("after execute")
 """
 
 
-class Started:
-    """A process that writes to files: nobody has to read while it runs."""
+class BackgroundProcess:
+    """A process that writes its output to files, so that it never blocks on a full pipe."""
 
     def __init__(self, file: Path, environment: dict[str, str], *command: str) -> None:
         self._out, self._err = file.with_suffix(".out"), file.with_suffix(".err")
@@ -57,10 +56,14 @@ class Started:
                 [sys.executable, *command], env=environment, stdout=out, stderr=err, start_new_session=True
             )
 
+    def errors(self) -> str:
+        """What the process has written to stderr so far."""
+        return self._err.read_text()
+
     def end(self) -> tuple[int, str, str]:
-        """Waits for its end: exit code, stdout, stderr."""
-        code = self.process.wait(120)
-        return code, self._out.read_text(), self._err.read_text()
+        """Waits until the process has ended. Returns exit code, stdout and stderr."""
+        code = self.process.wait(300)
+        return code, self._out.read_text(), self.errors()
 
     def kill(self) -> None:
         if self.process.poll() is None:
@@ -68,8 +71,8 @@ class Started:
             self.process.wait()
 
 
-class Tried:
-    """A registry, a program, and processes that run it."""
+class JobCommands:
+    """A registry, a program, and the processes that run it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -87,12 +90,12 @@ class Tried:
             "PENSTOCK_HOME": str(self.registry.folder),
             "PENSTOCK_OPTIONS": json.dumps(options),
         }
-        self.started: list[Started] = []
+        self.background: list[BackgroundProcess] = []
 
-    def start(self, *command: str) -> Started:
-        started = Started(self.folder / f"process {len(self.started)}", self.environment, *command)
-        self.started.append(started)
-        return started
+    def start(self, *command: str) -> BackgroundProcess:
+        background = BackgroundProcess(self.folder / f"process {len(self.background)}", self.environment, *command)
+        self.background.append(background)
+        return background
 
     def penstock(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -100,11 +103,11 @@ class Tried:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
 
     def job(self, batches: int = 3) -> JobEntry:
-        """The job, once it has run a few batches."""
+        """Waits until the job has committed a few batches. Returns it."""
         until(lambda: any(self.read(e.id)["batches"] >= batches for e in self.registry.entries() if not e.is_over))
         return self.registry.entries()[0]
 
@@ -114,116 +117,118 @@ class Tried:
 
 
 @pytest.fixture
-def tried(tmp_path: Path) -> Iterator[Tried]:
-    tried = Tried(tmp_path)
-    yield tried
-    for started in tried.started:
-        started.kill()
+def commands(tmp_path: Path) -> Iterator[JobCommands]:
+    commands = JobCommands(tmp_path)
+    yield commands
+    for background in commands.background:
+        background.kill()
 
 
 def counts(stdout: str) -> list[tuple[int, int]]:
     return [eval(line) for line in stdout.splitlines() if line.startswith("(") and "end" not in line]
 
 
-def check_once(seen: list[tuple[int, int]]) -> None:
-    """Every number came once, and none was counted twice."""
-    assert seen
-    assert sorted(n for n, _ in seen) == list(range(len(seen)))
-    assert all(count == number // 3 + 1 for number, count in seen)
+def check_once(counted: list[tuple[int, int]]) -> None:
+    """Checks that every number was processed exactly once."""
+    assert counted
+    assert sorted(n for n, _ in counted) == list(range(len(counted)))
+    assert all(count == number // 3 + 1 for number, count in counted)
 
 
-def test_a_plain_program_is_seen_stopped_and_resumed(tried: Tried) -> None:
-    first = tried.start(str(tried.program))
-    job = tried.job()
-    listed = json.loads(tried.penstock("list", "--json").stdout)
+def test_list_info_stop_and_resume(commands: JobCommands) -> None:
+    first = commands.start(str(commands.program))
+    job = commands.job()
+    listed = json.loads(commands.penstock("list", "--json").stdout)
     assert (listed["id"], listed["name"], listed["status"]) == (job.id, "numbers", "running")
-    shown = tried.penstock("info", "numbers").stdout
-    for words in (job.id, "running", "local[2]", str(tried.program), job.checkpoint):
-        assert words in shown, words
-    progress = tried.registry.progress(job.id)
+    shown = commands.penstock("info", "numbers").stdout
+    for part in (job.id, "running", "local[2]", str(commands.program), job.checkpoint):
+        assert part in shown, part
+    progress = commands.registry.progress(job.id)
     assert progress is not None
-    figures = {o.name: o for o in progress.operators}
-    assert figures["generator"].records_out == figures["running"].records_in == figures["running"].records_out > 0
+    operators = {o.name: o for o in progress.operators}
+    assert operators["generator"].records_out == operators["running"].records_in == operators["running"].records_out > 0
     assert progress.written == progress.read
     assert progress.state_bytes > 0
     assert progress.batch_millis is not None
 
-    stopped = tried.penstock("stop", job.id[:6])
+    stopped = commands.penstock("stop", job.id[:6])
     assert (stopped.returncode, stopped.stdout) == (0, f"{job.id} finished\n"), stopped.stderr
     code, out, err = first.end()
-    assert (code, out.splitlines()[-1]) == (0, "behind execute")
-    assert err == f"penstock: job {job.id}, checkpoint {job.checkpoint}\n"  # and nothing of Spark's
-    seen = counts(out)
-    check_once(seen)
+    assert (code, out.splitlines()[-1]) == (0, "after execute")
+    assert err == f"penstock: job {job.id}, checkpoint {job.checkpoint}\n"  # and no output of Spark
+    counted = counts(out)
+    check_once(counted)
 
-    second = tried.start("-m", "penstock", "run", str(tried.program), "--resume", job.checkpoint)
-    assert tried.job().runs == 2
-    cancelled = tried.penstock("cancel", "numbers")
+    second = commands.start("-m", "penstock", "run", str(commands.program), "--resume", job.checkpoint)
+    assert commands.job().runs == 2
+    cancelled = commands.penstock("cancel", "numbers")
     assert (cancelled.returncode, cancelled.stdout) == (0, f"{job.id} cancelled\n")
     code, out, err = second.end()
     assert code == 1
     assert "penstock: [JOB_CANCELED]" in err
-    assert "behind execute" not in out
-    assert counts(out)[0][0] == len(seen)
-    check_once(seen + counts(out))
+    assert "after execute" not in out
+    assert counts(out)[0][0] == len(counted)
+    check_once(counted + counts(out))
 
 
-def test_a_detached_job(tried: Tried) -> None:
-    started = tried.penstock("run", str(tried.program), "--detached")
-    assert started.returncode == 0, started.stderr
-    job = tried.job()
-    assert started.stdout == f"{job.id}\n"
+def test_a_detached_job(commands: JobCommands) -> None:
+    background = commands.penstock("run", str(commands.program), "--detached")
+    assert background.returncode == 0, background.stderr
+    job = commands.job()
+    assert background.stdout == f"{job.id}\n"
     assert job.status == "running"
-    drained = tried.penstock("stop", job.id, "--drain")
+    drained = commands.penstock("stop", job.id, "--drain")
     assert (drained.returncode, drained.stdout) == (0, f"{job.id} finished\n"), drained.stderr
-    log = tried.penstock("logs", job.id).stdout
+    log = commands.penstock("logs", job.id).stdout
     assert sorted(line for line in log.splitlines() if line.startswith("('end'")) == [f"('end', {k})" for k in range(3)]
-    until(lambda: "behind execute" in tried.penstock("logs", job.id).stdout)
+    until(lambda: "after execute" in commands.penstock("logs", job.id).stdout)
     check_once(counts(log))
 
 
-def test_a_detached_program_that_does_not_start(tried: Tried) -> None:
-    tried.program.write_text("import penstock\nraise SystemExit(7)\n")
-    failed = tried.penstock("run", str(tried.program), "--detached")
+def test_a_detached_program_that_does_not_start(commands: JobCommands) -> None:
+    commands.program.write_text("import penstock\nraise SystemExit(7)\n")
+    failed = commands.penstock("run", str(commands.program), "--detached")
     assert (failed.returncode, failed.stdout) == (7, "")
     assert "ended with exit code 7 before a job ran" in failed.stderr
 
 
-def test_ctrl_c_lets_the_batch_finish(tried: Tried) -> None:
-    started = tried.start("-m", "penstock", "run", str(tried.program))
-    job = tried.job()
-    os.kill(started.process.pid, signal.SIGINT)
-    code, out, err = started.end()
+def test_ctrl_c_finishes_the_batch(commands: JobCommands) -> None:
+    background = commands.start("-m", "penstock", "run", str(commands.program))
+    job = commands.job()
+    os.kill(background.process.pid, signal.SIGINT)
+    code, out, err = background.end()
     assert code == 130
     assert "stopping after the running batch" in err
     assert f"--resume {job.checkpoint}" in err
     assert "Traceback" not in err
-    assert "behind execute" not in out
+    assert "after execute" not in out
     check_once(counts(out))
-    after = tried.registry.find(job.id)
+    after = commands.registry.find(job.id)
     assert (after.status, after.stopped) == ("finished", "stop")
 
 
-def test_ctrl_c_twice_cancels_and_a_kill_is_noticed(tried: Tried) -> None:
-    begun = tried.folder / "begun"
-    slowly = f"import pathlib, time; pathlib.Path({str(begun)!r}).touch(); time.sleep(0.2); self.count.update"
-    tried.program.write_text(PROGRAM.replace("self.count.update", slowly))
-    started = tried.start("-m", "penstock", "run", str(tried.program))
-    until(begun.exists)  # a batch of minutes
-    os.kill(started.process.pid, signal.SIGINT)
-    time.sleep(1)
-    assert started.process.poll() is None  # the batch is not given up
-    os.kill(started.process.pid, signal.SIGINT)
-    code, _, err = started.end()
+def test_ctrl_c_twice_cancels_and_a_killed_job_is_lost(commands: JobCommands) -> None:
+    first_batch = commands.folder / "first_batch"
+    slow_update = (
+        f"import pathlib, time; pathlib.Path({str(first_batch)!r}).touch(); time.sleep(0.2); self.count.update"
+    )
+    commands.program.write_text(PROGRAM.replace("self.count.update", slow_update))
+    background = commands.start("-m", "penstock", "run", str(commands.program))
+    until(first_batch.exists)  # the batch takes minutes
+    os.kill(background.process.pid, signal.SIGINT)
+    until(lambda: "stopping after the running batch" in background.errors())
+    assert background.process.poll() is None  # the batch continues
+    os.kill(background.process.pid, signal.SIGINT)
+    code, _, err = background.end()
     assert code == 130, err
     assert "[CANCELLED]" in err
-    assert tried.registry.entries()[0].status == "cancelled"
+    assert commands.registry.entries()[0].status == "cancelled"
 
-    killed = tried.start(str(tried.program))
-    until(lambda: any(not e.is_over for e in tried.registry.entries()))
+    killed = commands.start(str(commands.program))
+    until(lambda: any(not e.is_over for e in commands.registry.entries()))
     killed.kill()
-    lost = json.loads(tried.penstock("list", "--json", "-n", "1").stdout)
+    lost = json.loads(commands.penstock("list", "--json", "-n", "1").stdout)
     assert lost["status"] == "lost"
-    asked = tried.penstock("stop", lost["id"])
-    assert asked.returncode == 1
-    assert "[JOB_LOST]" in asked.stderr
+    stop = commands.penstock("stop", lost["id"])
+    assert stop.returncode == 1
+    assert "[JOB_LOST]" in stop.stderr

@@ -1,4 +1,4 @@
-"""The commands on a real Spark, each in a process of its own."""
+"""Commands on a real Spark, each in its own process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_ads import expected
+from tests.unit.cli.test_demo_job import expected
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import penstock as ps
 
-MENDED = Path(sys.argv[1])
+REPAIRED = Path(sys.argv[1])
 
 
 class Running(ps.KeyedProcessFunction):
@@ -28,7 +28,7 @@ class Running(ps.KeyedProcessFunction):
         self.total = runtime_context.get_state(ps.ValueStateDescriptor("total", int))
 
     def process_element(self, value, ctx):
-        if value == 7 and not MENDED.exists():
+        if value == 7 and not REPAIRED.exists():
             raise ValueError("seven is too much")
         self.total.update((self.total.value() or 0) + value)
         yield value, self.total.value()
@@ -48,14 +48,14 @@ def events(stderr: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stderr.splitlines()]
 
 
-def test_a_job_fails_in_one_line_and_is_resumed(tmp_path: Path) -> None:
-    mended = tmp_path / "mended"
+def test_a_failed_job_prints_one_line_and_can_be_resumed(tmp_path: Path) -> None:
+    repaired = tmp_path / "repaired"
     program = tmp_path / "job.py"
     program.write_text(PROGRAM)
     command = (
         "run",
         str(program),
-        str(mended),
+        str(repaired),
         "--master",
         "local[2]",
         "-D",
@@ -67,7 +67,9 @@ def test_a_job_fails_in_one_line_and_is_resumed(tmp_path: Path) -> None:
     failed = penstock(*command)
     assert failed.returncode == 1
     assert failed.stdout.splitlines() == ["(1, 1)", "(2, 2)", "(3, 4)", "(4, 6)", "(5, 9)", "(6, 12)"]
-    started, error, log, resume = (line for line in failed.stderr.splitlines() if " · " not in line)  # of progress
+    started, error, log, resume = (
+        line for line in failed.stderr.splitlines() if " · " not in line
+    )  # without progress lines
     assert started.startswith("penstock: job ")
     assert error.startswith("penstock: [USER_FUNCTION] Operator 'process' (uid 'running') raised ValueError: seven is")
     assert error.count("job.py:") == 1
@@ -76,13 +78,13 @@ def test_a_job_fails_in_one_line_and_is_resumed(tmp_path: Path) -> None:
     checkpoint = resume.split("--resume ")[1]
     assert checkpoint.startswith(str(tmp_path))
 
-    mended.touch()
+    repaired.touch()
     resumed = penstock(*command, "--resume", checkpoint, "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stdout.splitlines() == ["(7, 16)", "(8, 20)"]
-    told = events(resumed.stderr)
-    assert [e["event"] for e in told] == ["started", *["batch"] * (len(told) - 2), "finished"]
-    assert (told[-1]["checkpoint"], told[-1]["read"], told[-1]["written"]) == (checkpoint, 2, 2)
+    printed = events(resumed.stderr)
+    assert [e["event"] for e in printed] == ["started", *["batch"] * (len(printed) - 2), "finished"]
+    assert (printed[-1]["checkpoint"], printed[-1]["read"], printed[-1]["written"]) == (checkpoint, 2, 2)
 
 
 def test_the_demo(tmp_path: Path) -> None:

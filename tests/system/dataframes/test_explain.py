@@ -1,4 +1,4 @@
-"""`penstock explain` says whether a job could run in real-time mode."""
+"""`penstock explain` shows whether a job can run in real-time mode."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ env.execute()
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("stream", "told"),
+    ("stream", "expected"),
     [
         ("stream", "possible: set execution.real-time-mode"),
         ("stream.map(lambda r: 'x', output_type=ps.Types.STRING())", "not possible: 'map' (job.py:7) runs Python"),
     ],
 )
-def test_real_time_mode_is_told(spark: SparkSession, tmp_path: Path, stream: str, told: str) -> None:
+def test_explain_shows_real_time_mode(spark: SparkSession, tmp_path: Path, stream: str, expected: str) -> None:
     job = tmp_path / "job.py"
     job.write_text(PROGRAM.replace("STREAM", stream))
-    assert f"real-time mode {told}" in CliRunner().invoke(app, ["explain", str(job)]).stdout
+    assert f"real-time mode {expected}" in CliRunner().invoke(app, ["explain", str(job)]).stdout
     shown = CliRunner().invoke(app, ["explain", str(job), "--json"]).stdout
-    assert json.loads(shown)[0]["real_time"] == told
+    assert json.loads(shown)[0]["real_time"] == expected
     assert "open-sesame" not in shown

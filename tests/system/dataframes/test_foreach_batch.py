@@ -1,4 +1,4 @@
-"""Batches given to a function as DataFrames: at least once, and exactly once where the function writes a batch's id once."""
+"""Batches passed to a function as DataFrames: at least once, and exactly once if the function writes each batch id once."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from pyspark.sql import SparkSession
 import penstock as ps
 from penstock.connectors import ForeachBatchSink, SparkSink
 from penstock.errors import PenstockError, PlanError, UserFunctionError
-from tests.bridge.test_from_dataframe import env_in
+from tests.system.dataframes.test_from_dataframe import env_in
 
 WORD = ps.Types.ROW_NAMED(["word", "n"], [ps.Types.STRING(), ps.Types.LONG()])
 
 
-class Told(NamedTuple):
+class Event(NamedTuple):
     name: str
     when: datetime.datetime
     tags: list[str]
     sizes: dict[str, int]
 
 
-def told(n: int) -> Told:
-    return Told(f"n{n}", datetime.datetime(2026, 1, 1, 0, 0, n), ["a", "b"], {"x": n})
+def event(n: int) -> Event:
+    return Event(f"n{n}", datetime.datetime(2026, 1, 1, 0, 0, n), ["a", "b"], {"x": n})
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
 def test_each_batch_is_a_dataframe_of_the_elements(spark: SparkSession, tmp_path: Path, mode: str) -> None:
-    """The function runs in the program: it sees what the program sees."""
+    """The function runs in the driver program, so it can use its variables."""
     batches: dict[int, list[Any]] = {}
 
-    def keep(frame: Any, batch: int) -> None:
+    def collect(frame: Any, batch: int) -> None:
         assert frame.schema.simpleString() == "struct<word:string,n:bigint>"
         batches[batch] = sorted((row.word, row.n) for row in frame.collect())
 
     env = env_in(tmp_path, **{"execution.runtime-mode": mode, "source.batch.records": 40})
     numbers = env.from_sequence(0, 99).map(lambda n: ps.Row(word=f"w{n % 3}", n=n), output_type=WORD)
-    numbers.sink_to(ForeachBatchSink(keep))
+    numbers.sink_to(ForeachBatchSink(collect))
     env.execute()
     assert sorted(row for rows in batches.values() for row in rows) == sorted((f"w{n % 3}", n) for n in range(100))
     assert len(batches) == (1 if mode == "BATCH" else 3)
-    assert not list((tmp_path / "checkpoints").rglob("*.parquet"))  # what was handed over is gone
+    assert not list((tmp_path / "checkpoints").rglob("*.parquet"))  # the files of the batches are removed
 
 
 @pytest.mark.spark
-def test_a_failed_batch_is_given_again_under_its_number(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_failed_batch_is_passed_again_with_the_same_id(spark: SparkSession, tmp_path: Path) -> None:
     calls: list[int] = []
     out = tmp_path / "out"
 
     def write(frame: Any, batch: int) -> None:
-        """A batch's folder is written once: that makes it exactly once."""
+        """Overwrites the folder of the batch, so its rows are written exactly once."""
         calls.append(batch)
         frame.write.mode("overwrite").parquet(f"{out}/batch={batch}")
         if calls.count(1) == 1 and batch == 1:
-            raise OSError("the warehouse is away")
+            raise OSError("the warehouse is not available")
 
     env = env_in(
         tmp_path,
@@ -78,7 +78,7 @@ def test_a_failed_batch_is_given_again_under_its_number(spark: SparkSession, tmp
 
 
 @pytest.mark.spark
-def test_a_function_that_raises_is_told_with_its_sink(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_error_in_the_function_names_the_sink(spark: SparkSession, tmp_path: Path) -> None:
     def broken(frame: Any, batch: int) -> None:
         raise ValueError("no such table")
 
@@ -91,9 +91,9 @@ def test_a_function_that_raises_is_told_with_its_sink(spark: SparkSession, tmp_p
 
 
 @pytest.mark.spark
-def test_a_sink_of_sparks_own_and_a_type_read_from_annotations(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_spark_sink_with_a_type_from_annotations(spark: SparkSession, tmp_path: Path) -> None:
     env = env_in(tmp_path)
-    env.from_sequence(1, 3).map(told).sink_to(SparkSink("json", {"path": str(tmp_path / "out")}))
+    env.from_sequence(1, 3).map(event).sink_to(SparkSink("json", {"path": str(tmp_path / "out")}))
     env.execute()
     read = spark.read.schema("name string, when timestamp, tags array<string>, sizes map<string,int>").json(
         str(tmp_path / "out")
@@ -120,13 +120,13 @@ def test_to_dataframe(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_to_dataframe_needs_an_end(spark: SparkSession, tmp_path: Path) -> None:
+def test_to_dataframe_needs_bounded_input(spark: SparkSession, tmp_path: Path) -> None:
     stream = env_in(tmp_path).from_dataframe(spark.readStream.format("rate").load(), None, "ticks")
     with pytest.raises(PlanError, match=r"UNBOUNDED_DATAFRAME.*source 'ticks'.*ForeachBatchSink"):
         stream.to_dataframe()
 
 
-def test_a_type_that_is_not_known_is_told_when_the_job_is_built() -> None:
+def test_an_unknown_type_is_an_error_when_the_job_is_built() -> None:
     env = ps.StreamExecutionEnvironment.get_execution_environment()
     with pytest.raises(PlanError, match=r"FOREACH_BATCH_TYPE.*output_type=Types.ROW_NAMED"):
         env.from_collection([object()]).map(lambda x: x).sink_to(ForeachBatchSink(print))
@@ -137,7 +137,7 @@ def test_a_type_that_is_not_known_is_told_when_the_job_is_built() -> None:
         ForeachBatchSink("warehouse")  # type: ignore[arg-type]
 
 
-def test_secrets_of_a_sparks_sink_are_not_shown() -> None:
+def test_secrets_of_a_spark_sink_are_redacted() -> None:
     sink = SparkSink("jdbc", {"url": "jdbc:x", "password": "open-sesame-4711"})
     assert "open-sesame-4711" not in f"{sink} {sink!r} {vars(sink)} {sink.__getstate__()}"
     assert sink.plain_options()["password"] == "open-sesame-4711"

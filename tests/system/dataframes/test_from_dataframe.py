@@ -1,4 +1,4 @@
-"""DataFrames of Spark's as sources, on Spark."""
+"""DataFrames as sources, on Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def totals(env: ps.StreamExecutionEnvironment, frame: Any) -> list[Any]:
 
 @pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
 def test_a_batch_dataframe_is_a_bounded_source(spark: SparkSession, tmp_path: Path, mode: str) -> None:
-    """Partitions are splits that are read side by side: what is in order within each of them is not late."""
+    """Partitions are splits that are read in parallel. Rows that are in order within a partition are not late."""
     frame = spark.range(0, 3000, 1, 3).select(
         (col("id") % 2).cast("string").alias("key"),
         timestamp_millis(col("id") % 1000 * 3).alias("ts"),
@@ -44,8 +44,8 @@ def test_a_batch_dataframe_is_a_bounded_source(spark: SparkSession, tmp_path: Pa
     env = env_in(tmp_path, **{"execution.runtime-mode": mode, "source.batch.records": 500})
     expected: dict[tuple[str, int], int] = {}
     for i in range(3000):
-        place = (str(i % 2), i % 1000 * 3 // 1000)
-        expected[place] = expected.get(place, 0) + i
+        window = (str(i % 2), i % 1000 * 3 // 1000)
+        expected[window] = expected.get(window, 0) + i
     assert totals(env, frame) == sorted((key, n) for (key, _), n in expected.items())
 
 
@@ -53,7 +53,7 @@ def collected(env: ps.StreamExecutionEnvironment, frame: Any, **how: Any) -> lis
     return list(env.from_dataframe(frame, **how).execute_and_collect())
 
 
-def test_rows_are_of_the_types_of_their_columns(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_have_the_types_of_their_columns(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.sql(
         """select 1L a, 'x' b, 1.5D c, true d, binary('y') e, date'2026-01-02' f, timestamp'2026-01-02 03:04:05.678' g,
                   12.30BD h, named_struct('i', 1, 'j', array('k')) l, map('m', named_struct('n', 2)) o, array(array(1)) p,
@@ -68,12 +68,12 @@ def test_rows_are_of_the_types_of_their_columns(spark: SparkSession, tmp_path: P
     )  # fmt: skip
 
 
-def test_a_dataframe_without_rows_ends_at_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_empty_dataframe_ends_immediately(spark: SparkSession, tmp_path: Path) -> None:
     assert collected(env_in(tmp_path), spark.range(0)) == []
 
 
 def test_a_table_is_evaluated_once_and_read_again_from_the_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
-    """The job stops half-way; the table changes; what comes after is of the rows as they were."""
+    """The job stops, and the table changes. The resumed job reads the original rows."""
     table = tmp_path / "table"
     spark.range(0, 2000, 1, 2).write.parquet(str(table))
     env = env_in(tmp_path, **{"source.batch.records": 200})
@@ -84,7 +84,7 @@ def test_a_table_is_evaluated_once_and_read_again_from_the_checkpoint(spark: Spa
     env = env_in(tmp_path, **{"execution.resume": str(checkpoint)})
     spark.catalog.clearCache()
     rest = [row.id for row in env.from_dataframe(spark.read.parquet(str(table))).execute_and_collect()]
-    # How many batches were committed when the job stopped, nobody knows; what follows them is whole, in both splits.
+    # The number of committed batches is unknown. The rows after them must be complete in both splits.
     assert set(first) <= set(range(2000))
     below, above = [n for n in rest if n < 1000], [n for n in rest if n >= 1000]
     assert below == list(range(below[0], 1000))
@@ -92,7 +92,7 @@ def test_a_table_is_evaluated_once_and_read_again_from_the_checkpoint(spark: Spa
 
 
 class Sums(ps.KeyedProcessFunction[int, Row, tuple[int, int]]):
-    """Counts rows and adds up their values, by key; fails once, when asked to."""
+    """Sums the values of rows by key. Fails once at a given value."""
 
     def __init__(self, fails_at: int = -1, mark: str = "") -> None:
         self._fails_at, self._mark = fails_at, mark
@@ -109,8 +109,8 @@ class Sums(ps.KeyedProcessFunction[int, Row, tuple[int, int]]):
         yield value.value, total
 
 
-def test_a_streaming_dataframe_survives_a_failure(spark: SparkSession, tmp_path: Path) -> None:
-    """Files of JSON read by Spark's own source, three a batch: state is exact also when a batch fails and runs again."""
+def test_a_streaming_dataframe_after_a_failure(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark reads JSON files, three per batch. State is correct although a batch fails and runs again."""
     folder = tmp_path / "in"
     folder.mkdir()
     for i in range(6):
@@ -126,34 +126,34 @@ def test_a_streaming_dataframe_survives_a_failure(spark: SparkSession, tmp_path:
     assert {max(t for v, t in rows if v % 3 == k) for k in range(3)} == {sum(range(k, 60, 3)) for k in range(3)}
 
 
-def test_tasks_of_a_batch_are_splits_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
-    """Two files in one batch, each in order: rows of the second are not late because the first was ahead."""
+def test_each_task_of_a_batch_is_a_split(spark: SparkSession, tmp_path: Path) -> None:
+    """Two files in one batch, each in order. Rows of the second are not late although the first one is ahead."""
     folder = tmp_path / "in"
     folder.mkdir()
     for name in "ab":
         (folder / f"{name}.json").write_text(
             "".join(f'{{"key": "{name}", "ts": {t}, "n": 1}}\n' for t in range(0, 5000, 10))
         )
-    spark.conf.set("spark.sql.files.openCostInBytes", str(128 << 20))  # a task for each file
+    spark.conf.set("spark.sql.files.openCostInBytes", str(128 << 20))  # one task per file
     try:
         frame = spark.readStream.schema("key string, ts long, n long").json(str(folder))
         stream = env_in(tmp_path).from_dataframe(frame, FINAL, timestamp_column="ts")
         windows = stream.key_by(lambda r: r.key).window(TumblingEventTimeWindows.of(ps.Time.seconds(1)))
         counted = windows.reduce(lambda a, b: Row(key=a.key, ts=a.ts, n=a.n + b.n)).map(lambda r: (r.key, r.n))
         with counted.execute_and_collect() as found:
-            rows = [next(found) for _ in range(8)]  # the last window of each waits for the end, which does not come
+            rows = [next(found) for _ in range(8)]  # the last window of each key does not end
     finally:
         spark.conf.unset("spark.sql.files.openCostInBytes")
     assert sorted(rows) == [("a", 100)] * 4 + [("b", 100)] * 4
 
 
-def test_what_cannot_be_read_is_told_when_the_job_is_built(spark: SparkSession, tmp_path: Path) -> None:
+def test_unsupported_dataframes_are_errors_when_the_job_is_built(spark: SparkSession, tmp_path: Path) -> None:
     env = env_in(tmp_path)
     with pytest.raises(UnsupportedOperation, match=r"DATAFRAME_TYPE.*Column 'i' .*interval.*selectExpr"):
         env.from_dataframe(spark.sql("select interval 1 day i"))
-    with pytest.raises(PlanError, match=r"DATAFRAME_COLUMN.*no column 'tz'; it has id"):
+    with pytest.raises(PlanError, match=r"DATAFRAME_COLUMN.*no column 'tz'; its columns are id"):
         env.from_dataframe(spark.range(1), timestamp_column="tz")
-    with pytest.raises(PlanError, match=r"DATAFRAME_COLUMN.*'id' is of type string"):
+    with pytest.raises(PlanError, match=r"DATAFRAME_COLUMN.*'id' has the type string"):
         env.from_dataframe(spark.sql("select 'a' id"), timestamp_column="id")
     with pytest.raises(PlanError, match=r"NOT_A_DATAFRAME.*list"):
         env.from_dataframe([1, 2])
@@ -169,7 +169,7 @@ def test_an_error_in_the_dataframe_names_the_source(spark: SparkSession, tmp_pat
         list(env_in(tmp_path).from_dataframe(frame, None, "customers").execute_and_collect())
 
 
-def test_alignment_is_refused_where_spark_plans_the_offsets(spark: SparkSession, tmp_path: Path) -> None:
+def test_alignment_of_a_streaming_dataframe_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     aligned = FINAL.with_watermark_alignment("group", ps.Duration.of_seconds(1))
     env = env_in(tmp_path)
     env.from_dataframe(spark.readStream.format("rate").load(), aligned).print()

@@ -1,9 +1,8 @@
-"""Spark's own Kafka source and sink through the bridge, and Spark's real-time mode."""
+"""The Kafka source and sink of Spark in jobs, and the real-time mode of Spark."""
 
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,12 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.connectors import SparkSink
+from penstock.devservers.jars import get_jars
 from penstock.errors import PlanError
-from penstock.servers.jars import jars_of
 from penstock.windows import TumblingEventTimeWindows
-from tests.bridge.test_from_dataframe import env_in
 from tests.servers import Kafka
+from tests.system.dataframes.test_from_dataframe import env_in
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark
 SCHEMA = "key string, ts long"
@@ -24,8 +24,8 @@ SCHEMA = "key string, ts long"
 
 @pytest.fixture(scope="module")
 def with_kafka(spark: SparkSession) -> SparkSession:
-    """The session of all tests has started without these jars: they are added to it."""
-    for jar in jars_of("spark-kafka").files:
+    """Adds jars to the session, which was started without them."""
+    for jar in get_jars("spark-kafka").files:
         spark.sql(f"ADD JAR '{jar}'")
     return spark
 
@@ -35,10 +35,10 @@ def read(spark: SparkSession, kafka: Kafka, topic: str, **options: Any) -> Any:
     return reader.option("subscribe", topic).option("startingOffsets", "earliest").options(**options).load()
 
 
-def test_partitions_are_splits_with_watermarks_of_their_own(
+def test_each_partition_is_a_split_with_its_own_watermark(
     with_kafka: SparkSession, kafka: Kafka, tmp_path: Path
 ) -> None:
-    """One partition is far ahead of the other, in every batch: none of its neighbour's records is late."""
+    """One partition is far ahead of the other in every batch. No record of the other is late."""
     topic = kafka.create_topic(partitions=2)
     for partition, last in ((0, 9000), (1, 5000)):
         events = [json.dumps({"key": str(partition), "ts": t}) for t in range(0, last, 10)]
@@ -56,7 +56,7 @@ def test_partitions_are_splits_with_watermarks_of_their_own(
     windows = stream.key_by(lambda r: r.key).window(TumblingEventTimeWindows.of(ps.Time.seconds(1)))
     counted = windows.aggregate(Count(), output_type=None)
     with counted.execute_and_collect() as found:
-        rows = [next(found) for _ in range(8)]  # up to the watermark of the partition that lags behind
+        rows = [next(found) for _ in range(8)]  # up to the watermark of the slower partition
     assert rows.count(100) == 8
 
 
@@ -74,7 +74,9 @@ class Count(ps.AggregateFunction):
         return a + b
 
 
-def test_a_python_job_writes_with_sparks_kafka_sink(with_kafka: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+def test_a_python_job_writes_with_the_kafka_sink_of_spark(
+    with_kafka: SparkSession, kafka: Kafka, tmp_path: Path
+) -> None:
     topic = kafka.create_topic()
     message = ps.Types.ROW_NAMED(["key", "value"], [ps.Types.STRING(), ps.Types.STRING()])
     env = env_in(tmp_path)
@@ -87,29 +89,25 @@ def test_a_python_job_writes_with_sparks_kafka_sink(with_kafka: SparkSession, ka
 def test_real_time_mode_from_kafka_to_kafka(with_kafka: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
     source, target = kafka.create_topic(), kafka.create_topic()
     kafka.produce(source, ["first"])
-    env = env_in(tmp_path, **{"execution.real-time-mode": "5 s"})
+    env = env_in(tmp_path, **{"execution.real-time-mode": "10 min"})
     frame = read(with_kafka, kafka, source).selectExpr("key", "upper(cast(value as string)) as value")
     env.from_dataframe(frame).sink_to(SparkSink("kafka", {"kafka.bootstrap.servers": kafka.bootstrap, "topic": target}))
     job = env.execute_async()
     try:
-        assert b"FIRST" in waited_for(kafka, target, 1)
-        sent = time.monotonic()
+        assert b"FIRST" in wait_for_values(kafka, target, 1)
         kafka.produce(source, ["second"])
-        waited_for(kafka, target, 2)
-        assert time.monotonic() - sent < 4  # a batch lasts 5 s, and nobody waits for its end
+        wait_for_values(kafka, target, 2)
+        assert list(tmp_path.rglob("commits/[0-9]*")) == []  # records do not wait for the end of the batch
     finally:
         job.cancel().result()
 
 
-def waited_for(kafka: Kafka, topic: str, count: int) -> list[bytes | None]:
-    deadline = time.monotonic() + 60
-    while len(found := kafka.values(topic)) < count:
-        assert time.monotonic() < deadline, "nothing came out"
-        time.sleep(0.1)
-    return found
+def wait_for_values(kafka: Kafka, topic: str, count: int) -> list[bytes | None]:
+    until(lambda: len(kafka.values(topic)) >= count)
+    return kafka.values(topic)
 
 
-def test_a_job_with_python_in_it_is_refused_in_real_time_mode(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_python_job_in_real_time_mode_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     env = env_in(tmp_path, **{"execution.real-time-mode": "5 s"})
     env.from_dataframe(spark.readStream.format("rate").load()).map(lambda r: r.value).print()
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""kill -9 while a batch is handed over: the batch is given again, and the table behind the job may have changed meanwhile."""
+"""kill -9 while the driver commits a batch. The batch is passed to the function again."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.spark.processes import JobProcess, checkpoint_in
+from tests.locations import PROGRAMS
+from tests.system.spark.processes import JobProcess, checkpoint_in
 
-JOB = Path(__file__).parent.parent / "jobs" / "handed_over.py"
+JOB = PROGRAMS / "handed_over.py"
 EVENTS = 4000
 
 
 @pytest.mark.spark
 @pytest.mark.long
-def test_a_kill_in_the_middle_of_a_call_leaves_no_trace(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_kill_during_a_call_does_not_change_the_results(spark: SparkSession, tmp_path: Path) -> None:
     root, out = tmp_path / "root", tmp_path / "out"
     job = JobProcess(JOB, str(out), str(root), str(EVENTS))
     wait_for(job, lambda: (root / "mark").exists())

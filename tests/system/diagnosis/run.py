@@ -1,7 +1,7 @@
-"""Plays the situations on a local Spark and asks what `penstock diagnose` says of each.
+"""Runs the situations on a local Spark and checks the diagnosis of each.
 
-python -m tests.insight.run                     all of them; takes about ten minutes
-python -m tests.insight.run "hot key" --record  only some; their histories are kept for the tests
+python -m tests.system.diagnosis.run                     all of them; takes about ten minutes
+python -m tests.system.diagnosis.run "hot key" --record  only some; their histories are recorded for the tests
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from rich.table import Table
 
 import penstock as ps
 from penstock.jobs.diagnosis import Diagnosis, diagnose
-from penstock.jobs.history import History
-from penstock.jobs.registry import Registry
-from tests.faults.filesystem.failing import FailingStore
-from tests.insight.recorded import HISTORIES, record
-from tests.insight.situations import SITUATIONS, Situation, Stage
+from penstock.jobs.registry.history import CheckpointHistory
+from penstock.jobs.registry.registry import Registry
+from tests.system.diagnosis.situations import SITUATIONS, Situation, Stage
+from tests.system.faults.filesystem.failing import FailingStore
+from tests.unit.jobs.diagnosis.recorded import HISTORIES, record
 
-_PATIENCE = 120.0
+_TIMEOUT = 120.0
 
 
 @dataclass
-class Played:
-    """What was said of a situation."""
+class SituationResult:
+    """The diagnosis of a situation."""
 
     situation: Situation
-    said: Diagnosis
+    diagnosis: Diagnosis
     seconds: float
 
     @property
-    def right(self) -> bool:
-        title = self.said.findings[0].title if self.said.findings else ""
-        return self.said.cause == self.situation.cause and self.situation.names in title
+    def correct(self) -> bool:
+        title = self.diagnosis.findings[0].title if self.diagnosis.findings else ""
+        return self.diagnosis.cause == self.situation.cause and self.situation.title in title
 
 
-class Theatre:
-    """One Spark on which all situations are played, one after the other."""
+class SituationRunner:
+    """Runs situations one after the other on one Spark."""
 
     def __init__(self, root: Path, record: Path | None = None) -> None:
         self.root = root
-        self._record = record  # where histories are left, for tests that play them again
+        self._record = record  # the folder for recorded histories
         self.store = FailingStore(root, root / "checkpoints")
         self.registry = Registry(root / "home")
         self._options = {
@@ -59,7 +59,7 @@ class Theatre:
             "jobs.registry.dir": str(root / "home"),
         }
 
-    def play(self, situation: Situation) -> Played:
+    def run(self, situation: Situation) -> SituationResult:
         began = time.monotonic()
         stage = Stage(self.root, self.store)
         env = ps.StreamExecutionEnvironment.get_execution_environment(
@@ -67,61 +67,61 @@ class Theatre:
         )
         situation.build(env, stage)
         client = env.execute_async(situation.name)
-        history = History(self.registry.job_folder(str(client.get_job_id())))
+        history = CheckpointHistory(self.registry.job_folder(str(client.get_job_id())))
         try:
             self._until(lambda: len(history.latest()) >= situation.checkpoints)
             situation.disturb(stage)
             time.sleep(situation.seconds)
-            kept, now = history.latest(), time.time()
-            said = diagnose(kept, now)
+            checkpoints, now = history.latest(), time.time()
+            diagnosis = diagnose(checkpoints, now)
             if self._record is not None:
-                record(self._record / f"{situation.name.replace(' ', '-')}.json", kept, now)
+                record(self._record / f"{situation.name.replace(' ', '-')}.json", checkpoints, now)
         finally:
             situation.heal(stage)
             client.cancel().result()
-        return Played(situation, said, time.monotonic() - began)
+        return SituationResult(situation, diagnosis, time.monotonic() - began)
 
     @staticmethod
     def _until(reached: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _TIMEOUT
         while not reached() and time.monotonic() < deadline:
             time.sleep(0.2)
 
 
-def table_of(played: list[Played]) -> Table:
+def results_table(results: list[SituationResult]) -> Table:
     table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
-    for heading in ("situation", "expected", "said", "", "evidence"):
+    for heading in ("situation", "expected", "diagnosis", "", "evidence"):
         table.add_column(heading)
-    for p in played:
-        findings = p.said.findings
+    for r in results:
+        findings = r.diagnosis.findings
         evidence = (
-            f"{findings[0].title}: {findings[0].evidence[0]}" if findings else f"{p.said.checkpoints} checkpoints"
+            f"{findings[0].title}: {findings[0].evidence[0]}" if findings else f"{r.diagnosis.checkpoints} checkpoints"
         )
         also = [f.cause for f in findings[1:]]
-        said = p.said.cause + (f" (then {', '.join(also)})" if also else "")
-        table.add_row(p.situation.name, p.situation.cause, said, "right" if p.right else "WRONG", evidence)
+        diagnosis = r.diagnosis.cause + (f" (then {', '.join(also)})" if also else "")
+        table.add_row(r.situation.name, r.situation.cause, diagnosis, "correct" if r.correct else "WRONG", evidence)
     return table
 
 
 def main() -> int:
-    wanted = {name for name in sys.argv[1:] if not name.startswith("--")}
+    selected = {name for name in sys.argv[1:] if not name.startswith("--")}
     histories = HISTORIES if "--record" in sys.argv else None
-    played: list[Played] = []
+    results: list[SituationResult] = []
     with tempfile.TemporaryDirectory(prefix="penstock-insight-") as folder:
-        theatre = Theatre(Path(folder), histories)
+        runner = SituationRunner(Path(folder), histories)
         for situation in SITUATIONS:
-            if not wanted or situation.name in wanted:
-                played.append(theatre.play(situation))
+            if not selected or situation.name in selected:
+                results.append(runner.run(situation))
                 print(
-                    f"{situation.name}: {played[-1].said.cause}, {'right' if played[-1].right else 'WRONG'}, "
-                    f"{played[-1].seconds:.0f} s",
+                    f"{situation.name}: {results[-1].diagnosis.cause}, {'correct' if results[-1].correct else 'WRONG'}, "
+                    f"{results[-1].seconds:.0f} s",
                     file=sys.stderr,
                     flush=True,
                 )
-                for finding in played[-1].said.findings:
+                for finding in results[-1].diagnosis.findings:
                     print(f"   {finding.cause} {finding.share:.2f} {finding.evidence}", file=sys.stderr, flush=True)
-    Console(width=160).print(table_of(played))
-    return 0 if all(p.right for p in played) else 1
+    Console(width=160).print(results_table(results))
+    return 0 if all(r.correct for r in results) else 1
 
 
 if __name__ == "__main__":

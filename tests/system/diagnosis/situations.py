@@ -1,4 +1,4 @@
-"""Situations that an operator meets, each made for real: what a job does, what is done to it, and which cause is the right one."""
+"""Situations that occur in production: a job, a disturbance, and the expected cause."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from typing import Any
 import penstock as ps
 from penstock.connectors import DataGeneratorSource, DiscardingSink
 from penstock.connectors.encoder import Encoder
-from penstock.connectors.file.bucket_assigner import BucketAssigner
-from penstock.connectors.file.sink import FileSink
+from penstock.connectors.file.sink.bucket_assigner import BucketAssigner
+from penstock.connectors.file.sink.sink import FileSink
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
-from penstock.runtime.records import Tags
-from tests.faults.filesystem.failing import FailingStore
+from penstock.runtime.loop.records import Tags
+from tests.system.faults.filesystem.failing import FailingStore
 
 Element = tuple[str, int]
 _BEGIN = 1_767_258_000_000
 
 
 class Counting(ps.KeyedProcessFunction):
-    """Counts by key; may sleep, compute, or keep something large for every element."""
+    """Counts by key. It can sleep, compute, or store a large value for every element."""
 
-    def __init__(self, sleeps: float = 0.0, rounds: int = 0, keeps: int = 0, pids: str = "") -> None:
-        self._sleeps, self._rounds, self._keeps, self._pids = sleeps, rounds, keeps, pids
+    def __init__(self, sleep: float = 0.0, rounds: int = 0, value_size: int = 0, pids: str = "") -> None:
+        self._sleep, self._rounds, self._value_size, self._pids = sleep, rounds, value_size, pids
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", int))
@@ -37,18 +37,18 @@ class Counting(ps.KeyedProcessFunction):
             Path(self._pids, str(runtime_context.get_index_of_this_subtask())).write_text(str(os.getpid()))
 
     def process_element(self, value: Element, ctx: ps.KeyedProcessFunction.Context) -> Iterator[Element]:
-        if self._sleeps:
-            time.sleep(self._sleeps)
+        if self._sleep:
+            time.sleep(self._sleep)
         for _ in range(self._rounds):
             hash(value)
-        if self._keeps:
-            self.large.update(random.randbytes(self._keeps))
+        if self._value_size:
+            self.large.update(random.randbytes(self._value_size))
         self.count.update((self.count.value() or 0) + 1)
         yield value
 
 
 class SlowWriter(SinkWriter):
-    """A database that takes its time for every element."""
+    """A slow database."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -71,7 +71,7 @@ class ByKey(BucketAssigner):
 
 
 class Stage:
-    """Where a situation is played: folders, a store that can be disturbed, and the workers' process ids."""
+    """The environment of a situation: folders, a checkpoint store that can fail, and the process ids of workers."""
 
     def __init__(self, root: Path, store: FailingStore) -> None:
         self.root = root
@@ -84,34 +84,34 @@ class Stage:
 
 
 Env = ps.StreamExecutionEnvironment
-Play = Callable[[Stage], None]
+StageAction = Callable[[Stage], None]
 
 
 @dataclass
 class Situation:
-    """A job, its options, what is done to it while it runs, and the cause that is to be named."""
+    """A job, its options, a disturbance while it runs, and the expected cause."""
 
     name: str
     cause: str
     build: Callable[[Env, Stage], None]
     options: dict[str, Any] = field(default_factory=dict)
-    disturb: Play = lambda stage: None
-    heal: Play = lambda stage: None
-    names: str = ""  # what the finding's title must name
-    checkpoints: int = 12  # before it is asked
+    disturb: StageAction = lambda stage: None
+    heal: StageAction = lambda stage: None
+    title: str = ""  # part of the expected title of the finding
+    checkpoints: int = 12  # before the disturbance
     seconds: float = 6.0  # after the disturbance
 
 
 def element(keys: int, hot: float = 0.0) -> Callable[[int], Element]:
-    """Elements over so many keys; one of them has a larger share."""
+    """Generates elements for a number of keys. The key "popular" has the share `hot`."""
 
-    def made(i: int) -> Element:
+    def generate(i: int) -> Element:
         return ("popular" if i * 7919 % 1000 < hot * 1000 else f"key {i * 31 % keys}"), _BEGIN + i
 
-    return made
+    return generate
 
 
-def counted(
+def count_by_key(
     env: Env,
     stage: Stage,
     rate: float,
@@ -119,38 +119,40 @@ def counted(
     hot: float = 0.0,
     sink: Sink | None = None,
     records_per_batch: int | None = None,
-    **does: Any,
+    **settings: Any,
 ) -> None:
-    """The usual job: generated elements, counted by key, written."""
+    """A job that counts generated elements by key and writes them to a sink."""
     source = DataGeneratorSource(element(keys, hot), None, rate, records_per_batch)
     orders = env.from_source(source, ps.WatermarkStrategy.no_watermarks(), "orders")
-    counts = orders.key_by(lambda v: v[0]).process(Counting(pids=str(stage.pids), **does)).name("totals").uid("totals")
+    counts = (
+        orders.key_by(lambda v: v[0]).process(Counting(pids=str(stage.pids), **settings)).name("totals").uid("totals")
+    )
     counts.sink_to(sink or DiscardingSink()).name("out")
 
 
-def in_time(generated: Callable[[int], Element], rate: float) -> tuple[DataGeneratorSource, Any]:
+def with_timestamps(generated: Callable[[int], Element], rate: float) -> tuple[DataGeneratorSource, Any]:
     strategy = ps.WatermarkStrategy.for_bounded_out_of_orderness(ps.Duration.of_seconds(1))
     return DataGeneratorSource(generated, None, rate), strategy.with_timestamp_assigner(lambda v, _: v[1])
 
 
 def two_sources(env: Env, stage: Stage) -> None:
-    """Payments come all the time, refunds hardly ever: the join's event time waits for them."""
-    payments = env.from_source(*in_time(element(200), 2000), "payments")
-    refunds = env.from_source(*in_time(element(200), 0.01), "refunds")
+    """A source with many elements and an idle one, which holds event time back."""
+    payments = env.from_source(*with_timestamps(element(200), 2000), "payments")
+    refunds = env.from_source(*with_timestamps(element(200), 0.01), "refunds")
     both = payments.union(refunds).key_by(lambda v: v[0])
     both.process(Counting()).name("matched").uid("matched").sink_to(DiscardingSink()).name("out")
 
 
 def to_files(env: Env, stage: Stage) -> None:
     rows = FileSink.for_row_format(str(stage.root / "files"), Encoder.simple_string_encoder())
-    counted(env, stage, 2000, keys=60, sink=rows.with_bucket_assigner(ByKey()).build())
+    count_by_key(env, stage, 2000, keys=60, sink=rows.with_bucket_assigner(ByKey()).build())
 
 
 def stop_worker(stage: Stage) -> None:
     os.kill(stage.worker(1), signal.SIGSTOP)
 
 
-def wake_worker(stage: Stage) -> None:
+def resume_worker(stage: Stage) -> None:
     os.kill(stage.worker(1), signal.SIGCONT)
 
 
@@ -158,47 +160,50 @@ EVERY_SECOND = {"execution.trigger.interval": "1 s"}
 EVERY_FOUR = {"execution.trigger.interval": "4 s"}  # a loaded laptop needs a second for a batch
 
 SITUATIONS = [
-    Situation("steady", "healthy", lambda e, s: counted(e, s, 2000), EVERY_FOUR, checkpoints=9),
-    Situation("as soon as possible", "healthy", lambda e, s: counted(e, s, 500), {}),
-    Situation("sleeping function", "slow-function", lambda e, s: counted(e, s, 280, sleeps=0.004), names="totals"),
-    Situation("slow sink", "slow-sink", lambda e, s: counted(e, s, 600, sink=SlowSink(0.002)), names="out"),
+    Situation("steady", "healthy", lambda e, s: count_by_key(e, s, 2000), EVERY_FOUR, checkpoints=9),
+    Situation("as soon as possible", "healthy", lambda e, s: count_by_key(e, s, 500), {}),
+    Situation("sleeping function", "slow-function", lambda e, s: count_by_key(e, s, 280, sleep=0.004), title="totals"),
+    Situation("slow sink", "slow-sink", lambda e, s: count_by_key(e, s, 600, sink=SlowSink(0.002)), title="out"),
     Situation(
         "throttled disk",
         "slow-storage",
-        lambda e, s: counted(e, s, 2000),
+        lambda e, s: count_by_key(e, s, 2000),
         disturb=lambda stage: stage.store.command(delay=150),
         heal=lambda stage: stage.store.heal(),
         seconds=35,
     ),
-    Situation("large values", "too-much-state", lambda e, s: counted(e, s, 600, keys=1500, keeps=100_000)),
+    Situation("large values", "too-much-state", lambda e, s: count_by_key(e, s, 600, keys=1500, value_size=100_000)),
     Situation(
         "hot key",
         "skewed-keys",
-        lambda e, s: counted(e, s, 15_000, hot=0.85, rounds=300),
+        lambda e, s: count_by_key(e, s, 15_000, hot=0.85, rounds=300),
         EVERY_SECOND,
-        names="popular",
+        title="popular",
     ),
     Situation(
         "stopped worker",
         "stalled-worker",
-        lambda e, s: counted(e, s, 2000),
+        lambda e, s: count_by_key(e, s, 2000),
         EVERY_FOUR,
         disturb=stop_worker,
-        heal=wake_worker,
+        heal=resume_worker,
         seconds=25,
         checkpoints=9,
-        names="A worker stands still",
+        title="A worker is stalled",
     ),
-    Situation("many buckets", "small-files", to_files, EVERY_FOUR, names="out", checkpoints=9),
+    Situation("many buckets", "small-files", to_files, EVERY_FOUR, title="out", checkpoints=9),
     Situation(
-        "hasty checkpoints", "short-interval", lambda e, s: counted(e, s, 500), {"execution.trigger.interval": "50 ms"}
+        "hasty checkpoints",
+        "short-interval",
+        lambda e, s: count_by_key(e, s, 500),
+        {"execution.trigger.interval": "50 ms"},
     ),
-    Situation("silent source", "idle-source", two_sources, EVERY_FOUR, names="refunds", checkpoints=9),
+    Situation("silent source", "idle-source", two_sources, EVERY_FOUR, title="refunds", checkpoints=9),
     Situation(
         "too much to do",
         "backpressure",
-        lambda e, s: counted(e, s, 400_000, rounds=60, records_per_batch=150_000),
+        lambda e, s: count_by_key(e, s, 400_000, rounds=60, records_per_batch=150_000),
         checkpoints=9,
-        names="orders",
+        title="orders",
     ),
 ]

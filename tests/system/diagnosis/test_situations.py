@@ -1,22 +1,20 @@
-"""The situations, played for real on a Spark of their own: the right cause is named in each."""
+"""Runs the situations on a real Spark. The expected cause must be found in each."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.insight.situations import SITUATIONS, Situation
+from tests.locations import ROOT
+from tests.system.diagnosis.situations import SITUATIONS, Situation
 
 pytestmark = [pytest.mark.long, pytest.mark.spark]
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda s: s.name)
-def test_the_right_cause_is_named(situation: Situation) -> None:
-    command = [sys.executable, "-m", "tests.insight.run", situation.name]
-    played = subprocess.run(
-        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=400, check=False
-    )
-    assert played.returncode == 0, played.stdout + played.stderr[-3000:]
+def test_the_expected_cause_is_found(situation: Situation) -> None:
+    command = [sys.executable, "-m", "tests.system.diagnosis.run", situation.name]
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
+    assert completed.returncode == 0, completed.stdout + completed.stderr[-3000:]

@@ -13,7 +13,7 @@ import penstock as ps
 from penstock.connectors import JsonLinesSink
 from penstock.connectors.scripted import At
 from penstock.errors import (
-    KeyError_,
+    InvalidKeyError,
     PlanError,
     StateError,
     TimeError,
@@ -43,7 +43,9 @@ class Halves(ps.ProcessFunction):
         yield half(value)
 
 
-def looked_at(env: ps.StreamExecutionEnvironment, stream: Any, **options: Any) -> tuple[Harness, Collected, Collected]:
+def run_with_dead_letters(
+    env: ps.StreamExecutionEnvironment, stream: Any, **options: Any
+) -> tuple[Harness, Collected, Collected]:
     harness = Harness(env, **options)
     return harness, harness.collect(stream), harness.collect(stream.get_side_output(ps.DEAD_LETTERS))
 
@@ -63,9 +65,9 @@ def looked_at(env: ps.StreamExecutionEnvironment, stream: Any, **options: Any) -
     ],
     ids=["map", "flat_map", "filter", "process", "keyed map", "keyed flat_map", "keyed filter", "key_by", "partition"],
 )
-def test_every_function_can_put_elements_aside(build: Any, expected: list[int]) -> None:
+def test_every_function_can_emit_dead_letters(build: Any, expected: list[int]) -> None:
     env = ps.StreamExecutionEnvironment()
-    harness, out, dead = looked_at(env, build(env.from_source(PushSource())))
+    harness, out, dead = run_with_dead_letters(env, build(env.from_source(PushSource())))
     harness.push_all([1, 2, 3, 4])
     assert sorted(out) == sorted(expected)
     assert [(d.element, d.error, d.message) for d in dead] == [
@@ -75,12 +77,12 @@ def test_every_function_can_put_elements_aside(build: Any, expected: list[int]) 
     assert sum(harness.dead_letters().values()) == 2
 
 
-def test_a_letter_says_where_the_element_came_from() -> None:
+def test_a_dead_letter_names_the_source_of_the_element() -> None:
     env = ps.StreamExecutionEnvironment()
     stream = (
         env.from_source(PushSource(), source_name="numbers").map(half, on_error="dead_letter").name("halve").uid("h")
     )
-    harness, _, dead = looked_at(env, stream)
+    harness, _, dead = run_with_dead_letters(env, stream)
     harness.push_all([At(2, 10), At(5, 20)], split="left")
     assert dead[0] == ps.DeadLetter(
         operator="halve",
@@ -88,7 +90,7 @@ def test_a_letter_says_where_the_element_came_from() -> None:
         element=5,
         error="ValueError",
         message="5 is odd",
-        place=f"tests/errors/test_dead_letters.py:{half.__code__.co_firstlineno + 2}",
+        place=f"tests/system/errors/test_dead_letters.py:{half.__code__.co_firstlineno + 2}",
         timestamp=20,
         source="numbers",
         split="left",
@@ -96,15 +98,15 @@ def test_a_letter_says_where_the_element_came_from() -> None:
     )
 
 
-def test_a_keyed_letter_has_its_key_and_position_too() -> None:
+def test_a_dead_letter_of_a_keyed_operator_has_key_and_position() -> None:
     env = ps.StreamExecutionEnvironment()
     keyed = env.from_source(PushSource(), source_name="numbers").key_by(lambda n: n % 3)
-    harness, _, dead = looked_at(env, keyed.map(half, on_error="dead_letter"), parallelism=2)
+    harness, _, dead = run_with_dead_letters(env, keyed.map(half, on_error="dead_letter"), parallelism=2)
     harness.push_all([2, 4, 5], split="left")
     assert [(d.key, d.source, d.split, d.position, d.timestamp) for d in dead] == [(2, "numbers", "left", 2, None)]
 
 
-def test_timestamps_that_cannot_be_assigned_are_put_aside() -> None:
+def test_elements_without_a_valid_timestamp_become_dead_letters() -> None:
     class OfField(ps.TimestampAssigner):
         def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
             stamp: int = value["at"]
@@ -113,7 +115,7 @@ def test_timestamps_that_cannot_be_assigned_are_put_aside() -> None:
     strategy = ps.WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(OfField())
     env = ps.StreamExecutionEnvironment()
     stream = env.from_source(PushSource()).assign_timestamps_and_watermarks(strategy, on_error="dead_letter")
-    harness, out, dead = looked_at(env, stream)
+    harness, out, dead = run_with_dead_letters(env, stream)
     harness.push_all([{"at": 3}, {"on": 4}, {"at": None}, {"at": 5}])
     assert out.records == [At({"at": 3}, 3), At({"at": 5}, 5)]
     assert [(d.element, d.error) for d in dead] == [({"on": 4}, "KeyError"), ({"at": None}, "TimeError")]
@@ -160,7 +162,7 @@ class Everything(ps.KeyedProcessFunction):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("backend", ["lmdb", "hashmap"])
 def test_a_failed_call_leaves_no_trace_in_state_and_timers(seed: int, backend: str) -> None:
-    """Elements that fail, put aside, give what a stream without them gives (timers never fail here)."""
+    """With failing elements as dead letters, results equal those of a stream without them (no timer fails here)."""
     drawn = random.Random(seed)
     elements = [
         At((drawn.choice("abc"), number, drawn.random() < 0.4), number) for number in range(1, 120) if number % 6
@@ -174,7 +176,7 @@ def test_a_failed_call_leaves_no_trace_in_state_and_timers(seed: int, backend: s
     def run(elements: list[Any]) -> tuple[list[Any], list[Any]]:
         env = ps.StreamExecutionEnvironment(ps.Configuration({"state.backend": backend}))
         stream = env.from_source(PushSource()).key_by(lambda v: v[0]).process(NoFailingTimers(), on_error="dead_letter")
-        harness, out, dead = looked_at(env, stream, parallelism=2)
+        harness, out, dead = run_with_dead_letters(env, stream, parallelism=2)
         for at in range(0, 120, 17):
             mine = [e for e in elements if at <= e.timestamp < at + 17]
             with harness.batch():
@@ -188,10 +190,10 @@ def test_a_failed_call_leaves_no_trace_in_state_and_timers(seed: int, backend: s
     assert len(dead) == sum(e.value[2] for e in elements) > 0
 
 
-def test_a_timer_that_fails_is_put_aside_with_its_key() -> None:
+def test_a_failing_timer_becomes_a_dead_letter_with_its_key() -> None:
     env = ps.StreamExecutionEnvironment()
     stream = env.from_source(PushSource()).key_by(lambda v: v[0]).process(Everything(), on_error="dead_letter")
-    harness, out, dead = looked_at(env, stream)
+    harness, out, dead = run_with_dead_letters(env, stream)
     harness.push_all([At(("a", 1, False), 1), At(("a", 2, False), 2)])  # timers at 12 and 14
     harness.push_watermark(20)
     assert [e for e in out if e[0] == "timer"] == [("timer", 14, 1003)], "the sum has no trace of the timer at 12"
@@ -201,10 +203,10 @@ def test_a_timer_that_fails_is_put_aside_with_its_key() -> None:
     assert harness.next_wake() == 14, "what the failed call registered is gone"
 
 
-def test_letters_survive_a_snapshot_and_come_once() -> None:
+def test_dead_letters_survive_a_snapshot_and_are_emitted_once() -> None:
     env = ps.StreamExecutionEnvironment()
     stream = env.from_source(PushSource()).key_by(lambda v: v[0]).process(Everything(), on_error="dead_letter")
-    harness, _, dead = looked_at(env, stream, parallelism=2)
+    harness, _, dead = run_with_dead_letters(env, stream, parallelism=2)
     harness.push_all([At(("a", 1, True), 1), At(("a", 2, False), 2)])
     saved = harness.snapshot()
     harness.push(("a", 3, True), 3)
@@ -228,12 +230,12 @@ class Rules(ps.KeyedBroadcastProcessFunction):
             raise ValueError(value)
 
 
-def test_a_broadcast_element_that_fails_in_all_subtasks_is_one_letter() -> None:
+def test_a_broadcast_element_that_fails_in_all_subtasks_is_one_dead_letter() -> None:
     env = ps.StreamExecutionEnvironment()
     rules = env.from_source(PushSource(), source_name="rules").broadcast(Rules.RULES)
     values = env.from_source(PushSource(), source_name="values").key_by(lambda v: v)
     stream = values.connect(rules).process(Rules(), on_error="dead_letter")
-    harness, out, dead = looked_at(env, stream, parallelism=3)
+    harness, out, dead = run_with_dead_letters(env, stream, parallelism=3)
     harness.push(5, source="rules")
     harness.push(-1, source="rules")
     harness.push_all(list(range(6)), source="values")
@@ -242,26 +244,26 @@ def test_a_broadcast_element_that_fails_in_all_subtasks_is_one_letter() -> None:
     assert sum(harness.dead_letters().values()) == 1
 
 
-def test_batch_mode_puts_elements_aside_too() -> None:
+def test_dead_letters_in_batch_mode() -> None:
     env = ps.StreamExecutionEnvironment()
     stream = env.from_source(PushSource()).key_by(lambda n: n % 2).map(half, on_error="dead_letter")
-    harness, out, dead = looked_at(env, stream, batch_mode=True)
+    harness, out, dead = run_with_dead_letters(env, stream, batch_mode=True)
     harness.push_all([1, 2, 3, 4])
     harness.end()
     assert (sorted(out), sorted(d.element for d in dead)) == ([1, 2], [1, 3])
 
 
-def test_keys_that_cannot_be_keys_are_put_aside() -> None:
+def test_elements_with_invalid_keys_become_dead_letters() -> None:
     env = ps.StreamExecutionEnvironment()
     stream = env.from_source(PushSource()).key_by(lambda v: v, on_error="dead_letter")
-    harness, out, dead = looked_at(env, stream, parallelism=2)
+    harness, out, dead = run_with_dead_letters(env, stream, parallelism=2)
     harness.push_all(["a", None, ["b"], float("nan"), "c"])
     assert sorted(out) == ["a", "c"]
-    assert [d.error for d in dead] == ["KeyError_"] * 3
-    assert dead[1].message.startswith("The key of an element is ['b'], and a list can change")
+    assert [d.error for d in dead] == ["InvalidKeyError"] * 3
+    assert dead[1].message.startswith("The key of an element is ['b'], but a list is mutable")
 
 
-def test_several_readers_of_a_key_by_give_one_letter() -> None:
+def test_several_readers_of_a_key_by_emit_one_dead_letter() -> None:
     env = ps.StreamExecutionEnvironment()
     keyed = env.from_source(PushSource()).key_by(half, on_error="dead_letter")
     harness = Harness(env)
@@ -271,20 +273,22 @@ def test_several_readers_of_a_key_by_give_one_letter() -> None:
     assert ([list(o) for o in outs], [d.element for d in dead]) == ([[2], [-2]], [1])
 
 
-def test_mistakes_of_the_program_fail_whatever_the_element() -> None:
+def test_programming_errors_fail_the_job() -> None:
     class Timed(ps.ProcessFunction):
         def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
             ctx.timer_service().register_event_time_timer(1)
             yield value
 
     env = ps.StreamExecutionEnvironment()
-    harness, _, dead = looked_at(env, env.from_source(PushSource()).process(Timed(), on_error="dead_letter"))
+    harness, _, dead = run_with_dead_letters(
+        env, env.from_source(PushSource()).process(Timed(), on_error="dead_letter")
+    )
     with pytest.raises(TimeError, match="TIMER_WITHOUT_KEY"):
         harness.push(1)
     assert not dead
 
 
-def test_a_state_value_of_the_wrong_type_fails_and_is_told_with_its_element() -> None:
+def test_an_error_for_a_state_value_of_the_wrong_type_names_the_element() -> None:
     class Wrong(ps.KeyedProcessFunction):
         def open(self, runtime_context: ps.RuntimeContext) -> None:
             self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", int))
@@ -294,22 +298,22 @@ def test_a_state_value_of_the_wrong_type_fails_and_is_told_with_its_element() ->
 
     env = ps.StreamExecutionEnvironment()
     stream = env.from_source(PushSource()).key_by(lambda v: 1).process(Wrong(), on_error="dead_letter")
-    harness, _, _ = looked_at(env, stream)
+    harness, _, _ = run_with_dead_letters(env, stream)
     with pytest.raises(StateError, match=r"State 'count'.*element 'many'"):
         harness.push_all([1, "many"])
 
 
-def test_unread_letters_are_counted_and_warned_about_once() -> None:
+def test_unread_dead_letters_are_counted_and_warned_about_once() -> None:
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
     out = harness.collect(env.from_source(PushSource()).map(half, on_error="dead_letter").uid("h"))
-    with pytest.warns(UnreadDeadLetters, match="Operator 'h'.*nobody reads them") as told:
+    with pytest.warns(UnreadDeadLetters, match="Operator 'h'.*nobody reads") as raised:
         harness.push_all([1, 2])
     harness.push(3)
-    assert (list(out), harness.dead_letters(), len(told)) == ([1], {"h": 2}, 1)
+    assert (list(out), harness.dead_letters(), len(raised)) == ([1], {"h": 2}, 1)
 
 
-def test_the_keyword_is_checked() -> None:
+def test_the_on_error_argument_is_checked() -> None:
     stream = ps.StreamExecutionEnvironment().from_collection([1])
     with pytest.raises(PlanError, match=r"ON_ERROR.*dead-letter"):
         stream.map(half, on_error="dead-letter")  # type: ignore[arg-type]
@@ -318,7 +322,7 @@ def test_the_keyword_is_checked() -> None:
 
 
 class Falling(ps.WatermarkGenerator):
-    """Follows the events, remembers how many it saw, and refuses odd ones after it has moved."""
+    """Follows the events, counts them, and raises for odd ones after its state has changed."""
 
     def __init__(self) -> None:
         self.seen = 0
@@ -344,7 +348,7 @@ class KeyedWatermark(ps.KeyedProcessFunction):
 
 @pytest.mark.parametrize("generator", [Falling, FallingPerBatch])
 @pytest.mark.parametrize("parallelism", [1, 2])
-def test_a_generator_puts_elements_aside_and_forgets_what_it_did_for_them(
+def test_a_watermark_generator_emits_dead_letters_and_undoes_their_changes(
     generator: type[Falling], parallelism: int
 ) -> None:
     def stamp(value: int, before: int) -> int:
@@ -371,22 +375,22 @@ def test_a_generator_puts_elements_aside_and_forgets_what_it_did_for_them(
 
 
 @pytest.mark.parametrize("generator", [Falling, FallingPerBatch])
-def test_an_error_in_a_generator_names_operator_place_and_element(generator: type[Falling]) -> None:
+def test_an_error_in_a_watermark_generator_names_operator_location_and_element(generator: type[Falling]) -> None:
     env = ps.StreamExecutionEnvironment()
     strategy = ps.WatermarkStrategy.for_generator(generator)
     timed = env.from_source(PushSource(), source_name="numbers").assign_timestamps_and_watermarks(strategy)
     harness = Harness(env)
     harness.collect(timed.name("clock").uid("c"))
-    with pytest.raises(UserFunctionError, match=r"Operator 'clock' \(uid 'c'\) raised ValueError: 3 is odd") as told:
+    with pytest.raises(UserFunctionError, match=r"Operator 'clock' \(uid 'c'\) raised ValueError: 3 is odd") as raised:
         harness.push_all([2, 3], split="left")
-    failed = told.value.failed
+    failed = raised.value.failed
     assert failed is not None
     line = half.__code__.co_firstlineno + 2
-    assert failed.place == f"tests/errors/test_dead_letters.py:{line}"
+    assert failed.location == f"tests/system/errors/test_dead_letters.py:{line}"
     assert (failed.element, failed.source, failed.split, failed.position) == ("3", "numbers", "left", 1)
 
 
-def test_an_error_in_a_generator_behind_an_operator_is_told_too() -> None:
+def test_an_error_in_a_watermark_generator_after_an_operator() -> None:
     env = ps.StreamExecutionEnvironment()
     strategy = ps.WatermarkStrategy.for_generator(FallingPerBatch)
     sums = env.from_source(PushSource()).key_by(lambda v: v).map(lambda v: v)
@@ -396,7 +400,7 @@ def test_an_error_in_a_generator_behind_an_operator_is_told_too() -> None:
         harness.push(3)
 
 
-def test_a_generator_that_cannot_be_made_is_told_with_its_operator() -> None:
+def test_an_error_while_creating_a_watermark_generator_names_its_operator() -> None:
     class Bad(FallingPerBatch):
         def __init__(self) -> None:
             raise OSError("no clock")
@@ -412,7 +416,7 @@ def test_a_generator_that_cannot_be_made_is_told_with_its_operator() -> None:
 # -- sinks
 
 
-def test_a_function_behind_add_sink_puts_elements_aside(tmp_path: Path) -> None:
+def test_a_function_in_add_sink_emits_dead_letters(tmp_path: Path) -> None:
     def take(number: int) -> None:
         with open(tmp_path / "took", "a") as file:
             file.write(f"{half(number)} ")
@@ -429,13 +433,13 @@ def test_a_function_behind_add_sink_puts_elements_aside(tmp_path: Path) -> None:
     assert harness.dead_letters() == {"m": 2}
 
 
-def test_a_sink_that_writes_whole_batches_cannot_put_elements_aside(tmp_path: Path) -> None:
+def test_a_sink_that_writes_complete_batches_cannot_emit_dead_letters(tmp_path: Path) -> None:
     stream = ps.StreamExecutionEnvironment().from_source(PushSource())
     with pytest.raises(UnsupportedOperation, match=r"DEAD_LETTERS_OF_SINK.*JsonLinesSink"):
         stream.sink_to(JsonLinesSink(tmp_path), on_error="dead_letter")
 
 
-def test_a_sink_without_the_keyword_has_no_letters() -> None:
+def test_a_sink_without_on_error_has_no_dead_letters() -> None:
     sink = ps.StreamExecutionEnvironment().from_source(PushSource()).add_sink(half)
     with pytest.raises(PlanError, match="NO_DEAD_LETTERS"):
         sink.get_side_output(ps.DEAD_LETTERS)
@@ -452,7 +456,7 @@ class Both(ps.KeyedCoProcessFunction):
         yield 2, value
 
 
-def test_keys_of_connected_streams_are_put_aside_on_each_side() -> None:
+def test_invalid_keys_of_connected_streams_become_dead_letters_of_each_input() -> None:
     env = ps.StreamExecutionEnvironment()
     left, right = env.from_source(PushSource(), source_name="l"), env.from_source(PushSource(), source_name="r")
     both = left.connect(right).key_by(half, half, on_error="dead_letter")
@@ -475,10 +479,10 @@ def test_keys_of_connected_streams_are_put_aside_on_each_side() -> None:
         ("max_by", [("a", 5), ("a", 5)]),
     ],
 )
-def test_rolling_aggregates_put_elements_aside(aggregate: str, expected: list[tuple[str, int]]) -> None:
+def test_rolling_aggregates_emit_dead_letters(aggregate: str, expected: list[tuple[str, int]]) -> None:
     env = ps.StreamExecutionEnvironment()
     keyed = env.from_source(PushSource()).key_by(lambda v: v[0])
-    harness, out, dead = looked_at(env, getattr(keyed, aggregate)(1, on_error="dead_letter"))
+    harness, out, dead = run_with_dead_letters(env, getattr(keyed, aggregate)(1, on_error="dead_letter"))
     harness.push_all([("a", 5), ("a", "x"), ("a", 1)])
     assert out == expected
     assert [(d.element, d.error, d.key) for d in dead] == [(("a", "x"), "TypeError", "a")]
@@ -515,9 +519,9 @@ class KeyedMixed(ps.KeyedProcessFunction):
     ],
     ids=["map", "flat_map", "process", "keyed map", "keyed process"],
 )
-def test_elements_that_do_not_fit_their_declared_type_are_put_aside(build: Any, expected: list[int]) -> None:
+def test_elements_that_do_not_fit_their_declared_type_become_dead_letters(build: Any, expected: list[int]) -> None:
     env = ps.StreamExecutionEnvironment()
-    harness, out, dead = looked_at(env, build(env.from_source(PushSource())).name("typed"))
+    harness, out, dead = run_with_dead_letters(env, build(env.from_source(PushSource())).name("typed"))
     harness.push_all([1, "two", 3, 6])
     assert out == expected  # what the call did to state is undone: the third call counts two
     assert (dead[0].element, dead[0].error) == ("two", "ElementError")
@@ -526,18 +530,18 @@ def test_elements_that_do_not_fit_their_declared_type_are_put_aside(build: Any, 
     assert len(dead) == (2 if expected == [1, 3] else 1)  # a side output has a type as well
 
 
-def test_a_key_that_does_not_fit_the_key_type_is_put_aside() -> None:
+def test_an_element_whose_key_does_not_fit_the_key_type_becomes_a_dead_letter() -> None:
     env = ps.StreamExecutionEnvironment()
     keyed = env.from_source(PushSource()).key_by(lambda v: v, ps.Types.INT(), on_error="dead_letter")
-    harness, out, dead = looked_at(env, keyed)
+    harness, out, dead = run_with_dead_letters(env, keyed)
     harness.push_all([1, "two", None, 2**40])
     assert out == [1]
-    assert [(d.element, d.error) for d in dead] == [(e, "KeyError_") for e in ("two", None, 2**40)]
+    assert [(d.element, d.error) for d in dead] == [(e, "InvalidKeyError") for e in ("two", None, 2**40)]
 
 
-def test_without_the_keyword_the_job_fails() -> None:
+def test_without_on_error_the_job_fails() -> None:
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
     harness.collect(env.from_source(PushSource()).key_by(lambda v: v))
-    with pytest.raises(KeyError_, match=r"KEY_IS_NONE.*operator 'key_by'.*element None"):
+    with pytest.raises(InvalidKeyError, match=r"KEY_IS_NONE.*operator 'key_by'.*element None"):
         harness.push(None)

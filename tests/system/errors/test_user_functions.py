@@ -1,4 +1,4 @@
-"""A user function that raises: the error names operator, place, key, element and position, whatever kind it is."""
+"""A user function that raises: the error names operator, location, key, element and position for every kind of function."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 import penstock as ps
 from penstock.connectors import CallableSink, Chunk, Source
 from penstock.connectors.scripted import At
-from penstock.errors import KeyError_, PenstockError, StateError, TimeError, UserFunctionError
+from penstock.errors import InvalidKeyError, PenstockError, StateError, TimeError, UserFunctionError
 from penstock.testing import Harness, PushSource
 
-FILE = "tests/errors/test_user_functions.py"
+FILE = "tests/system/errors/test_user_functions.py"
 
 
 def boom(value: Any, *_: Any) -> Any:
@@ -94,7 +94,7 @@ BY_TIMESTAMP = ps.WatermarkStrategy.for_monotonous_timestamps().with_timestamp_a
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_every_kind_of_function_is_told_of_alike(build: Any, operator: str, key: str) -> None:
+def test_errors_of_every_kind_of_function(build: Any, operator: str, key: str) -> None:
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env, parallelism=2)
     harness.collect(build(env.from_source(PushSource(), source_name="numbers")))
@@ -105,15 +105,15 @@ def test_every_kind_of_function_is_told_of_alike(build: Any, operator: str, key:
     assert text.startswith(f"[USER_FUNCTION] Operator '{operator}' (uid '{operator}-")
     assert (
         f"raised ValueError: unlucky at {FILE}:{LINE} in boom{key}, element 13, from source 'numbers', split 'left', "
-        "position 2, batch 1. The batch was not committed: mend the function and resume, or give the operator "
-        'on_error="dead_letter" to put such elements aside.'
+        "position 2, batch 1. The batch was not committed. Fix the function and resume the job, or set "
+        'on_error="dead_letter" on the operator to send such elements to its dead-letter output.'
     ) in text
     assert isinstance(raised.value.__cause__, ValueError)
     assert f'{FILE}", line {LINE}, in boom' in raised.value.__notes__[0]
     harness.push_all([11, 17], split="left")  # nothing of the failed batch remains
 
 
-def test_the_place_is_in_the_program_and_not_in_a_library() -> None:
+def test_the_location_is_in_the_program_and_not_in_a_library() -> None:
     def parse(text: str) -> Any:
         return json.loads(text)
 
@@ -125,7 +125,7 @@ def test_the_place_is_in_the_program_and_not_in_a_library() -> None:
         harness.push("{")
 
 
-def test_long_elements_are_shortened_and_strange_ones_do_no_harm() -> None:
+def test_long_elements_are_shortened_and_a_failing_repr_is_reported() -> None:
     class Strange:
         def __repr__(self) -> str:
             raise RuntimeError
@@ -147,7 +147,7 @@ class Timed(ps.KeyedProcessFunction):
         yield boom(timestamp)
 
 
-def test_a_timer_is_told_of_with_its_time() -> None:
+def test_an_error_of_a_timer_names_its_time() -> None:
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
     harness.collect(env.from_source(PushSource()).key_by(lambda v: "k").process(Timed()))
@@ -158,7 +158,7 @@ def test_a_timer_is_told_of_with_its_time() -> None:
 
 @pytest.mark.parametrize("keyed", [True, False])
 @pytest.mark.parametrize("method", ["open", "close"])
-def test_open_and_close_are_told_of(method: str, keyed: bool) -> None:
+def test_errors_in_open_and_close(method: str, keyed: bool) -> None:
     def fails(self: Any, *_: Any) -> None:
         raise OSError("no connection")
 
@@ -173,7 +173,7 @@ def test_open_and_close_are_told_of(method: str, keyed: bool) -> None:
 
 
 class Flaky(Source):
-    """Reads some elements, and then its file is gone."""
+    """Reads some elements, then its file is missing."""
 
     bounded = True
 
@@ -197,7 +197,7 @@ class Flaky(Source):
         raise FileNotFoundError("orders.csv")
 
 
-def test_a_source_that_cannot_read_is_told_of() -> None:
+def test_an_error_of_a_source() -> None:
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
     harness.collect(env.from_source(Flaky(), source_name="orders"))
@@ -207,7 +207,7 @@ def test_a_source_that_cannot_read_is_told_of() -> None:
         harness.run()
 
 
-def test_a_sink_that_raises_is_told_of_with_its_element() -> None:
+def test_an_error_of_a_sink_names_its_element() -> None:
     env = ps.StreamExecutionEnvironment()
     env.from_source(PushSource()).sink_to(CallableSink(boom)).name("alerts")
     harness = Harness(env, real_sinks=True)
@@ -218,7 +218,7 @@ def test_a_sink_that_raises_is_told_of_with_its_element() -> None:
         harness.push_all([1, 13, 2])
 
 
-# -- errors of ours inside a user's function keep their code and get the place
+# -- Penstock errors inside a user function keep their code and get the location
 
 
 class Opens(ps.KeyedProcessFunction):
@@ -257,15 +257,15 @@ class Unkeyed(ps.ProcessFunction):
             lambda s: s.key_by(lambda v: v).process(Late()),
             TimeError,
             r"ELEMENT_WITHOUT_TIMESTAMP\] `ctx.timer_service\(\).register_event_time_timer\(ctx.timestamp\(\) \+ 1000\)`"
-            r" needs the element's timestamp.*key 1, element 1, from source 'source', split '0', position 0",
+            r" needs a timestamp.*key 1, element 1, from source 'source', split '0', position 0",
         ),
         (lambda s: s.process(Unkeyed()), TimeError, r"TIMER_WITHOUT_KEY.* in Unkeyed\.process_element, element 1"),
-        (lambda s: s.key_by(lambda v: [v]), KeyError_, rf"KEY_UNHASHABLE.*\[1\].*'key_by'.*{FILE}:.*element 1"),
-        (lambda s: s.key_by(lambda v: None), KeyError_, r"KEY_IS_NONE.*'key_by'.*element 1"),
-        (lambda s: s.key_by(lambda v: object()), KeyError_, r"KEY_TYPE.*'key_by'.*element 1"),
+        (lambda s: s.key_by(lambda v: [v]), InvalidKeyError, rf"KEY_UNHASHABLE.*\[1\].*'key_by'.*{FILE}:.*element 1"),
+        (lambda s: s.key_by(lambda v: None), InvalidKeyError, r"KEY_IS_NONE.*'key_by'.*element 1"),
+        (lambda s: s.key_by(lambda v: object()), InvalidKeyError, r"KEY_TYPE.*'key_by'.*element 1"),
     ],
 )
-def test_errors_of_ours_are_placed(build: Any, kind: type[PenstockError], words: str) -> None:
+def test_penstock_errors_name_the_location(build: Any, kind: type[PenstockError], words: str) -> None:
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
     harness.collect(build(env.from_source(PushSource())))
@@ -273,10 +273,10 @@ def test_errors_of_ours_are_placed(build: Any, kind: type[PenstockError], words:
         harness.push(1)
 
 
-def test_an_assigner_that_gives_no_number_is_told_with_the_element() -> None:
+def test_an_error_for_a_timestamp_that_is_not_a_number_names_the_element() -> None:
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
     strategy = ps.WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v, t: v.get("at"))
     harness.collect(env.from_source(PushSource()).assign_timestamps_and_watermarks(strategy))
-    with pytest.raises(TimeError, match=r"TIMESTAMP_TYPE.*gave None.*element \{'on': 1\}.*position 1"):
+    with pytest.raises(TimeError, match=r"TIMESTAMP_TYPE.*returned None.*element \{'on': 1\}.*position 1"):
         harness.push_all([At({"at": 1}, 0), {"on": 1}])

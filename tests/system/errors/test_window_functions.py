@@ -1,4 +1,4 @@
-"""Functions of windows that raise: what is told, and what becomes of the window."""
+"""Window functions that raise: the reported error, and what happens to the window."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Halved(ps.ProcessWindowFunction[Word, float, str, TimeWindow]):
 
 
 class Picky(ps.AggregateFunction[Word, int, int]):
-    """Takes no negative numbers."""
+    """Rejects negative numbers."""
 
     def create_accumulator(self) -> int:
         return 0
@@ -64,20 +64,20 @@ class Picky(ps.AggregateFunction[Word, int, int]):
         return acc_a + acc_b
 
 
-def test_a_window_function_that_raises_is_told_with_key_timer_and_place() -> None:
+def test_an_error_of_a_window_function_names_key_timer_and_location() -> None:
     stream = keyed().window(TEN).process(Halved()).name("halves")
     harness = Harness(stream.get_execution_environment())
     harness.push(("a", 0), 1)
     with pytest.raises(UserFunctionError) as raised:
         harness.push_watermark(9)
-    told = str(raised.value)
+    message = str(raised.value)
     for part in ("'halves'", "ZeroDivisionError", "test_window_functions.py:", "key 'a'", "9"):
-        assert part in told
+        assert part in message
     assert raised.value.failed is not None
     assert raised.value.failed.timer == 9
 
 
-def test_an_aggregate_that_raises_is_told_with_its_element() -> None:
+def test_an_error_of_an_aggregate_names_its_element() -> None:
     stream = keyed().window(TEN).aggregate(Picky())
     harness = Harness(stream.get_execution_environment())
     with pytest.raises(UserFunctionError, match=r"negative.*\('a', -1\)"):
@@ -93,7 +93,7 @@ ASSIGNERS = {
 
 @pytest.mark.parametrize("lateness", [0, 5])
 @pytest.mark.parametrize("windows", ASSIGNERS)
-def test_a_failed_firing_is_a_dead_letter_and_its_window_ends_all_the_same(windows: str, lateness: int) -> None:
+def test_a_failed_firing_is_a_dead_letter_and_its_window_still_ends(windows: str, lateness: int) -> None:
     settled = keyed().window(ASSIGNERS[windows]).allowed_lateness(lateness)
     stream = settled.process(Halved(), on_error="dead_letter")
     harness = Harness(stream.get_execution_environment())
@@ -110,7 +110,7 @@ def test_a_failed_firing_is_a_dead_letter_and_its_window_ends_all_the_same(windo
 
 
 @pytest.mark.parametrize("windows", ASSIGNERS)
-def test_a_failed_window_still_takes_late_elements(windows: str) -> None:
+def test_a_failed_window_still_accepts_late_elements(windows: str) -> None:
     stream = keyed().window(ASSIGNERS[windows]).allowed_lateness(5).process(Halved(), on_error="dead_letter")
     harness = Harness(stream.get_execution_environment())
     out, letters = harness.collect(stream), harness.collect(stream.get_side_output(DEAD_LETTERS))
@@ -120,7 +120,7 @@ def test_a_failed_window_still_takes_late_elements(windows: str) -> None:
     assert (len(letters), out) == (1, [0.5])
 
 
-def test_elements_on_which_an_aggregate_raises_are_put_aside() -> None:
+def test_elements_for_which_an_aggregate_raises_become_dead_letters() -> None:
     stream = keyed().window(TEN).trigger(CountTrigger.of(2)).aggregate(Picky(), on_error="dead_letter")
     harness = Harness(stream.get_execution_environment())
     out, letters = harness.collect(stream), harness.collect(stream.get_side_output(DEAD_LETTERS))
@@ -142,7 +142,7 @@ class OfWindow(ps.ProcessWindowFunction[Word, int, str, TimeWindow]):
         context.window_state().get_state(ps.ValueStateDescriptor("fired", int)).clear()
 
 
-def test_state_per_window_is_of_each_window_and_ends_with_it() -> None:
+def test_state_per_window_ends_with_its_window() -> None:
     stream = keyed().window(TEN).trigger(CountTrigger.of(1)).process(OfWindow())
     harness = Harness(stream.get_execution_environment())
     out = harness.collect(stream)
@@ -157,7 +157,7 @@ def test_state_per_window_is_of_each_window_and_ends_with_it() -> None:
     assert abs(len(harness.snapshot()) - after) < 10
 
 
-def test_state_per_window_is_refused_where_windows_merge() -> None:
+def test_state_per_window_is_rejected_for_merging_windows() -> None:
     stream = keyed().window(EventTimeSessionWindows.with_gap(5)).process(OfWindow())
     harness = Harness(stream.get_execution_environment())
     harness.push(("a", 1), 1)
@@ -176,7 +176,7 @@ def test_an_element_without_a_timestamp_in_an_event_time_window() -> None:
 
 
 class Odd(WindowAssigner[Any, Any]):
-    """Gives windows of a class that nobody was told of."""
+    """Assigns windows of an undeclared class."""
 
     def assign_windows(self, element: Any, timestamp: int, context: Any) -> Collection[CountWindow]:
         return [CountWindow(timestamp)]
@@ -189,11 +189,11 @@ class Odd(WindowAssigner[Any, Any]):
 
 
 class Typed(Odd, WindowAssigner[Any, CountWindow]):
-    """The same, and says so."""
+    """The same with a declared window class."""
 
 
 class Raising(EventTimeTrigger):
-    """Cannot stand elements of 13."""
+    """Raises for elements with the number 13."""
 
     def on_element(self, element: Word, timestamp: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
         if element[1] == 13:
@@ -201,7 +201,7 @@ class Raising(EventTimeTrigger):
         return TriggerResult.CONTINUE
 
 
-def test_windows_of_an_unknown_class_are_refused() -> None:
+def test_windows_of_an_unknown_class_are_rejected() -> None:
     stream = keyed().window(Odd()).reduce(added)
     with pytest.raises(
         PlanError, match=r"\[WINDOW_TYPE\].*CountWindow\(id=5\).*class Odd\(WindowAssigner\[..., CountWindow\]"
@@ -214,7 +214,7 @@ def test_windows_of_an_unknown_class_are_refused() -> None:
     assert out == [("a", 1)]
 
 
-def test_a_trigger_that_raises_is_told_with_its_element() -> None:
+def test_an_error_of_a_trigger_names_its_element() -> None:
     stream = keyed().window(TEN).trigger(Raising()).reduce(added)
     with pytest.raises(UserFunctionError, match=r"thirteen.*\('a', 13\)"):
         Harness(stream.get_execution_environment()).push(("a", 13), 5)
@@ -236,7 +236,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_lengths_that_make_no_window_are_refused_at_once(case: str) -> None:
+def test_invalid_window_sizes_are_rejected_immediately(case: str) -> None:
     make, code = WRONG[case]
     with pytest.raises(PenstockError) as refused:
         make()

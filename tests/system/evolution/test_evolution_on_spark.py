@@ -1,4 +1,4 @@
-"""Each change that a state survives, on Spark: one savepoint, one job with an operator for each line, one test for each."""
+"""Compatible changes of state on Spark: one savepoint, one job with an operator per change, and one test per change."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import penstock as ps
 from penstock.connectors import CollectSink, ScriptedSource, Step
 from penstock.datastream import DataStream
 from penstock.errors import CheckpointError
-from penstock.spark.job import SparkJob
+from penstock.spark.job.job import SparkJob
 from penstock.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor, ValueStateDescriptor
 from penstock.testing import Harness
 from penstock.types import Types
 from penstock.types.evolution import state_type
-from tests.evolution.key_changes import CHANGES as KEY_CHANGES
-from tests.evolution.key_changes import OnlyRegion
+from tests.unit.runtime.state.evolution.key_changes import CHANGES as KEY_CHANGES
+from tests.unit.runtime.state.evolution.key_changes import OnlyRegion
 
 pytestmark = pytest.mark.spark
 
@@ -105,7 +105,7 @@ NEW_ROW = Types.ROW_NAMED(["total", "label", "extra"], [Types.DOUBLE(), Types.ST
     aliases={"label": "name"}, defaults={"extra": 9}
 )
 
-Line = tuple[StateDescriptor, StateDescriptor, Callable[[int], Any], Callable[[int], Any]]
+Change = tuple[StateDescriptor, StateDescriptor, Callable[[int], Any], Callable[[int], Any]]
 
 
 def value(before: Any, after: Any) -> tuple[StateDescriptor, StateDescriptor]:
@@ -113,7 +113,7 @@ def value(before: Any, after: Any) -> tuple[StateDescriptor, StateDescriptor]:
 
 
 # What was stored for a key, and what the new job finds.
-LINES: dict[str, Line] = {
+CHANGES: dict[str, Change] = {
     "added": (*value(Old, Added), lambda k: Old(k, "n"), lambda k: Added(k, "n", "EUR", [])),
     "removed": (*value(Old, Removed), lambda k: Old(k, f"n{k}"), lambda k: Removed(f"n{k}")),
     "reordered": (*value(Old, Reordered), lambda k: Old(k, "n"), lambda k: Reordered("n", k)),
@@ -148,7 +148,7 @@ LINES: dict[str, Line] = {
 
 
 class Keeper(ps.KeyedProcessFunction[Any, Any, Any]):
-    """Stores what it is told to for a key, or emits what it finds."""
+    """Stores a value for a key, or emits the stored value."""
 
     def __init__(self, line: str, descriptor: StateDescriptor, make: Callable[[int], Any] | None) -> None:
         self._line = line
@@ -173,8 +173,8 @@ class Keeper(ps.KeyedProcessFunction[Any, Any, Any]):
             yield self._line, key, self._state.value()
 
 
-def pipeline(env: ps.StreamExecutionEnvironment, after: bool, lines: dict[str, Line] = LINES) -> DataStream[Any]:
-    """An operator for each line; keys are whole numbers, declared wider in the new job."""
+def pipeline(env: ps.StreamExecutionEnvironment, after: bool, lines: dict[str, Change] = CHANGES) -> DataStream[Any]:
+    """An operator per change. Keys are integers with a wider type in the new job."""
     steps = [Step({"s": list(range(KEYS))}) for _ in range(2)]
     source = env.from_source(ScriptedSource(steps, known=("s",)), source_name="numbers").uid("numbers")
     by_key = source.key_by(lambda n: n, key_type=Types.LONG() if after else Types.INT())
@@ -185,7 +185,7 @@ def pipeline(env: ps.StreamExecutionEnvironment, after: bool, lines: dict[str, L
     return streams[0] if len(streams) == 1 else streams[0].union(*streams[1:])
 
 
-def saved(folder: Path, lines: dict[str, Line] = LINES) -> str:
+def saved(folder: Path, lines: dict[str, Change] = CHANGES) -> str:
     env = ps.StreamExecutionEnvironment().set_parallelism(2).set_max_parallelism(16)
     stream = pipeline(env, after=False, lines=lines)
     harness = Harness(env)
@@ -204,7 +204,7 @@ def options(folder: Path, path: str) -> ps.Configuration:
     )
 
 
-def started(folder: Path, path: str, lines: dict[str, Line] = LINES) -> list[Any]:
+def started(folder: Path, path: str, lines: dict[str, Change] = CHANGES) -> list[Any]:
     env = ps.StreamExecutionEnvironment(options(folder, path)).set_parallelism(3).set_max_parallelism(16)
     pipeline(env, after=True, lines=lines).sink_to(CollectSink())
     job = SparkJob(env.graph("evolved"), env.configuration, env.files)
@@ -214,44 +214,44 @@ def started(folder: Path, path: str, lines: dict[str, Line] = LINES) -> list[Any
 
 
 @pytest.fixture(scope="module")
-def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, Any]]:
+def restored(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, Any]]:
     folder = tmp_path_factory.mktemp("evolved")
-    by_line: dict[str, dict[int, Any]] = {name: {} for name in LINES}
+    by_line: dict[str, dict[int, Any]] = {name: {} for name in CHANGES}
     for line, key, state in started(folder, saved(folder)):
         by_line[line][key] = state
     return by_line
 
 
-@pytest.mark.parametrize("line", list(LINES))
-def test_state_goes_on_with_its_new_type(found: dict[str, dict[int, Any]], line: str) -> None:
-    assert found[line] == {key: LINES[line][3](key) for key in range(KEYS)}
+@pytest.mark.parametrize("line", list(CHANGES))
+def test_state_is_restored_with_its_new_type(restored: dict[str, dict[int, Any]], line: str) -> None:
+    assert restored[line] == {key: CHANGES[line][3](key) for key in range(KEYS)}
 
 
 # -- keys
 
 
 class Reminder(ps.KeyedProcessFunction[Any, Any, Any]):
-    """Keeps a number and a timer for a key; the timer tells the number."""
+    """Stores a number and a timer per key; the timer emits the number."""
 
     def __init__(self, line: str) -> None:
         self._line = line
 
     def open(self, runtime_context: Any) -> None:
-        self._kept = runtime_context.get_state(ValueStateDescriptor("kept", int))
+        self._number = runtime_context.get_state(ValueStateDescriptor("kept", int))
         self._all = runtime_context.get_list_state(ListStateDescriptor("all", int))
 
     def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
-        self._kept.update((self._kept.value() or 0) + value)
+        self._number.update((self._number.value() or 0) + value)
         self._all.add(value)
         ctx.timer_service().register_event_time_timer(1_000)
         return iter(())
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
-        yield self._line, ctx.get_current_key(), self._kept.value(), list(self._all.get())
+        yield self._line, ctx.get_current_key(), self._number.value(), list(self._all.get())
 
 
 def rekeyed(env: ps.StreamExecutionEnvironment, change: str, after: bool) -> DataStream[Any]:
-    """Elements of eight keys before; of one of them afterwards, so that most slots are silent."""
+    """Elements of eight keys before, and of only one of them afterwards, so that most slots have no input."""
     before_key, after_key, _ = KEY_CHANGES[change]
     key = after_key if after else before_key
     steps = [Step({"s": list(range(KEYS))}), Step({"s": [3]})]
@@ -261,7 +261,7 @@ def rekeyed(env: ps.StreamExecutionEnvironment, change: str, after: bool) -> Dat
 
 
 @pytest.mark.parametrize("change", ["another order", "a migrate function", "a number that became text by a function"])
-def test_state_and_timers_go_to_the_slots_of_their_new_keys(spark: SparkSession, tmp_path: Path, change: str) -> None:
+def test_state_and_timers_move_to_the_slots_of_their_new_keys(spark: SparkSession, tmp_path: Path, change: str) -> None:
     env = ps.StreamExecutionEnvironment().set_parallelism(2).set_max_parallelism(16)
     harness = Harness(env)
     harness.collect(rekeyed(env, change, after=False))
@@ -296,9 +296,9 @@ def test_keys_that_become_equal_end_the_job(spark: SparkSession, tmp_path: Path)
     assert raised.value.code == "SAVEPOINT_KEYS_COLLIDE"
 
 
-def test_an_incompatible_type_is_refused_before_the_job_starts(spark: SparkSession, tmp_path: Path) -> None:
-    line: Line = (*value(str, int), str, int)
+def test_an_incompatible_type_is_rejected_before_the_job_starts(spark: SparkSession, tmp_path: Path) -> None:
+    line: Change = (*value(str, int), str, int)
     path = saved(tmp_path, {"texts": line})
-    with pytest.raises(CheckpointError, match=r"texts: s: str cannot become int"):
+    with pytest.raises(CheckpointError, match=r"texts: s: str cannot be converted to int"):
         started(tmp_path, path, {"texts": line})
     assert not list((tmp_path / "checkpoints").glob("*"))  # nothing was begun

@@ -1,4 +1,4 @@
-"""Classes of the program's own file: their state is taken over from the checkpoint of a run that failed."""
+"""State of classes in the main module, restored from the checkpoint of a failed run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_on_spark import penstock
+from tests.system.cli.test_run_on_spark import penstock
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.long]
 
@@ -23,12 +23,12 @@ CLASSES
 
 class Running(ps.KeyedProcessFunction):
     def open(self, runtime_context):
-        self.kept = runtime_context.get_state(ps.ValueStateDescriptor("kept", Kept))
-        self.made = runtime_context.get_state(ps.ValueStateDescriptor("made", Made))
+        self.total = runtime_context.get_state(ps.ValueStateDescriptor("total", Total))
+        self.cents = runtime_context.get_state(ps.ValueStateDescriptor("cents", Cents))
 
     def process_element(self, value, ctx):
         STEP
-        yield f"{value} {self.kept.value()} {self.made.value()}"
+        yield f"{value} {self.total.value()} {self.cents.value()}"
 
 
 env = ps.StreamExecutionEnvironment.get_execution_environment()
@@ -50,21 +50,21 @@ class Key:
 
 
 @dataclass
-class Kept:
+class Total:
     total: int
     parts: list[Part]
 
 
 @dataclass
-class Made:
+class Cents:
     cents: int
 """,
     """\
         if value == 7:
             raise ValueError("seven is too much")
-        old = self.kept.value() or Kept(0, [])
-        self.kept.update(Kept(old.total + value, [*old.parts, Part(value)]))
-        self.made.update(Made(value * 100))
+        old = self.total.value() or Total(0, [])
+        self.total.update(Total(old.total + value, [*old.parts, Part(value)]))
+        self.cents.update(Cents(value * 100))
 """,
 )
 AFTER = (
@@ -84,14 +84,14 @@ class Part(msgspec.Struct, rename="camel"):
 
 @ps.state_type(aliases={"sum": "total"})
 @dataclass
-class Kept:
+class Total:
     parts: list[Part]
     sum: float
 
 
-@ps.state_type(version=2, migrate=lambda version, old: Made(old["cents"] / 100, version))
+@ps.state_type(version=2, migrate=lambda version, old: Cents(old["cents"] / 100, version))
 @dataclass
-class Made:
+class Cents:
     euros: float
     version: int
 """,
@@ -115,8 +115,8 @@ def test_classes_of_the_main_module(tmp_path: Path) -> None:
 
     checked = penstock("savepoints", "check", checkpoint, second, "--values")
     assert checked.returncode == 0, checked.stderr
-    assert "running: kept: parts[].count: was called 'howMany'" in checked.stdout
-    assert "running: made: version 1 becomes 2 by its migrate function" in checked.stdout
+    assert "running: total: parts[].count: was called 'howMany'" in checked.stdout
+    assert "running: cents: version 1 is converted to 2 by its migrate function" in checked.stdout
     assert "running: (key): tenant: was added with a default" in checked.stdout
     assert "running: (key): 2 keys tried, 0 do not fit" in checked.stdout
 
@@ -124,9 +124,9 @@ def test_classes_of_the_main_module(tmp_path: Path) -> None:
     assert "STATE_CHANGED" in refused.stderr
     assert "The keys of operator 'running' have another type" in refused.stderr
 
-    found = penstock("run", second, *options, "--from-savepoint", checkpoint)
-    assert found.returncode == 0, found.stderr
-    seven, eight = found.stdout.splitlines()
+    result = penstock("run", second, *options, "--from-savepoint", checkpoint)
+    assert result.returncode == 0, result.stderr
+    seven, eight = result.stdout.splitlines()
     pieces = ", ".join(f"Part(count={n}, unit_name='pieces')" for n in (1.0, 3.0, 5.0))
-    assert seven == f"7 Kept(parts=[{pieces}], sum=9.0) Made(euros=5.0, version=1)"
-    assert eight.endswith("sum=12.0) Made(euros=6.0, version=1)")
+    assert seven == f"7 Total(parts=[{pieces}], sum=9.0) Cents(euros=5.0, version=1)"
+    assert eight.endswith("sum=12.0) Cents(euros=6.0, version=1)")

@@ -1,4 +1,4 @@
-"""A job in a Spark of its own, on a checkpoint store that can be made to fail."""
+"""A job in its own process, with a checkpoint store that can be made to fail."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock.jobs.entry import JobEntry
-from penstock.jobs.registry import Registry
-from tests.faults.filesystem.failing import FailingStore
-from tests.faults.job import KEYS, expected
-from tests.spark.processes import JobProcess, checkpoint_in, lines_of
+from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.registry import Registry
+from tests.system.faults.filesystem.failing import FailingStore
+from tests.system.faults.job import KEYS, expected
+from tests.system.spark.processes import JobProcess, checkpoint_in, lines_of
 
 _JOB = Path(__file__).parent / "job.py"
 EVENTS = 40_000
@@ -25,7 +25,7 @@ _OPTIONS = {
 
 
 class DisturbedJob:
-    """The job of tests/faults/job.py, its folders and its store."""
+    """The job of tests/system/faults/job.py with its folders and its checkpoint store."""
 
     def __init__(
         self,
@@ -34,10 +34,10 @@ class DisturbedJob:
         events: int = EVENTS,
         checkpoints: Path | None = None,
         keys: int = KEYS,
-        room: int = 0,
+        state_size: int = 0,
     ) -> None:
         self.root = root
-        self.events, self.keys, self.room = events, keys, room
+        self.events, self.keys, self.state_size = events, keys, state_size
         self.checkpoints = checkpoints or root / "checkpoints"
         self.store = FailingStore(root, self.checkpoints)
         self.registry = Registry(root / "home")
@@ -54,53 +54,53 @@ class DisturbedJob:
 
     def start(self, resume: bool = False) -> None:
         options = {**self._options, **({"execution.resume": self.checkpoint} if resume else {})}
-        told = self.root / "settings.json"
-        facts = {"events": self.events, "keys": self.keys, "room": self.room, "lines": str(self.lines)}
-        told.write_text(json.dumps({"options": options, **facts}))
-        self.process = JobProcess(_JOB, str(told), str(self.root / "logs"))
+        settings_file = self.root / "settings.json"
+        settings = {"events": self.events, "keys": self.keys, "state_size": self.state_size, "lines": str(self.lines)}
+        settings_file.write_text(json.dumps({"options": options, **settings}))
+        self.process = JobProcess(_JOB, str(settings_file), str(self.root / "logs"))
 
     @property
     def checkpoint(self) -> str:
         return checkpoint_in(self.checkpoints)
 
     def batches(self) -> int:
-        """How many batches Spark has noted as done."""
+        """The number of batches that Spark has committed."""
         names = [f.name for f in self.checkpoints.glob("*/spark/commits/*")]
         return max((int(name) + 1 for name in names if name.isdecimal()), default=0)
 
     def entry(self) -> JobEntry | None:
         return next(iter(self.registry.entries()), None)
 
-    def wait_until(self, what: Callable[[], Any], seconds: float = 300) -> Any:
-        """Until it is so, and what it is; the job must not end before."""
+    def wait_until(self, condition: Callable[[], Any], seconds: float = 300) -> Any:
+        """Waits until a condition holds and returns its value. The job must not end before."""
         assert self.process is not None
         deadline = time.monotonic() + seconds
-        while not (found := what()):
-            assert self.process.running() or what(), self.process.text()[-3000:]
+        while not (result := condition()):
+            assert self.process.running() or condition(), self.process.text()[-3000:]
             assert time.monotonic() < deadline, f"{self.entry()}\n{self.process.text()[-3000:]}"
             time.sleep(0.05)
-        return found
+        return result
 
     def wait_for_batches(self, more: int) -> None:
         goal = self.batches() + more
         self.wait_until(lambda: self.batches() >= goal)
 
-    def ends_right(self, seconds: float = 300) -> None:
-        """Waits for the end: every line must be there, once."""
+    def check_result(self, seconds: float = 300) -> None:
+        """Waits until the job has ended, and checks that every line was written exactly once."""
         assert self.process is not None
         assert self.process.process.wait(seconds) == 0, self.process.text()[-3000:]
         assert lines_of(self.lines) == expected(self.events, self.keys)
 
-    def has_all_lines(self) -> None:
-        """No line is missing; some may be there twice."""
+    def check_no_line_is_missing(self) -> None:
+        """Checks that no line is missing. Lines may be duplicated."""
         assert sorted(set(lines_of(self.lines))) == expected(self.events, self.keys)
 
     def reports(self) -> list[dict[str, Any]]:
-        """Of the batches of the last run, once it has ended."""
+        """The batch reports of the last run, after it has ended."""
         assert self.process is not None
         line = next(line for line in self.process.text().splitlines() if line.startswith("BATCHES "))
-        found: list[dict[str, Any]] = json.loads(line.removeprefix("BATCHES "))
-        return found
+        result: list[dict[str, Any]] = json.loads(line.removeprefix("BATCHES "))
+        return result
 
     def kill(self) -> None:
         if self.process is not None:

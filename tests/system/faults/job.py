@@ -1,7 +1,7 @@
-"""A job for faults of the checkpoint's store: generated events, counted by key, into JSON lines.
+"""A job for tests of storage failures: it counts generated events by key and writes JSON lines.
 
-Run as: python job.py SETTINGS LOGS. SETTINGS is a JSON file: options of the job, how many events and keys, bytes
-of state per key, where the lines go.
+Run as: python job.py SETTINGS LOGS. SETTINGS is a JSON file with the options of the job, the number of
+events and keys, the bytes of state per key, and the folder for the lines.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ KEYS = 50
 
 
 class Count(ps.KeyedProcessFunction):
-    """How often a key has come; beside it something that takes room."""
+    """Counts the events of a key, and stores a value of a given size per key."""
 
-    def __init__(self, room: int) -> None:
-        self._room = room
+    def __init__(self, state_size: int) -> None:
+        self._state_size = state_size
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", ps.Types.LONG()))
@@ -33,25 +33,25 @@ class Count(ps.KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         count = (self.count.value() or 0) + 1
         self.count.update(count)
-        if count == 1 and self._room:
-            self.ballast.update(random.Random(value).randbytes(self._room))
+        if count == 1 and self._state_size:
+            self.ballast.update(random.Random(value).randbytes(self._state_size))
         yield [ctx.get_current_key(), count]
 
 
 def expected(events: int, keys: int = KEYS) -> list[str]:
-    """All lines, sorted."""
+    """The expected lines, sorted."""
     return sorted(f"[{key},{n + 1}]" for key in range(keys) for n in range(len(range(key, events, keys))))
 
 
 def main() -> None:
-    told = json.loads(Path(sys.argv[1]).read_text())
-    env = ps.StreamExecutionEnvironment(ps.Configuration(told["options"])).set_parallelism(2)
+    settings = json.loads(Path(sys.argv[1]).read_text())
+    env = ps.StreamExecutionEnvironment(ps.Configuration(settings["options"])).set_parallelism(2)
     numbers = env.from_source(
-        DataGeneratorSource(lambda n: n, told["events"]), ps.WatermarkStrategy.no_watermarks(), "numbers"
+        DataGeneratorSource(lambda n: n, settings["events"]), ps.WatermarkStrategy.no_watermarks(), "numbers"
     )
-    keys = told["keys"]
-    counts = numbers.key_by(lambda n: n % keys).process(Count(told["room"])).uid("count")
-    counts.sink_to(JsonLinesSink(told["lines"])).uid("lines")
+    keys = settings["keys"]
+    counts = numbers.key_by(lambda n: n % keys).process(Count(settings["state_size"])).uid("count")
+    counts.sink_to(JsonLinesSink(settings["lines"])).uid("lines")
     try:
         result = env.execute("faults")
     except PenstockError as error:

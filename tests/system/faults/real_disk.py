@@ -1,6 +1,6 @@
-"""A job whose checkpoint is on a small file system of its own, which is filled, made read-only and taken away.
+"""A job whose checkpoint is on a small file system that is filled, made read-only, and unmounted.
 
-Run as: python -m tests.faults.real_disk FOLDER, where namespaces of mounts can be made. Prints RIGHT at its end.
+Run as: python -m tests.system.faults.real_disk FOLDER, where mount namespaces are allowed. Prints RIGHT at the end.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.chaos.disk import SmallDisk, enter_namespace
-from tests.faults.disturbed import DisturbedJob
+from tests.system.chaos.disk import SmallDisk, enter_namespace
+from tests.system.faults.disturbed import DisturbedJob
 
 NO_NAMESPACE = 3
 
 
 def mount(*arguments: str) -> None:
-    """Tries again for a while: a file system cannot become read-only while a file is open for writing."""
-    deadline = time.monotonic() + 20
+    """Mounts with retries, because a file system cannot become read-only while a file is open for writing."""
+    deadline = time.monotonic() + 180
     while subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode:
         if time.monotonic() > deadline:
             raise SystemExit(f"mount {arguments} does not work")
         time.sleep(0.02)
 
 
-def outlasts(job: DisturbedJob, harm: Callable[[], None], mend: Callable[[], None]) -> None:
+def check_recovery(job: DisturbedJob, break_disk: Callable[[], None], repair_disk: Callable[[], None]) -> None:
     job.wait_for_batches(2)
-    harm()
+    break_disk()
     try:
-        words = job.wait_until(lambda: (entry := job.entry()) is not None and entry.waits, 60)
-        print(words, flush=True)
+        message = job.wait_until(lambda: (entry := job.entry()) is not None and entry.waits)
+        print(message, flush=True)
     finally:
-        mend()
+        repair_disk()
     job.wait_for_batches(2)
 
 
@@ -42,19 +42,21 @@ def main() -> int:
         return NO_NAMESPACE
     root = Path(sys.argv[1])
     disk = SmallDisk(root / "disk", 64)
-    seen, away = root / "checkpoints", root / "away"
-    seen.mkdir()
+    mounted, away = root / "checkpoints", root / "away"
+    mounted.mkdir()
     away.mkdir()
-    job = DisturbedJob(root, checkpoints=seen)
+    job = DisturbedJob(root, checkpoints=mounted)
 
-    mount("--bind", str(disk.folder), str(seen))
+    mount("--bind", str(disk.folder), str(mounted))
     try:
         job.start()
-        outlasts(job, disk.fill, disk.free)
-        read_only, writable = ("-o", "remount,bind,ro", str(seen)), ("-o", "remount,bind,rw", str(seen))
-        outlasts(job, lambda: mount(*read_only), lambda: mount(*writable))
-        outlasts(job, lambda: mount("--move", str(seen), str(away)), lambda: mount("--move", str(away), str(seen)))
-        job.ends_right()
+        check_recovery(job, disk.fill, disk.free)
+        read_only, writable = ("-o", "remount,bind,ro", str(mounted)), ("-o", "remount,bind,rw", str(mounted))
+        check_recovery(job, lambda: mount(*read_only), lambda: mount(*writable))
+        check_recovery(
+            job, lambda: mount("--move", str(mounted), str(away)), lambda: mount("--move", str(away), str(mounted))
+        )
+        job.check_result()
     finally:
         job.kill()
     print("RIGHT")

@@ -1,4 +1,4 @@
-"""Files of columns on Spark: written by one job and read by another."""
+"""Columnar files on Spark, written by one job and read by another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.formats import (
     ParquetBulkWriters,
     ParquetColumnarRowInputFormat,
 )
-from tests.spark.test_jobs import environment
+from tests.system.spark.test_jobs import environment
 
 pytestmark = pytest.mark.spark
 
@@ -40,5 +40,5 @@ def test_parquet_and_orc(spark: SparkSession, tmp_path: Path) -> None:
     parquet = FileSource.for_bulk_file_format(ParquetColumnarRowInputFormat(Order), str(tmp_path / "parquet")).build()
     orc = FileSource.for_bulk_file_format(OrcColumnarRowInputFormat(Order), str(tmp_path / "orc")).build()
     both = env.from_source(parquet).union(env.from_source(orc))
-    found = sorted(both.execute_and_collect(), key=lambda order: order.id)
-    assert found == [order for order in orders for _ in range(2)]
+    result = sorted(both.execute_and_collect(), key=lambda order: order.id)
+    assert result == [order for order in orders for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Records that do not decode, on Spark: put aside once, or counted where the job's figures are."""
+"""Invalid records on Spark: dead letters once, or counted in the metrics of the job."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pyspark.sql import SparkSession
 import penstock as ps
 from penstock.connectors import JsonLinesSink
 from penstock.formats.strings import SimpleStringSchema
-from tests.formats.messages import Messages
-from tests.formats.test_on_error import MESSAGES
-from tests.spark.processes import lines_of
-from tests.spark.test_jobs import environment
+from tests.system.spark.processes import lines_of
+from tests.system.spark.test_jobs import environment
+from tests.unit.formats.messages import Messages
+from tests.unit.formats.test_on_error import MESSAGES
 
 pytestmark = pytest.mark.spark
 
 
-def test_letters_and_numbers(spark: SparkSession, tmp_path: Path) -> None:
+def test_dead_letters_and_metrics(spark: SparkSession, tmp_path: Path) -> None:
     env = environment(tmp_path)
     aside = env.from_source(Messages(MESSAGES, SimpleStringSchema()), source_name="clicks", on_error="dead_letter")
     aside.sink_to(JsonLinesSink(tmp_path / "good"))

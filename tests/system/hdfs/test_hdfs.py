@@ -1,7 +1,7 @@
-"""HDFS, with a real NameNode and DataNode: sources, sinks and savepoints, by its own protocol and over HTTP.
+"""HDFS with a real NameNode and DataNode: sources, sinks and savepoints, over the native protocol and HTTP.
 
-What readers see is asked for over plain HTTP, not by the code that is tested. The calls of every file system, and jobs
-that crash while they join files, are in test_file_system.py.
+The tests check results over plain HTTP, without the tested code. The calls of every file system, and jobs
+that crash during compaction, are in test_file_system.py.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ import penstock as ps
 from penstock import Duration, StreamExecutionEnvironment
 from penstock.cli.main import app
 from penstock.connectors import BucketAssigner, Encoder, FileSink, FileSource, RollingPolicy, StreamFormat, WriteTask
-from penstock.connectors.file.hdfs import hdfs_files
-from penstock.connectors.file.system import FileSystem, file_system
-from penstock.connectors.file.web_hdfs import web_hdfs_files
+from penstock.connectors.file.system.file_system import FileSystem, file_system
+from penstock.connectors.file.system.hdfs import hdfs_file_system
+from penstock.connectors.file.system.web_hdfs import web_hdfs_file_system
 from penstock.errors import JobError
 from penstock.savepoints import open_savepoint
-from penstock.savepoints.catalogue import found_in
+from penstock.savepoints.catalogue import find_savepoints
 from penstock.state import ValueStateDescriptor
 from penstock.testing import Harness, PushSource
 from tests.hdfs_server import Hdfs
@@ -58,7 +58,7 @@ def all_of(source: FileSource) -> list[Any]:
     return out
 
 
-def test_folders_below_are_read_and_compressed_files_and_no_hidden_ones(folder: str) -> None:
+def test_subfolders_and_compressed_files_are_read_and_hidden_files_are_not(folder: str) -> None:
     put(f"{folder}/in/a.txt", "a\n")
     put(f"{folder}/in/2024/05/b.txt.gz", gzip.compress(b"b\n" * 3))
     put(f"{folder}/in/country=de, 5% #1?/c.txt", "c\n")
@@ -71,12 +71,12 @@ def test_folders_below_are_read_and_compressed_files_and_no_hidden_ones(folder: 
 def test_a_large_file_is_read_in_parts(folder: str) -> None:
     expected = [f"{n:07d}-{'x' * (n % 90)}" for n in range(150_000)]
     put(f"{folder}/in/large.txt", "\n".join(expected) + "\n")
-    assert file_system(folder).find(f"{folder}/in/large.txt").size > 7 << 20  # type: ignore[union-attr]
+    assert file_system(folder).get_status(f"{folder}/in/large.txt").size > 7 << 20  # type: ignore[union-attr]
     assert sorted(all_of(FileSource(f"{folder}/in", bytes_per_batch=1_500_000))) == expected
 
 
-def read_on(source: FileSource, offset: Any) -> tuple[list[Any], Any]:
-    """What has come since an offset, and the next one."""
+def read_next(source: FileSource, offset: Any) -> tuple[list[Any], Any]:
+    """Reads the elements after an offset. Returns them and the next offset."""
     end = source.latest(offset)
     return [v for task in source.plan(offset, end, 2) for chunk in source.read(task) for v in chunk.values], end
 
@@ -88,30 +88,30 @@ def test_new_files_are_found_once_they_have_their_names(folder: str, tmp_path: P
         FileSource.for_record_stream_format(lines, f"{folder}/in").monitor_continuously(Duration.of_millis(1)).build()
     )
     source.attach(str(tmp_path))
-    values, offset = read_on(source, source.initial())
+    values, offset = read_next(source, source.initial())
     assert values == ["a"]
     put(f"{folder}/in/new/.b.txt", "b\nc\n")
-    values, offset = read_on(source, offset)
+    values, offset = read_next(source, offset)
     assert values == [], "it is not finished"
     file_system(folder).publish(f"{folder}/in/new/.b.txt", f"{folder}/in/new/b.txt")
-    values, offset = read_on(source, offset)
+    values, offset = read_next(source, offset)
     assert values == ["b", "c"]
-    assert read_on(source, offset)[0] == []
+    assert read_next(source, offset)[0] == []
 
 
 @pytest.mark.parametrize(
     ("now", "code"), [("other\n", "FILE_CHANGED"), ("longer\n", "FILE_CHANGED"), (None, "FILE_VANISHED")]
 )
-def test_a_file_that_is_not_what_it_was(folder: str, tmp_path: Path, now: str | None, code: str) -> None:
+def test_changed_or_removed_file(folder: str, tmp_path: Path, now: str | None, code: str) -> None:
     put(f"{folder}/in/a.txt", "lines\n")
     source = FileSource(f"{folder}/in")
     source.attach(str(tmp_path))
     file_system(folder).remove(f"{folder}/in/a.txt")
     if now is not None:
         put(f"{folder}/in/a.txt", now)
-    with pytest.raises(JobError) as told:
-        read_on(source, source.initial())
-    assert told.value.code == code
+    with pytest.raises(JobError) as caught:
+        read_next(source, source.initial())
+    assert caught.value.code == code
 
 
 def test_a_lost_block_is_an_error_and_not_content(folder: str, hdfs: Hdfs) -> None:
@@ -122,15 +122,15 @@ def test_a_lost_block_is_an_error_and_not_content(folder: str, hdfs: Hdfs) -> No
     for file in lost:
         file.unlink()
     system = file_system(folder)
-    with pytest.raises(OSError):  # noqa: PT011 - each client has its own words
+    with pytest.raises(OSError):  # noqa: PT011 - each client has its own message
         system.open(f"{folder}/in/a.txt").read()
     system.remove(f"{folder}/in/a.txt")  # a NameNode waits for lost blocks when it starts
 
 
-def test_a_file_that_is_removed_between_the_answers_of_namenode_and_datanode(
+def test_file_removed_between_the_responses_of_namenode_and_datanode(
     hdfs: Hdfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The DataNode's error is no content: over HTTP it comes as text."""
+    """The error message of the DataNode over HTTP must not become content."""
     folder = hdfs.new_folder("webhdfs")
     put(f"{folder}/in/a.txt", "a\n" * 200)
     source = FileSource(f"{folder}/in")
@@ -142,9 +142,9 @@ def test_a_file_that_is_removed_between_the_answers_of_namenode_and_datanode(
         return get(*args, **options)
 
     monkeypatch.setattr(requests.Session, "get", removed_before)
-    with pytest.raises(JobError) as told:
-        read_on(source, source.initial())
-    assert told.value.code == "FILE_VANISHED"
+    with pytest.raises(JobError) as caught:
+        read_next(source, source.initial())
+    assert caught.value.code == "FILE_VANISHED"
 
 
 # -- sinks
@@ -153,10 +153,10 @@ def test_a_file_that_is_removed_between_the_answers_of_namenode_and_datanode(
 def sink(folder: str, memory: Path, rolling: RollingPolicy | None = None) -> FileSink:
     builder = FileSink.for_row_format(f"{folder}/out", Encoder.simple_string_encoder())
     builder = builder.with_bucket_assigner(BucketAssigner.by(lambda word: f"first={word[0]}"))
-    made = builder.with_rolling_policy(rolling or RollingPolicy.on_checkpoint_rolling_policy()).build()
+    file_sink = builder.with_rolling_policy(rolling or RollingPolicy.on_checkpoint_rolling_policy()).build()
     memory.mkdir(exist_ok=True)
-    made.attach(str(memory))
-    return made
+    file_sink.attach(str(memory))
+    return file_sink
 
 
 def write(to: FileSink, batch: int, *words: str, attempt: str = "a") -> list[Any]:
@@ -165,7 +165,7 @@ def write(to: FileSink, batch: int, *words: str, attempt: str = "a") -> list[Any
     return [writer.prepare()]
 
 
-def test_readers_see_whole_files_of_committed_batches_only(folder: str, hdfs: Hdfs, tmp_path: Path) -> None:
+def test_only_complete_files_of_committed_batches_are_visible(folder: str, hdfs: Hdfs, tmp_path: Path) -> None:
     to, out = sink(folder, tmp_path / "m"), f"{folder}/out"
     writer = to.writer(WriteTask(0, 0, "a"))
     large = "a" * (6 << 20)  # more than a client keeps to itself
@@ -182,7 +182,7 @@ def test_readers_see_whole_files_of_committed_batches_only(folder: str, hdfs: Hd
     assert sorted(hdfs.files(out).values()) == sorted(pending.values()), "they were renamed, not copied"
 
 
-def test_a_batch_that_is_committed_again_is_there_once(folder: str, hdfs: Hdfs, tmp_path: Path) -> None:
+def test_batch_committed_twice_is_written_once(folder: str, hdfs: Hdfs, tmp_path: Path) -> None:
     first = sink(folder, tmp_path / "m")
     first.commit(0, write(first, 0, "apple"))
     before = hdfs.files(f"{folder}/out")
@@ -193,7 +193,7 @@ def test_a_batch_that_is_committed_again_is_there_once(folder: str, hdfs: Hdfs, 
     assert hdfs.lines(f"{folder}/out") == ["apple", "apple"]
 
 
-def test_what_a_failed_batch_wrote_is_removed(folder: str, hdfs: Hdfs, tmp_path: Path) -> None:
+def test_files_of_a_failed_batch_are_removed(folder: str, hdfs: Hdfs, tmp_path: Path) -> None:
     to = sink(folder, tmp_path / "m")
     to.abort(0, write(to, 0, "apple"))
     writer = to.writer(WriteTask(0, 0, "b"))
@@ -215,9 +215,9 @@ def test_files_roll_by_size_over_batches(folder: str, hdfs: Hdfs, tmp_path: Path
     assert hdfs.files(out) == hdfs.visible(out)
 
 
-def test_a_folder_that_may_not_be_written(hdfs: Hdfs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_without_write_permission(hdfs: Hdfs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HADOOP_USER_NAME", "alice")
-    for open_files, scheme in ((hdfs_files, "hdfs"), (web_hdfs_files, "webhdfs")):
+    for open_files, scheme in ((hdfs_file_system, "hdfs"), (web_hdfs_file_system, "webhdfs")):
         path = hdfs.new_folder(scheme)
         system: FileSystem = open_files(path, {})
         with pytest.raises(PermissionError, match="user=alice"):
@@ -249,7 +249,7 @@ def test_a_savepoint_is_written_listed_verified_and_restored(folder: str, hdfs: 
         for n in range(1000):
             harness.push(n)
     path = harness.savepoint(f"{folder}/saved/first")
-    assert [s.path for s in found_in(f"{folder}/saved")] == [path]
+    assert [s.path for s in find_savepoints(f"{folder}/saved")] == [path]
     assert open_savepoint(path).verify() == []
 
     env, totals = sums()
@@ -276,10 +276,10 @@ def test_a_savepoint_is_written_listed_verified_and_restored(folder: str, hdfs: 
 # -- on Spark
 
 
-def test_a_job_on_spark_is_stopped_with_a_savepoint_and_goes_on(
+def test_job_on_spark_stops_with_a_savepoint_and_continues(
     spark: SparkSession, folder: str, hdfs: Hdfs, tmp_path: Path
 ) -> None:
-    """Workers read and write HDFS, and the processes that save their slots do; the second job reads on where the first was."""
+    """Workers and savepoint processes use HDFS; the second job continues where the first stopped."""
 
     def started(name: str, **options: Any) -> ps.JobClient:
         places = {"execution.checkpointing.dir": str(tmp_path / name), "state.local.dir": str(tmp_path / "local")}
@@ -304,23 +304,23 @@ def test_a_job_on_spark_is_stopped_with_a_savepoint_and_goes_on(
     assert hdfs.lines(f"{folder}/out") == sorted(["(1, 1)", "(0, 2)", "(1, 4)", "(0, 12)", "(0, 32)"])
 
 
-# -- a NameNode that is away; last, as it takes the server away from the other tests
+# -- NameNode restart
 
 
-def test_a_namenode_that_comes_back(folder: str, hdfs: Hdfs, tmp_path: Path) -> None:
+def test_restarted_namenode(folder: str, hdfs: Hdfs, tmp_path: Path) -> None:
     options = {} if folder.startswith("web") else {"dfs.client.failover.max.attempts": 0}
     put(f"{folder}/in/a.txt", "a\n")
     source = FileSource(f"{folder}/in", storage_options=options, bounded=False)
     source.attach(str(tmp_path))
-    values, offset = read_on(source, source.initial())
+    values, offset = read_next(source, source.initial())
     assert values == ["a"]
     hdfs.kill()
     try:
-        source._next_look = 0.0
+        source._next_discovery = 0.0
         with pytest.raises(OSError, match=r"refused|reset|closed|aborted"):
             source.latest(offset)
     finally:
         hdfs.start()
     put(f"{folder}/in/b.txt", "b\n")
-    source._next_look = 0.0
-    assert read_on(source, offset)[0] == ["b"]
+    source._next_discovery = 0.0
+    assert read_next(source, offset)[0] == ["b"]

@@ -1,4 +1,4 @@
-"""A broker that answers fetches only, and badly where it is told to."""
+"""A broker that responds only to fetch requests, with configurable faults."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import struct
 import threading
 from collections.abc import Callable
 
-from penstock.connectors.kafka.broker import Aborted
+from penstock.connectors.kafka.protocol.broker import AbortedTransaction
 
 Key = tuple[str, int]
 
 
 class FakeBroker:
-    """Partitions are lists of batches. `fault` hears the number of each question and may return what goes wrong with it."""
+    """Partitions are lists of batches. `fault` gets the number of each request and may return a fault for it."""
 
     def __init__(self, logs: dict[Key, list[bytes]], fault: Callable[[int], str] = lambda number: "") -> None:
         self.logs = logs
-        self.aborted: dict[Key, list[tuple[Aborted, int]]] = {}  # with the offsets of their marks
+        self.aborted: dict[Key, list[tuple[AbortedTransaction, int]]] = {}  # with the offsets of their markers
         self.fault = fault
-        self.questions: list[list[tuple[str, int, int]]] = []
+        self.requests: list[list[tuple[str, int, int]]] = []
         self.connections = 0
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.address: tuple[str, int] = self._listening.getsockname()
@@ -66,7 +66,7 @@ class FakeBroker:
         at = 10 + length
         *_, topics = struct.unpack_from(">iiiibi", question, at)
         at += 21
-        asked = []
+        positions = []
         for _ in range(topics):
             (length,) = struct.unpack_from(">h", question, at)
             topic = question[at + 2 : at + 2 + length].decode()
@@ -76,13 +76,13 @@ class FakeBroker:
             for _ in range(partitions):
                 partition, offset, _ = struct.unpack_from(">iqi", question, at)
                 at += 16
-                asked.append((topic, partition, offset))
-        self.questions.append(asked)
-        fault = self.fault(len(self.questions) - 1)
+                positions.append((topic, partition, offset))
+        self.requests.append(positions)
+        fault = self.fault(len(self.requests) - 1)
         if fault == "close":
             raise EOFError
-        body = struct.pack(">iii", number + (fault == "other number"), 0, len(asked))
-        for topic, partition, offset in asked:
+        body = struct.pack(">iii", number + (fault == "other number"), 0, len(positions))
+        for topic, partition, offset in positions:
             body += self._of_partition(topic, partition, offset, fault)
         sent = struct.pack(">i", len(body)) + body
         if fault == "cut off":
@@ -102,20 +102,20 @@ class FakeBroker:
         elif fault == "damaged" and records:
             records = records[:61] + b"\xff" * 20 + records[81:]
         aborted = [a for a, mark in self.aborted.get((topic, partition), []) if mark >= offset]
-        told = struct.pack(">i", len(aborted)) + b"".join(struct.pack(">qq", *a) for a in aborted)
+        aborted_bytes = struct.pack(">i", len(aborted)) + b"".join(struct.pack(">qq", *a) for a in aborted)
         name = topic.encode()
         return (
             struct.pack(">h", len(name))
             + name
             + struct.pack(">iihqq", 1, partition, error, 1 << 40, 1 << 40)
-            + told
+            + aborted_bytes
             + struct.pack(">i", len(records))
             + records
         )
 
 
 def _from(batches: list[bytes], offset: int) -> list[bytes]:
-    """At most two batches from an offset on, the second cut off: so a broker fills an answer."""
+    """At most two batches from an offset on, the second one truncated, as in a real response."""
     there = [b for b in batches if _last(b) >= offset]
     return [*there[:1], *(b[: len(b) // 2] for b in there[1:2])]
 

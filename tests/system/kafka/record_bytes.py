@@ -1,4 +1,4 @@
-"""Batches of records as a broker stores them, made by hand."""
+"""Encodes record batches as a broker stores them."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def batch_bytes(
     codec: str = "none",
     producer: int = -1,
 ) -> bytes:
-    """One batch; `first` and `last` where records before or behind were compacted away. A producer's is transactional."""
+    """Encodes a batch. `first` and `last` are its offsets if compaction removed records. With a producer it is transactional."""
     first = records[0][0] if first is None else first
     last = records[-1][0] if last is None else last
     of_transaction = producer >= 0
     builder = DefaultRecordBatchBuilder(2, CODECS[codec], of_transaction, producer, 0, 0, 1 << 30)
     for offset, value in records:
         builder.append(offset - first, 1_000 + offset, b"key", value, [("h", b"1")])
-    made = bytearray(builder.build())
-    _FIRST.pack_into(made, 0, first)
-    struct.pack_into(">i", made, _LAST, last - first)
-    return bytes(made)
+    data = bytearray(builder.build())
+    _FIRST.pack_into(data, 0, first)
+    struct.pack_into(">i", data, _LAST, last - first)
+    return bytes(data)
 
 
-def mark_bytes(offset: int, producer: int, says: str) -> bytes:
-    """The mark that ends a transaction."""
+def marker_bytes(offset: int, producer: int, says: str) -> bytes:
+    """Encodes the marker that ends a transaction."""
     builder = DefaultRecordBatchBuilder(2, 0, True, producer, 0, -1, 1 << 20)
     builder.append(0, 1_000, struct.pack(">hh", 0, _MARKS[says]), b"\0\0\0\0\0\0", [])
-    made = bytearray(builder.build())
-    _FIRST.pack_into(made, 0, offset)
-    (attributes,) = struct.unpack_from(">h", made, _ATTRIBUTES)
-    struct.pack_into(">h", made, _ATTRIBUTES, attributes | 1 << 5)
-    return bytes(made)
+    data = bytearray(builder.build())
+    _FIRST.pack_into(data, 0, offset)
+    (attributes,) = struct.unpack_from(">h", data, _ATTRIBUTES)
+    struct.pack_into(">h", data, _ATTRIBUTES, attributes | 1 << 5)
+    return bytes(data)

@@ -1,4 +1,4 @@
-"""The Kafka sink against a real broker: what is written, and that it is written once however tasks and drivers fail."""
+"""The Kafka sink with a real broker: output, and exactly-once delivery if tasks and drivers fail."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from penstock.connectors.kafka import (
     KafkaTopicSelector,
     Semantic,
 )
-from penstock.connectors.kafka import producer as producers
-from penstock.connectors.kafka import transaction as transactions
-from penstock.connectors.kafka.record_serializer import Records
+from penstock.connectors.kafka.sink import producer as producers
+from penstock.connectors.kafka.sink import transaction as transactions
+from penstock.connectors.kafka.sink.record_serializer import RecordColumns
 from penstock.connectors.sink import SinkWriter
 from penstock.errors import ConfigError, JobError, PenstockError, UnsupportedOperation
 from penstock.formats import SimpleStringSchema
 from penstock.testing import Harness
-from tests.connectors.kafka.writing import NO_TIMESTAMP, Workers, sink_to, write, written
 from tests.servers import Kafka
+from tests.system.kafka.writing import NO_TIMESTAMP, Workers, sink_to, write, written
 
 EXACTLY, AT_LEAST, NONE = (
     DeliveryGuarantee.EXACTLY_ONCE,
@@ -63,7 +63,7 @@ def texts(kafka: Kafka, topic: str) -> list[str]:
     return [value.decode() for value in kafka.values(topic) if value is not None]
 
 
-# -- what is written
+# -- records
 
 
 @pytest.mark.parametrize("guarantee", DeliveryGuarantee)
@@ -72,12 +72,12 @@ def test_every_guarantee_writes_every_element(kafka: Kafka, task: Tasks, guarant
     sink = sink_to(kafka.bootstrap, topic, guarantee)
     for batch in range(3):
         write(sink, task(batch), [f"{batch}-{n}" for n in range(50)])
-    producers.PRODUCERS.close()
+    producers.CLIENT_CACHE.close()
     assert sorted(texts(kafka, topic)) == sorted(f"{b}-{n}" for b in range(3) for n in range(50))
 
 
 class ByFirstLetter(KafkaTopicSelector):
-    """A topic of its own for words with a."""
+    """A separate topic for words that start with a."""
 
     def __init__(self, with_a: str, others: str) -> None:
         self._with_a, self._others = with_a, others
@@ -115,18 +115,18 @@ def test_topic_key_headers_partition_and_timestamp(kafka: Kafka, task: Tasks, gu
     writer = sink.writer(task(0, partitions=2))
     writer.write(["ab", "bc", "abc"], np.array([now, NO_TIMESTAMP, now - 2000]), None)
     sink.commit(0, [writer.prepare()])
-    found = kafka.read(first)
-    told = [(m.value(), m.key(), m.partition(), m.headers()) for m in found]
-    assert told == [
+    records = kafka.read(first)
+    caught = [(m.value(), m.key(), m.partition(), m.headers()) for m in records]
+    assert caught == [
         (b"abc", b"abc", 0, [("length", b"3"), ("empty", None)]),
         (b"ab", b"ab", 2, [("length", b"2"), ("empty", None)]),
     ]
     [other] = kafka.read(second)
-    assert [m.timestamp()[1] for m in found] == [now - 2000, now]
+    assert [m.timestamp()[1] for m in records] == [now - 2000, now]
     assert other.timestamp()[1] > now + 9_000
 
 
-def test_records_of_a_key_go_where_javas_clients_put_them(kafka: Kafka, task: Tasks) -> None:
+def test_partition_of_a_key_is_that_of_the_java_client(kafka: Kafka, task: Tasks) -> None:
     topic = kafka.create_topic(partitions=4)
     schema = (
         KafkaRecordSerializationSchema.builder().set_topic(topic).set_key_serialization_schema(SimpleStringSchema())
@@ -136,14 +136,14 @@ def test_records_of_a_key_go_where_javas_clients_put_them(kafka: Kafka, task: Ta
     write(sink, task(0), ["21", "foobar", "abc", "a-little-bit-long-string"])
     # murmur2 of these texts, as Kafka's own tests have it
     hashes = {"21": -973932308, "foobar": -790332482, "abc": 479470107, "a-little-bit-long-string": -985981536}
-    found = {m.value().decode(): m.partition() for m in kafka.read(topic)}  # type: ignore[union-attr]
-    assert found == {text: (number & 0x7FFFFFFF) % 4 for text, number in hashes.items()}
+    records = {m.value().decode(): m.partition() for m in kafka.read(topic)}  # type: ignore[union-attr]
+    assert records == {text: (number & 0x7FFFFFFF) % 4 for text, number in hashes.items()}
 
 
-# -- exactly once
+# -- exactly-once delivery
 
 
-def test_a_batch_that_runs_again_finds_itself_done(kafka: Kafka, task: Tasks) -> None:
+def test_repeated_batch_is_detected(kafka: Kafka, task: Tasks) -> None:
     topic = kafka.create_topic()
     sink = sink_to(kafka.bootstrap, topic, EXACTLY)
     workers = Workers()
@@ -159,7 +159,7 @@ def test_a_batch_that_runs_again_finds_itself_done(kafka: Kafka, task: Tasks) ->
     workers.close()
 
 
-def test_a_worker_that_was_fenced_meanwhile_goes_on_by_itself(kafka: Kafka, task: Tasks) -> None:
+def test_fenced_worker_recovers(kafka: Kafka, task: Tasks) -> None:
     topic = kafka.create_topic()
     sink = sink_to(kafka.bootstrap, topic, EXACTLY)
     workers = Workers()
@@ -170,7 +170,7 @@ def test_a_worker_that_was_fenced_meanwhile_goes_on_by_itself(kafka: Kafka, task
     workers.close()
 
 
-def test_a_zombie_cannot_commit(kafka: Kafka, task: Tasks) -> None:
+def test_fenced_task_cannot_commit(kafka: Kafka, task: Tasks) -> None:
     topic = kafka.create_topic()
     sink = sink_to(kafka.bootstrap, topic, EXACTLY)
     workers = Workers()
@@ -179,14 +179,14 @@ def test_a_zombie_cannot_commit(kafka: Kafka, task: Tasks) -> None:
     with workers.worker(1):
         write(sink, task(0), ["alive"])
     with workers.worker(0):
-        with pytest.raises(JobError, match=r"KAFKA_FENCED.*Nothing is lost"):
+        with pytest.raises(JobError, match=r"KAFKA_FENCED.*No data is lost"):
             zombie.prepare()
         zombie.abort()
     assert texts(kafka, topic) == ["alive"]
     workers.close()
 
 
-def test_what_a_failed_task_wrote_is_never_visible(kafka: Kafka, task: Tasks) -> None:
+def test_records_of_a_failed_task_are_never_visible(kafka: Kafka, task: Tasks) -> None:
     topic = kafka.create_topic()
     sink = sink_to(kafka.bootstrap, topic, EXACTLY)
     written(sink, task(0), ["lost"]).abort()
@@ -195,11 +195,11 @@ def test_what_a_failed_task_wrote_is_never_visible(kafka: Kafka, task: Tasks) ->
 
 
 def test_no_transaction_outlives_its_task(kafka: Kafka, task: Tasks) -> None:
-    """Where Flink loses what was not committed in time: here the driver's commit may come as late as it likes."""
+    """Unlike in Flink, the commit of the driver may come at any time."""
     topic = kafka.create_topic()
-    sink = sink_to(kafka.bootstrap, topic, EXACTLY, **{"transaction.timeout.ms": 1000})
+    sink = sink_to(kafka.bootstrap, topic, EXACTLY, **{"transaction.timeout.ms": 3000})
     prepared = written(sink, task(0), ["a"]).prepare()
-    time.sleep(1.5)
+    time.sleep(3.5)
     assert texts(kafka, topic) == ["a"]
     sink.commit(0, [prepared])
     write(sink, task(0), ["a"])
@@ -208,7 +208,7 @@ def test_no_transaction_outlives_its_task(kafka: Kafka, task: Tasks) -> None:
 
 
 def test_a_broker_that_was_killed_between_two_batches(kafka: Kafka, task: Tasks) -> None:
-    """The producer that was kept would wait for its coordinator in vain; a new one takes its place."""
+    """The cached producer would not find its coordinator again; a new one replaces it."""
     topic = kafka.create_topic()
     sinks = [sink_to(kafka.bootstrap, topic, guarantee) for guarantee in (EXACTLY, AT_LEAST)]
     for batch in range(2):
@@ -225,8 +225,8 @@ FAULTS = ["before", "abort", "killed", "after", "none"]
 
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.lists(st.tuples(st.sampled_from(FAULTS), st.integers(0, 2)), max_size=3), min_size=3, max_size=5))
-def test_each_record_once_whatever_fails(kafka: Kafka, batches: list[list[tuple[str, int]]]) -> None:
-    """Each batch has some attempts that fail, each in some worker, and then one that does not."""
+def test_each_record_is_written_once_despite_failures(kafka: Kafka, batches: list[list[tuple[str, int]]]) -> None:
+    """Each batch has some failing attempts in different workers, then a successful one."""
     topic, task, workers = kafka.create_topic(partitions=2), Tasks(), Workers()
     sink = sink_to(kafka.bootstrap, topic, EXACTLY)
     dead = []
@@ -241,7 +241,7 @@ def test_each_record_once_whatever_fails(kafka: Kafka, batches: list[list[tuple[
                     if fault == "abort" and partition == 1:
                         writer.abort()
                     elif fault == "killed" and partition == 1:
-                        dead.append(writer)  # nobody ends its transaction
+                        dead.append(writer)  # its transaction stays open
                     else:
                         writer.prepare()
     assert Counter(texts(kafka, topic)) == Counter(
@@ -250,29 +250,27 @@ def test_each_record_once_whatever_fails(kafka: Kafka, batches: list[list[tuple[
     workers.close()
 
 
-# -- marks that are gone
+# -- lost markers
 
 
-def forget_mark(kafka: Kafka, sink: KafkaSink, task: WriteTask) -> None:
-    """As the broker does after offsets.retention.minutes."""
-    group = sink.identity(task, str(task.partition))
-    kafka.admin.delete_consumer_groups([group])[group].result(30)
-    producers.PRODUCERS.close()
+def delete_marker(kafka: Kafka, sink: KafkaSink, task: WriteTask) -> None:
+    """Deletes the marker, as the broker does after offsets.retention.minutes."""
+    group = sink.transactional_id(task, str(task.partition))
+    kafka.admin.delete_consumer_groups([group])[group].result(180)
+    producers.CLIENT_CACHE.close()
 
 
 @pytest.mark.parametrize(("policy", "expected"), [("fail", None), ("write", ["a", "b", "b"]), ("skip", ["a", "b"])])
-def test_a_mark_that_was_there_and_is_gone(
-    kafka: Kafka, task: Tasks, tmp_path: Path, policy: Any, expected: list[str] | None
-) -> None:
+def test_lost_marker(kafka: Kafka, task: Tasks, tmp_path: Path, policy: Any, expected: list[str] | None) -> None:
     topic = kafka.create_topic()
-    words = KafkaRecordSerializationSchema.builder().set_topic(topic)
+    message = KafkaRecordSerializationSchema.builder().set_topic(topic)
     builder = KafkaSink.builder().set_bootstrap_servers(kafka.bootstrap).set_delivery_guarantee(EXACTLY)
-    builder.set_record_serializer(words.set_value_serialization_schema(SimpleStringSchema()).build())
+    builder.set_record_serializer(message.set_value_serialization_schema(SimpleStringSchema()).build())
     sink = builder.set_lost_marks(policy).build()
     sink.attach(str(tmp_path))
     write(sink, task(0), ["a"])
     written(sink, task(1), ["b"]).prepare()  # and the driver dies
-    forget_mark(kafka, sink, task(1))
+    delete_marker(kafka, sink, task(1))
     now = int(time.time() * 1000)
     if expected is None:
         with pytest.raises(JobError, match=r"KAFKA_MARKS_LOST.*batch 1 .*set_lost_marks"):
@@ -283,58 +281,56 @@ def test_a_mark_that_was_there_and_is_gone(
         assert texts(kafka, topic) == expected
 
 
-def test_without_any_mark_the_age_of_the_batch_decides(kafka: Kafka, task: Tasks, tmp_path: Path) -> None:
+def test_missing_marker_of_an_old_batch(kafka: Kafka, task: Tasks, tmp_path: Path) -> None:
     topic = kafka.create_topic()
     sink = sink_to(kafka.bootstrap, topic, EXACTLY)
     sink.attach(str(tmp_path))
     now = int(time.time() * 1000)
-    write(sink, task(0, begun_before=now - DAY // 2), ["a"])  # the broker keeps marks for a week: there was none
+    write(sink, task(0, begun_before=now - DAY // 2), ["a"])  # the broker keeps markers for a week, so there was none
     assert texts(kafka, topic) == ["a"]
-    with pytest.raises(JobError, match=r"KAFKA_MARKS_LOST.*keeps marks for 168 h, and the batch is 192.0 h old"):
+    with pytest.raises(JobError, match=r"KAFKA_MARKS_LOST.*keeps markers for 168 h, and the batch is 192.0 h old"):
         write(sink, task(0, partition=1, begun_before=now - 8 * DAY), ["b"])
-    write(sink, task(1, partition=1), ["b"])  # a batch that nobody began needs no mark
+    write(sink, task(1, partition=1), ["b"])  # a batch that no run has begun needs no marker
     assert texts(kafka, topic) == ["a", "b"]
 
 
-def test_a_checkpoint_that_is_older_than_the_output_is_refused(kafka: Kafka, task: Tasks) -> None:
+def test_checkpoint_older_than_the_output_is_rejected(kafka: Kafka, task: Tasks) -> None:
     sink = sink_to(kafka.bootstrap, kafka.create_topic(), EXACTLY)
     write(sink, task(5), ["a"])
-    for _ in range(2):  # by the producer that is kept, and by the mark
-        with pytest.raises(JobError, match=r"KAFKA_BATCH_AHEAD.*Batch 3 .*up to batch 5"):
+    for _ in range(2):  # with the cached producer, and with the marker
+        with pytest.raises(JobError, match=r"KAFKA_BATCH_AHEAD.*batch 3, .*up to batch 5"):
             write(sink, task(3), ["b"])
-        producers.PRODUCERS.close()
+        producers.CLIENT_CACHE.close()
 
 
-def test_a_batch_of_a_checkpoint_that_went_back_is_not_written_again(kafka: Kafka, task: Tasks) -> None:
+def test_batch_of_a_repaired_checkpoint_is_not_written_again(kafka: Kafka, task: Tasks) -> None:
     topic = kafka.create_topic()
     sink = sink_to(kafka.bootstrap, topic, EXACTLY)
     for batch in (4, 5):
         write(sink, task(batch), [f"batch {batch}"])
-    for _ in range(2):  # by the producer that is kept, and by the mark
+    for _ in range(2):  # with the cached producer, and with the marker
         for batch in (4, 5):
             write(sink, task(batch, repeated=True), [f"batch {batch}"])
-        producers.PRODUCERS.close()
+        producers.CLIENT_CACHE.close()
     write(sink, task(6, repeated=True), ["batch 6"])
     assert texts(kafka, topic) == ["batch 4", "batch 5", "batch 6"]
 
 
-# -- whole batches
+# -- one transaction per batch
 
 
 @pytest.mark.parametrize("attached", [True, False])
-@pytest.mark.parametrize("asked", [True, False])
-def test_a_batch_becomes_visible_as_a_whole(
-    kafka: Kafka, task: Tasks, tmp_path: Path, attached: bool, asked: bool
-) -> None:
-    """When that is asked for, and always in batch mode."""
+@pytest.mark.parametrize("by_setting", [True, False])
+def test_batch_in_one_transaction(kafka: Kafka, task: Tasks, tmp_path: Path, attached: bool, by_setting: bool) -> None:
+    """With set_whole_batches, and always in batch mode."""
     topic = kafka.create_topic()
     sink = sink_to(kafka.bootstrap, topic, EXACTLY)
-    sink.whole_batches = asked
+    sink.whole_batches = by_setting
     if attached:
         sink.attach(str(tmp_path))
     staged = tmp_path / "staged"
     for batch in range(2):
-        tasks = [task(batch, partition, whole_job=not asked) for partition in (1, 0)]
+        tasks = [task(batch, partition, whole_job=not by_setting) for partition in (1, 0)]
         if attached:
             staged.mkdir(exist_ok=True)
             (staged / f"{batch:012d}-1-killed").write_bytes(b"what a killed task left")
@@ -342,12 +338,12 @@ def test_a_batch_becomes_visible_as_a_whole(
         assert len(texts(kafka, topic)) == 6 * batch
         for _ in range(2):  # the first answer may have been lost
             sink.commit(batch, prepared)
-            producers.PRODUCERS.close()
+            producers.CLIENT_CACHE.close()
     assert texts(kafka, topic) == [f"{b}-{p}-{n}" for b in range(2) for p in range(2) for n in range(3)]
     assert not attached or {file.name[:12] for file in staged.iterdir()} == {f"{1:012d}"}
 
 
-def test_a_whole_batch_that_is_given_up_leaves_nothing(kafka: Kafka, task: Tasks, tmp_path: Path) -> None:
+def test_aborted_batch_in_one_transaction_leaves_nothing(kafka: Kafka, task: Tasks, tmp_path: Path) -> None:
     topic = kafka.create_topic()
     sink = sink_to(kafka.bootstrap, topic, EXACTLY)
     sink.whole_batches = True
@@ -358,7 +354,7 @@ def test_a_whole_batch_that_is_given_up_leaves_nothing(kafka: Kafka, task: Tasks
     assert texts(kafka, topic) == []
 
 
-# -- what goes wrong
+# -- errors
 
 
 def write_more(writer: SinkWriter, value: str) -> None:
@@ -367,7 +363,7 @@ def write_more(writer: SinkWriter, value: str) -> None:
 
 
 @pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
-def test_bad_input_is_told(kafka: Kafka, task: Tasks, guarantee: DeliveryGuarantee) -> None:
+def test_invalid_input_errors(kafka: Kafka, task: Tasks, guarantee: DeliveryGuarantee) -> None:
     topic = kafka.create_topic(config={"max.message.bytes": "2000"})
     for length in (2_000_000, 5000):  # above what the client sends, and above what the topic takes
         sink = sink_to(kafka.bootstrap, topic, guarantee)
@@ -379,21 +375,21 @@ def test_bad_input_is_told(kafka: Kafka, task: Tasks, guarantee: DeliveryGuarant
     assert "fits too" in texts(kafka, topic)
 
 
-def test_a_topic_that_is_not_there(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests' broker creates topics by itself; this is the answer of one that does not."""
-    monkeypatch.setattr(producers, "_NEW_TOPIC", 0.2)
+def test_missing_topic(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulates a broker without automatic topic creation."""
+    monkeypatch.setattr(producers, "_TOPIC_CREATION_TIMEOUT", 0.2)
     producer = producers.Producer({"bootstrap.servers": kafka.bootstrap})
     unknown = SimpleNamespace(error=KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART), partitions={})
     answer = SimpleNamespace(topics={"nowhere": unknown})
     real, producer.client = producer.client, SimpleNamespace(list_topics=lambda topic, timeout: answer)
     with pytest.raises(ConfigError, match=r"KAFKA_NO_TOPIC.*'nowhere'.*Create it"):
-        producer.send(Records("nowhere", [b"a"]))
+        producer.send(RecordColumns("nowhere", [b"a"]))
     real.close()
 
 
-def test_a_broker_that_is_not_there(task: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_broker(task: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (producers, transactions):
-        monkeypatch.setattr(module, "_PATIENCE", 1.0)
+        monkeypatch.setattr(module, "_REQUEST_TIMEOUT", 1.0)
     for guarantee in (EXACTLY, AT_LEAST):
         with pytest.raises(JobError, match=r"KAFKA_UNREACHABLE.*127.0.0.1:9.*set_bootstrap_servers"):
             write(sink_to("127.0.0.1:9", "topic", guarantee), task(0), ["a"])
@@ -402,17 +398,17 @@ def test_a_broker_that_is_not_there(task: Tasks, monkeypatch: pytest.MonkeyPatch
 def test_wrong_credentials_name_the_options_and_not_the_password(
     kafka: Kafka, task: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(producers, "_PATIENCE", 5.0)
+    monkeypatch.setattr(producers, "_REQUEST_TIMEOUT", 5.0)
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
     sink = sink_to(
         kafka.bootstrap, "topic", AT_LEAST, **login, **{"sasl.username": "me", "sasl.password": "sesame street"}
     )
-    with pytest.raises(PenstockError, match=r"KAFKA_(CREDENTIALS|UNREACHABLE).*security.protocol") as told:
+    with pytest.raises(PenstockError, match=r"KAFKA_(CREDENTIALS|UNREACHABLE).*security.protocol") as caught:
         write(sink, task(0), ["a"])
-    assert "sesame" not in str(told.value) + repr(sink.options)
+    assert "sesame" not in str(caught.value) + repr(sink.options)
 
 
-def test_an_element_that_does_not_fit_is_named(kafka: Kafka, task: Tasks) -> None:
+def test_error_contains_the_element(kafka: Kafka, task: Tasks) -> None:
     sink = sink_to(kafka.bootstrap, kafka.create_topic(), AT_LEAST)
     writer = sink.writer(task(0))
     with pytest.raises(Exception, match="int"):
@@ -421,38 +417,38 @@ def test_an_element_that_does_not_fit_is_named(kafka: Kafka, task: Tasks) -> Non
 
 
 @pytest.mark.parametrize(
-    ("build", "words"),
+    ("build", "message"),
     [
-        (lambda b: b.build(), "no servers"),
+        (lambda b: b.build(), "no bootstrap servers"),
         (lambda b: b.set_bootstrap_servers("x:1").build(), "no record serializer"),
-        (lambda b: b.set_delivery_guarantee("exactly-once"), "takes a DeliveryGuarantee"),
+        (lambda b: b.set_delivery_guarantee("exactly-once"), "expected a DeliveryGuarantee"),
         (lambda b: b.set_lost_marks("ignore"), '"fail", "write" or "skip"'),
         (lambda b: b.set_transactional_id_prefix(""), "empty"),
         (lambda b: b.set_record_serializer(SimpleStringSchema()), "KafkaRecordSerializationSchema.builder"),
     ],
 )
-def test_a_sink_that_cannot_be_built(build: Any, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
+def test_invalid_sink_settings(build: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         build(KafkaSink.builder())
 
 
 @pytest.mark.parametrize(
-    ("build", "words"),
+    ("build", "message"),
     [
         (lambda b: b.build(), "no topic"),
-        (lambda b: b.set_topic("a").build(), "no schema of values"),
+        (lambda b: b.set_topic("a").build(), "no value schema"),
         (lambda b: b.set_topic("a").set_topic_selector(str), "set twice"),
         (lambda b: b.set_topic_selector(7), "KafkaTopicSelector or a function"),
-        (lambda b: b.set_value_serialization_schema(str), "takes a SerializationSchema"),
-        (lambda b: b.set_partitioner(str), "takes a KafkaPartitioner"),
+        (lambda b: b.set_value_serialization_schema(str), "expected a SerializationSchema"),
+        (lambda b: b.set_partitioner(str), "expected a KafkaPartitioner"),
     ],
 )
-def test_a_serializer_that_cannot_be_built(build: Any, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
+def test_invalid_serializer_settings(build: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         build(KafkaRecordSerializationSchema.builder())
 
 
-def test_the_older_producer_writes_too(kafka: Kafka) -> None:
+def test_flink_kafka_producer(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     env = ps.StreamExecutionEnvironment()
     servers = {"bootstrap.servers": kafka.bootstrap}
@@ -462,5 +458,5 @@ def test_the_older_producer_writes_too(kafka: Kafka) -> None:
     Harness(env, real_sinks=True).run().close()
     assert sorted(texts(kafka, topic)) == ["at-least-once", "exactly-once"]
     assert FlinkKafkaProducer(topic, SimpleStringSchema(), servers).set_flush_on_checkpoint(False).guarantee is NONE
-    with pytest.raises(UnsupportedOperation, match="loses them"):
+    with pytest.raises(UnsupportedOperation, match="would be lost"):
         FlinkKafkaProducer(topic, SimpleStringSchema(), servers).set_log_failures_only(True)

@@ -1,10 +1,9 @@
-"""Kafka on Spark: resumed jobs, partitions and limits that change while a job runs, alignment, transactions."""
+"""Kafka on Spark: resumed jobs, new partitions and limits at run time, alignment, transactions."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,22 +15,23 @@ import penstock as ps
 from penstock.connectors import JsonLinesSink
 from penstock.connectors.kafka import DeliveryGuarantee, KafkaOffsetsInitializer, KafkaSource
 from penstock.errors import ConfigError
-from penstock.jobs import requests
-from penstock.jobs.registry import registry_of
+from penstock.jobs.registry import requests
+from penstock.jobs.registry.registry import registry_of
+from penstock.spark.report.run_folder import RunFolder
 from penstock.state import ValueState
 from penstock.windows import TumblingEventTimeWindows
-from tests.connectors.kafka.jobs import LATEST, builder, write_transaction
-from tests.connectors.kafka.writing import sink_to
 from tests.servers import Kafka
-from tests.spark.processes import checkpoint_in, lines_of
-from tests.spark.test_jobs import environment
+from tests.system.kafka.jobs import LATEST, builder, write_transaction
+from tests.system.kafka.writing import sink_to
+from tests.system.spark.processes import checkpoint_in, lines_of
+from tests.system.spark.test_jobs import environment
 from tests.waiting import until
 
 pytestmark = pytest.mark.spark
 
 
 class Count(ps.KeyedProcessFunction):
-    """How often each key came."""
+    """Counts the elements per key."""
 
     def open(self, runtime_context: Any) -> None:
         self._count: ValueState[int] = runtime_context.get_state(ps.ValueStateDescriptor("count", int))
@@ -43,16 +43,16 @@ class Count(ps.KeyedProcessFunction):
 
 
 def offsets_of(checkpoint: str, topic: str) -> list[dict[str, int]]:
-    """Where the topic stood after each batch, as Spark has logged it."""
-    found = []
+    """Returns the offsets of the topic after each batch, from Spark's offset log."""
+    logged_offsets = []
     folder = Path(checkpoint, "spark", "offsets")
     for file in sorted((f for f in folder.iterdir() if f.name.isdigit()), key=lambda f: int(f.name)):
         lines = [json.loads(line) for line in file.read_text().splitlines() if line.startswith("{")]
-        found += [line[topic] for line in lines if topic in line]
-    return found
+        logged_offsets += [line[topic] for line in lines if topic in line]
+    return logged_offsets
 
 
-def test_a_job_that_was_cancelled_goes_on_where_it_was(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+def test_cancelled_job_resumes(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
     topic, group = kafka.create_topic(partitions=3), kafka.new_name("group")
     for partition in range(3):
         kafka.produce(topic, [f"{partition}-{n}" for n in range(1500)], partition=partition)
@@ -67,7 +67,7 @@ def test_a_job_that_was_cancelled_goes_on_where_it_was(spark: SparkSession, kafk
     until(lambda: len(lines_of(tmp_path / "out")) > 600)
     first.cancel().result()
     assert len(lines_of(tmp_path / "out")) < 4_500
-    kafka.produce(topic, ["0-late"], partition=0)  # behind the end that was found when the job began
+    kafka.produce(topic, ["0-late"], partition=0)  # after the stop offset that was resolved when the job started
     second = run(**{"execution.resume": checkpoint_in(tmp_path / "checkpoints"), "source.batch.records": 5000})
     second.get_job_execution_result().result()
     expected = [json.dumps([str(d), n]) for d in range(10) for n in range(1, 451)]
@@ -93,21 +93,22 @@ def test_partitions_and_limits_change_while_a_job_runs(spark: SparkSession, kafk
         registry = registry_of(env.configuration)
         entry = registry.entry(str(job.get_job_id()))
         assert entry is not None
-        requests.ask_limit(registry, entry, 40)
-        time.sleep(1.0)
+        requests.request_limit(registry, entry, 40)
+        folder: RunFolder = getattr(job._job, "folder")  # noqa: B009 - only jobs on Spark have one
+        until(lambda: folder.record_limit() == 40)
         kafka.produce(topic, [f"c{n}" for n in range(200)], partition=1)
         until(lambda: len(lines_of(tmp_path / "out")) >= 350)
-    finally:  # or it would go on beside the next test
+    finally:  # otherwise it would run during the next test
         job.cancel().result()
     places = [at["1"] for at in offsets_of(checkpoint_in(tmp_path / "checkpoints"), topic) if "1" in at]
     steps = [b - a for a, b in itertools.pairwise(places) if b > a]
     assert sum(steps) == 200
     assert max(steps) <= 40
-    wanted = [f"a{n}" for n in range(100)] + [f"b{n}" for n in range(50)] + [f"c{n}" for n in range(200)]
-    assert sorted(json.loads(line) for line in lines_of(tmp_path / "out")) == sorted(wanted)
+    expected_values = [f"a{n}" for n in range(100)] + [f"b{n}" for n in range(50)] + [f"c{n}" for n in range(200)]
+    assert sorted(json.loads(line) for line in lines_of(tmp_path / "out")) == sorted(expected_values)
 
 
-def test_a_partition_that_runs_ahead_waits_for_the_others(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+def test_partition_ahead_is_paused_by_alignment(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
     topic = kafka.create_topic(partitions=2, config={"retention.ms": "-1"})
     kafka.produce(topic, map(str, range(160)), partition=0, timestamps=range(1_000_000, 1_016_000, 100))
     kafka.produce(topic, map(str, range(160)), partition=1, timestamps=range(1_000_000, 1_160_000, 1_000))
@@ -132,16 +133,14 @@ def test_committed_transactions_only_in_event_time_windows(spark: SparkSession, 
         write_transaction(kafka, topic, [f"{n}" for n in range(100)], partition)
         write_transaction(kafka, topic, ["never"] * 10, partition, end="abort")
     env = environment(tmp_path)
-    made = builder(kafka, topic).set_property("isolation.level", "read_committed").set_bounded(LATEST)
-    stream = env.from_source(made.build(), ps.WatermarkStrategy.for_monotonous_timestamps())
+    source_builder = builder(kafka, topic).set_property("isolation.level", "read_committed").set_bounded(LATEST)
+    stream = env.from_source(source_builder.build(), ps.WatermarkStrategy.for_monotonous_timestamps())
     windows = stream.key_by(len).window(TumblingEventTimeWindows.of(ps.Duration.of_days(400)))
     counted = windows.reduce(lambda a, b: str(int(a) + int(b)))
     assert sorted(int(v) for v in counted.execute_and_collect()) == [5 * 45, 5 * sum(range(10, 100))]
 
 
-def test_a_topic_that_is_not_there_is_told_with_the_sources_name(
-    spark: SparkSession, kafka: Kafka, tmp_path: Path
-) -> None:
+def test_missing_topic_error_names_the_source(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
     env = environment(tmp_path)
     missing: KafkaSource = builder(kafka, kafka.new_name("nowhere")).build()
     env.from_source(missing, None, "clicks").print()
@@ -149,9 +148,7 @@ def test_a_topic_that_is_not_there_is_told_with_the_sources_name(
         env.execute("missing")
 
 
-def test_a_job_from_a_savepoint_reads_on_and_writes_each_record_once(
-    spark: SparkSession, kafka: Kafka, tmp_path: Path
-) -> None:
+def test_job_from_a_savepoint_writes_each_record_once(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
     topic, out = kafka.create_topic(partitions=2), kafka.create_topic(partitions=2)
     for partition in range(2):
         kafka.produce(topic, [f"{partition}-{n}" for n in range(1000)], partition=partition)
@@ -169,5 +166,5 @@ def test_a_job_from_a_savepoint_reads_on_and_writes_each_record_once(
     assert len(kafka.values(out)) < 2000
     second = run(3, **{"execution.state-recovery.path": path, "source.batch.records": 5000})
     second.get_job_execution_result().result()
-    wanted = [json.dumps([str(d), n]).encode() for d in range(10) for n in range(1, 201)]
-    assert sorted(v for v in kafka.values(out) if v is not None) == sorted(wanted)
+    expected_values = [json.dumps([str(d), n]).encode() for d in range(10) for n in range(1, 201)]
+    assert sorted(v for v in kafka.values(out) if v is not None) == sorted(expected_values)

@@ -1,4 +1,4 @@
-"""Kafka behind TLS and a password: certificates are made by the test, and options have Java's names, as in Flink's programs."""
+"""Kafka with TLS and SASL. The test creates certificates; options have the names of the Java client."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from penstock.connectors import WriteTask
 from penstock.connectors.kafka import DeliveryGuarantee, KafkaSource
 from penstock.errors import PenstockError
-from tests.connectors.kafka.jobs import LATEST, builder, read_all, read_straight
-from tests.connectors.kafka.writing import sink_to, write
 from tests.servers import Kafka
+from tests.system.kafka.jobs import LATEST, builder, read_all, read_directly
+from tests.system.kafka.writing import sink_to, write
 
 pytestmark = pytest.mark.long
 
@@ -31,7 +31,7 @@ def keytool(*arguments: str) -> None:
 
 
 class Secured:
-    """A broker that talks TLS only and wants a password."""
+    """A broker that requires TLS and a password."""
 
     def __init__(self, folder: Path) -> None:
         self.authority = folder / "broker.pem"
@@ -72,12 +72,12 @@ class Secured:
                 "ssl.ca.location": str(self.authority),
             }
         )
-        wanted = kafka.UserScramCredentialUpsertion(name, kafka.ScramCredentialInfo(kind, 4096), PASSWORD.encode())
-        for done in admin.alter_user_scram_credentials([wanted]).values():
-            done.result(30)
+        credentials = kafka.UserScramCredentialUpsertion(name, kafka.ScramCredentialInfo(kind, 4096), PASSWORD.encode())
+        for done in admin.alter_user_scram_credentials([credentials]).values():
+            done.result(180)
 
     def options(self, **others: str) -> dict[str, str]:
-        """As a Flink program gives them."""
+        """Options as in a Flink program."""
         options = {
             "security.protocol": "SASL_SSL",
             "sasl.mechanism": "PLAIN",
@@ -90,9 +90,9 @@ class Secured:
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    made = Secured(tmp_path_factory.mktemp("certificates"))
-    yield made
-    made.kafka.stop()
+    broker = Secured(tmp_path_factory.mktemp("certificates"))
+    yield broker
+    broker.kafka.stop()
 
 
 def send(secured: Secured, topic: str, values: list[str], options: dict[str, str]) -> None:
@@ -101,48 +101,48 @@ def send(secured: Secured, topic: str, values: list[str], options: dict[str, str
 
 
 def source_of(secured: Secured, topic: str, options: dict[str, str]) -> KafkaSource:
-    made = builder(secured.kafka, topic).set_bounded(LATEST)
+    broker = builder(secured.kafka, topic).set_bounded(LATEST)
     for name, value in options.items():
-        made.set_property(name, value)
-    return made.build()
+        broker.set_property(name, value)
+    return broker.build()
 
 
 def read(secured: Secured, topic: str, options: dict[str, str]) -> list[Any]:
     return read_all(source_of(secured, topic, options))
 
 
-def test_records_go_there_and_back(secured: Secured) -> None:
+def test_write_and_read(secured: Secured) -> None:
     values = [f"value {n}" for n in range(500)]
-    send(secured, "letters", values, secured.options())
-    source = source_of(secured, "letters", secured.options())
+    send(secured, "alphabet", values, secured.options())
+    source = source_of(secured, "alphabet", secured.options())
     assert sorted(read_all(source)) == sorted(values)
-    assert read_straight(source)
+    assert read_directly(source)
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_a_login_by_scram(secured: Secured, mechanism: str) -> None:
+def test_scram_login(secured: Secured, mechanism: str) -> None:
     secured.add_user("reader", mechanism)
     values = [f"value {n}" for n in range(500)]
     send(secured, mechanism, values, secured.options())
     login = {"sasl_mechanism": mechanism, "sasl_jaas_config": f'{SCRAM} username="reader" password="{PASSWORD}";'}
     source = source_of(secured, mechanism, secured.options(**login))
     assert sorted(read_all(source)) == sorted(values)
-    assert read_straight(source)
+    assert read_directly(source)
 
 
-def test_a_wrong_password_is_told_and_not_shown(secured: Secured) -> None:
+def test_wrong_password_error_does_not_contain_the_password(secured: Secured) -> None:
     wrong = secured.options(sasl_jaas_config=f'{LOGIN} username="app" password="open-barley";')
-    for attempt in (lambda: read(secured, "letters", wrong), lambda: send(secured, "letters", ["a"], wrong)):
+    for attempt in (lambda: read(secured, "alphabet", wrong), lambda: send(secured, "alphabet", ["a"], wrong)):
         with pytest.raises(PenstockError, match="KAFKA_CREDENTIALS") as error:
             attempt()
         assert "open-barley" not in str(error.value)
 
 
-def test_a_broker_that_nobody_vouches_for_is_refused(secured: Secured, tmp_path: Path) -> None:
+def test_broker_with_unknown_certificate_is_rejected(secured: Secured, tmp_path: Path) -> None:
     other = tmp_path / "other.pem"
     store = ("-alias", "other", "-keystore", str(tmp_path / "other.p12"))
     keytool("-genkeypair", "-keyalg", "RSA", "-dname", "CN=other", "-storetype", "PKCS12", *store)
     keytool("-exportcert", "-rfc", *store, "-file", str(other))
     with pytest.raises(PenstockError, match="KAFKA_") as error:
-        read(secured, "letters", secured.options(ssl_truststore_location=str(other)))
+        read(secured, "alphabet", secured.options(ssl_truststore_location=str(other)))
     assert "certificate" in str(error.value).lower()

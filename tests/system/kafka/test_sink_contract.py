@@ -1,5 +1,7 @@
-"""The Kafka sink keeps the contract of sinks. What is written by tasks is visible before the driver's commit, unless whole batches
-are asked for."""
+"""Contract tests of the Kafka sink.
+
+Records of tasks are visible before the driver commits, unless set_whole_batches is used.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ import pytest
 from penstock.connectors import Sink
 from penstock.connectors.kafka import DeliveryGuarantee
 from penstock.testing import SinkContract
-from tests.connectors.kafka.writing import sink_to
 from tests.servers import Kafka
+from tests.system.kafka.writing import sink_to
 
 
 class TestTransactions(SinkContract):

@@ -1,4 +1,4 @@
-"""The Kafka source against a real broker, in the harness: where it starts and stops, what it reads, what it tells."""
+"""The Kafka source with a real broker, in the harness: start and stop offsets, records, errors."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from penstock.connectors.source import Chunk, Offset
 from penstock.errors import ConfigError, JobError
 from penstock.formats.strings import SimpleStringSchema
 from penstock.testing import Harness
-from tests.connectors.kafka.jobs import (
+from tests.servers import Kafka
+from tests.system.kafka.jobs import (
     LATEST,
     bounded,
     builder,
     delete_before,
     read_all,
-    read_straight,
+    read_directly,
+    wait_until_stable,
     write_transaction,
 )
-from tests.servers import Kafka
 
-FOR_EVER = {"retention.ms": "-1"}  # records of 1970 are old
+UNLIMITED_RETENTION = {"retention.ms": "-1"}  # records of 1970 are old
 
 
 def numbers(low: int, high: int) -> list[str]:
@@ -43,7 +44,7 @@ def numbers(low: int, high: int) -> list[str]:
 
 
 def batch(source: KafkaSource, start: Offset, parallelism: int = 2) -> tuple[Offset, list[str]]:
-    """One batch, as a job reads it: where it ends, and the values."""
+    """Reads one batch. Returns its end offset and the values."""
     end = source.latest(start)
     return end, [
         v for task in source.plan(start, end, parallelism) for chunk in source.read(task) for v in chunk.values
@@ -66,7 +67,7 @@ def test_all_partitions_are_read_to_their_ends_and_no_further(kafka: Kafka) -> N
 
 
 def test_an_element_has_the_time_of_its_record_and_its_offset_is_its_position(kafka: Kafka) -> None:
-    topic = kafka.create_topic(config=FOR_EVER)
+    topic = kafka.create_topic(config=UNLIMITED_RETENTION)
     kafka.produce(topic, ["a", "b", "c"], timestamps=[1_000, 3_000, 2_000])
     source = bounded(kafka, topic)
     start = source.initial()
@@ -77,7 +78,7 @@ def test_an_element_has_the_time_of_its_record_and_its_offset_is_its_position(ka
 
 
 def test_watermarks_are_those_of_the_slowest_partition(kafka: Kafka) -> None:
-    topic = kafka.create_topic(partitions=2, config=FOR_EVER)
+    topic = kafka.create_topic(partitions=2, config=UNLIMITED_RETENTION)
     kafka.produce(topic, ["a", "b"], partition=0, timestamps=[1_000, 9_000])
     kafka.produce(topic, ["c"], partition=1, timestamps=[4_000])
     env = StreamExecutionEnvironment()
@@ -90,38 +91,38 @@ def test_watermarks_are_those_of_the_slowest_partition(kafka: Kafka) -> None:
         assert harness.watermark("kept") == 3_999
 
 
-# -- where it starts
+# -- start offsets
 
 
 def test_starting_offsets(kafka: Kafka) -> None:
-    topic = kafka.create_topic(partitions=2, config=FOR_EVER)
+    topic = kafka.create_topic(partitions=2, config=UNLIMITED_RETENTION)
     for partition in range(2):
         kafka.produce(topic, numbers(0, 10), partition=partition, timestamps=range(1_000, 2_000, 100))
 
-    def places(initializer: KafkaOffsetsInitializer, group: str | None = None) -> dict[str, int]:
-        made = builder(kafka, topic).set_starting_offsets(initializer)
-        source = (made if group is None else made.set_group_id(group)).build()
-        found: dict[str, int] = source.initial()[topic]
-        return found
+    def start_offsets(initializer: KafkaOffsetsInitializer, group: str | None = None) -> dict[str, int]:
+        source_builder = builder(kafka, topic).set_starting_offsets(initializer)
+        source = (source_builder if group is None else source_builder.set_group_id(group)).build()
+        result: dict[str, int] = source.initial()[topic]
+        return result
 
     start = KafkaOffsetsInitializer
-    assert places(start.earliest()) == {"0": 0, "1": 0}
-    assert places(start.latest()) == {"0": 10, "1": 10}
-    assert places(start.timestamp(1_350)) == {"0": 4, "1": 4}
-    assert places(start.timestamp(5_000)) == {"0": 10, "1": 10}  # none is so young: the end
-    given = {KafkaTopicPartition(topic, 1): 7}
-    assert places(start.offsets(given)) == {"0": 0, "1": 7}
-    assert places(start.offsets(given, KafkaOffsetResetStrategy.LATEST)) == {"0": 10, "1": 7}
+    assert start_offsets(start.earliest()) == {"0": 0, "1": 0}
+    assert start_offsets(start.latest()) == {"0": 10, "1": 10}
+    assert start_offsets(start.timestamp(1_350)) == {"0": 4, "1": 4}
+    assert start_offsets(start.timestamp(5_000)) == {"0": 10, "1": 10}  # none is so young: the end
+    given_offsets = {KafkaTopicPartition(topic, 1): 7}
+    assert start_offsets(start.offsets(given_offsets)) == {"0": 0, "1": 7}
+    assert start_offsets(start.offsets(given_offsets, KafkaOffsetResetStrategy.LATEST)) == {"0": 10, "1": 7}
     with pytest.raises(ConfigError, match=f"partition 0 of topic '{topic}'") as caught:
-        places(start.offsets(given, KafkaOffsetResetStrategy.NONE))
+        start_offsets(start.offsets(given_offsets, KafkaOffsetResetStrategy.NONE))
     assert caught.value.code == "KAFKA_NO_OFFSET"
     group = kafka.new_name("group")
     with pytest.raises(ConfigError, match="EARLIEST or LATEST"):
-        places(start.committed_offsets(), group)
-    assert places(start.committed_offsets(KafkaOffsetResetStrategy.LATEST), group) == {"0": 10, "1": 10}
+        start_offsets(start.committed_offsets(), group)
+    assert start_offsets(start.committed_offsets(KafkaOffsetResetStrategy.LATEST), group) == {"0": 10, "1": 10}
 
 
-def test_group_offsets_follow_the_job_and_another_one_starts_from_them(kafka: Kafka) -> None:
+def test_group_offsets_are_committed_and_used_as_start(kafka: Kafka) -> None:
     topic, group = kafka.create_topic(partitions=2), kafka.new_name("group")
     kafka.produce(topic, numbers(0, 20), partition=0)
     first = builder(kafka, topic).set_group_id(group).build()
@@ -133,11 +134,11 @@ def test_group_offsets_follow_the_job_and_another_one_starts_from_them(kafka: Ka
     committed = (
         builder(kafka, topic).set_group_id(group).set_starting_offsets(KafkaOffsetsInitializer.committed_offsets())
     )
-    deadline = time.monotonic() + 20
-    while (found := committed.build().initial()[topic] if _has_committed(kafka, group, topic) else None) is None:
+    deadline = time.monotonic() + 180
+    while (result := committed.build().initial()[topic] if _has_committed(kafka, group, topic) else None) is None:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    assert found == {"0": 20, "1": 0}
+    assert result == {"0": 20, "1": 0}
     assert read_all(committed.set_bounded(LATEST).build()) == ["new"]
 
 
@@ -146,12 +147,12 @@ def _has_committed(kafka: Kafka, group: str, topic: str) -> bool:
 
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": group, "log_level": 0})
     try:
-        return bool(consumer.committed([TopicPartition(topic, 0)], timeout=20)[0].offset > 0)
+        return bool(consumer.committed([TopicPartition(topic, 0)], timeout=180)[0].offset > 0)
     finally:
         consumer.close()
 
 
-def test_nothing_is_committed_without_a_group_or_against_the_users_wish(kafka: Kafka) -> None:
+def test_no_offsets_are_committed_without_a_group_or_if_disabled(kafka: Kafka) -> None:
     topic, group = kafka.create_topic(), kafka.new_name("group")
     kafka.produce(topic, ["a"])
     without = builder(kafka, topic).build()
@@ -162,10 +163,10 @@ def test_nothing_is_committed_without_a_group_or_against_the_users_wish(kafka: K
     assert not _has_committed(kafka, group, topic)
 
 
-# -- where it stops
+# -- stop offsets
 
 
-def test_stopping_offsets_are_found_once_and_kept_in_the_position(kafka: Kafka) -> None:
+def test_stopping_offsets_are_resolved_once_and_stored(kafka: Kafka) -> None:
     topic = kafka.create_topic(partitions=2)
     kafka.produce(topic, numbers(0, 10), partition=0)
     source = bounded(kafka, topic)
@@ -176,12 +177,12 @@ def test_stopping_offsets_are_found_once_and_kept_in_the_position(kafka: Kafka) 
     resumed = bounded(kafka, topic)  # as after a restart: it has only the offset
     end, rest = batch(resumed, middle)
     assert first + rest == numbers(0, 10)
-    assert resumed.ended(start) == [f"{topic}-1"]  # nothing was there when the job began
+    assert resumed.ended(start) == [f"{topic}-1"]  # the partition was empty when the job started
     assert resumed.ended(end) == [f"{topic}-0", f"{topic}-1"]
 
 
 def test_stopping_at_a_time_or_at_offsets(kafka: Kafka) -> None:
-    topic = kafka.create_topic(config=FOR_EVER)
+    topic = kafka.create_topic(config=UNLIMITED_RETENTION)
     kafka.produce(topic, numbers(0, 10), timestamps=range(1_000, 2_000, 100))
     by_time = builder(kafka, topic).set_bounded(KafkaOffsetsInitializer.timestamp(1_500)).build()
     assert read_all(by_time) == numbers(0, 5)
@@ -200,15 +201,16 @@ def test_stopping_at_a_time_or_at_offsets(kafka: Kafka) -> None:
 # -- transactions
 
 
-def test_transactions_leave_gaps_that_do_not_stop_a_reader(kafka: Kafka) -> None:
+def test_gaps_of_transactions_are_read_over(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     write_transaction(kafka, topic, numbers(0, 5))
     write_transaction(kafka, topic, ["never"] * 5, end="abort")
     write_transaction(kafka, topic, numbers(5, 7))
     committed = builder(kafka, topic).set_property("isolation.level", "read_committed").set_bounded(LATEST)
+    committed.set_property("default.api.timeout.ms", "600000")
     began = time.monotonic()
     assert read_all(committed.build()) == numbers(0, 7)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60  # it does not wait for records until the timeout
     assert read_all(bounded(kafka, topic)) == numbers(0, 5) + ["never"] * 5 + numbers(5, 7)
     source = committed.build()
     start = source.initial()
@@ -217,22 +219,22 @@ def test_transactions_leave_gaps_that_do_not_stop_a_reader(kafka: Kafka) -> None
     assert source.latest(start)[topic]["0"] == 15
 
 
-def test_a_range_may_end_inside_a_gap_and_the_next_one_go_on_there(kafka: Kafka) -> None:
+def test_range_may_end_inside_a_gap(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     for number in range(6):
         values = numbers(number * 3, number * 3 + 3)
         write_transaction(kafka, topic, values, end="commit" if number % 2 else "abort")
     source = builder(kafka, topic).set_property("isolation.level", "read_committed").set_bounded(LATEST).build()
     at: Offset = source.initial()
-    found: list[str] = []
+    result: list[str] = []
     for high in range(1, 25):
         end = {**at, topic: {"0": high}}
-        found += [v for task in source.plan(at, end, 1) for chunk in source.read(task) for v in chunk.values]
+        result += [v for task in source.plan(at, end, 1) for chunk in source.read(task) for v in chunk.values]
         at = end
-    assert found == [v for number in (1, 3, 5) for v in numbers(number * 3, number * 3 + 3)]
+    assert result == [v for number in (1, 3, 5) for v in numbers(number * 3, number * 3 + 3)]
 
 
-def test_an_open_transaction_is_waited_for_by_those_who_read_committed(kafka: Kafka) -> None:
+def test_read_committed_stops_before_an_open_transaction(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     kafka.produce(topic, ["before"])
     producer = write_transaction(kafka, topic, ["open"], end="open")
@@ -242,14 +244,14 @@ def test_an_open_transaction_is_waited_for_by_those_who_read_committed(kafka: Ka
     middle, values = batch(source, start)
     assert values == ["before"]
     assert read_all(bounded(kafka, topic)) == ["before", "open", "behind"]
-    producer.commit_transaction(30)
-    deadline = time.monotonic() + 10
-    found: list[str] = []
-    while len(found) < 2:
+    producer.commit_transaction(180)
+    deadline = time.monotonic() + 180
+    result: list[str] = []
+    while len(result) < 2:
         assert time.monotonic() < deadline
         middle, more = batch(source, middle)
-        found += more
-    assert found == ["open", "behind"]
+        result += more
+    assert result == ["open", "behind"]
 
 
 # -- partitions
@@ -275,7 +277,7 @@ def test_many_partitions_over_few_tasks_and_one_partition_over_many(kafka: Kafka
     assert [v for task in tasks for chunk in source.read(task) for v in chunk.values] == numbers(0, 30_000)
 
 
-def test_new_partitions_are_found_and_read_from_their_beginnings(kafka: Kafka) -> None:
+def test_new_partitions_are_read_from_the_start(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     kafka.produce(topic, ["old"])
     source = (
@@ -286,47 +288,49 @@ def test_new_partitions_are_found_and_read_from_their_beginnings(kafka: Kafka) -
     kafka.add_partitions(topic, 3)
     kafka.produce(topic, ["new"], partition=2)
     at: Offset = start
-    found: list[str] = []
-    deadline = time.monotonic() + 20
-    while not found:
+    result: list[str] = []
+    deadline = time.monotonic() + 180
+    while not result:
         assert time.monotonic() < deadline
-        at, found = batch(source, at)
-    assert (found, at[topic]) == (["new"], {"0": 1, "1": 0, "2": 1})
+        at, result = batch(source, at)
+    assert (result, at[topic]) == (["new"], {"0": 1, "1": 0, "2": 1})
     assert source.splits(at) == [f"{topic}-{p}" for p in range(3)]
 
 
-def test_a_batch_that_finds_a_partition_reads_the_same_when_it_runs_again(kafka: Kafka) -> None:
+def test_repeated_batch_with_a_new_partition_reads_the_same(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     source = builder(kafka, topic).set_property("partition.discovery.interval.ms", "1").build()
     start = source.initial()
     kafka.produce(topic, ["a"], partition=0)
     kafka.add_partitions(topic, 2)
     kafka.produce(topic, ["b"], partition=1)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 180
     while "1" not in (end := source.latest(start))[topic]:
         assert time.monotonic() < deadline
     again = builder(kafka, topic).build()  # after a restart, with what Spark's log has
     assert again.plan(start, end, 2) == source.plan(start, end, 2) == [[(topic, 0, 0, 1)]]
 
 
-def test_a_pattern_finds_topics_that_are_made_later(kafka: Kafka) -> None:
+def test_pattern_finds_topics_created_later(kafka: Kafka) -> None:
     prefix = kafka.new_name("shop")
     first = kafka.create_topic(f"{prefix}.orders")
     kafka.create_topic(f"other-{prefix}.orders")
     kafka.produce(first, ["a"])
-    made = builder(kafka).set_topic_pattern(f"{prefix}[.].*").set_property("partition.discovery.interval.ms", "1")
-    source = made.build()
+    source_builder = (
+        builder(kafka).set_topic_pattern(f"{prefix}[.].*").set_property("partition.discovery.interval.ms", "1")
+    )
+    source = source_builder.build()
     at = source.initial()
     assert list(at) == [first]
-    at, found = batch(source, at)
+    at, result = batch(source, at)
     second = kafka.create_topic(f"{prefix}.returns")
     kafka.produce(second, ["b"])
-    deadline = time.monotonic() + 20
-    while len(found) < 2:
+    deadline = time.monotonic() + 180
+    while len(result) < 2:
         assert time.monotonic() < deadline
         at, more = batch(source, at)
-        found += more
-    assert found == ["a", "b"]
+        result += more
+    assert result == ["a", "b"]
     assert list(at) == [first, second]
     nothing = builder(kafka).set_topic_pattern(kafka.new_name("nothing")).set_bounded(LATEST).build()
     assert read_all(nothing) == []
@@ -336,14 +340,17 @@ def test_given_partitions_only(kafka: Kafka) -> None:
     topic = kafka.create_topic(partitions=3)
     for partition in range(3):
         kafka.produce(topic, [f"p{partition}"], partition=partition)
-    wanted = {KafkaTopicPartition(topic, 0), KafkaTopicPartition(topic, 2)}
-    assert sorted(read_all(builder(kafka).set_partitions(wanted).set_bounded(LATEST).build())) == ["p0", "p2"]
+    chosen_partitions = {KafkaTopicPartition(topic, 0), KafkaTopicPartition(topic, 2)}
+    assert sorted(read_all(builder(kafka).set_partitions(chosen_partitions).set_bounded(LATEST).build())) == [
+        "p0",
+        "p2",
+    ]
     missing = builder(kafka).set_partitions({KafkaTopicPartition(topic, 7)}).build()
     with pytest.raises(ConfigError, match=f"no partition 7 of topic '{topic}'"):
         missing.initial()
 
 
-# -- how much
+# -- batch size
 
 
 def test_the_limit_is_shared_in_proportion_and_may_change(kafka: Kafka) -> None:
@@ -364,7 +371,7 @@ def test_the_limit_is_shared_in_proportion_and_may_change(kafka: Kafka) -> None:
     assert (third[topic], source.waiting(third)) == ({"0": 900, "1": 100}, [])
 
 
-def test_a_paused_split_stays_where_it_is(kafka: Kafka) -> None:
+def test_paused_split_is_not_advanced(kafka: Kafka) -> None:
     topic = kafka.create_topic(partitions=2)
     for partition in range(2):
         kafka.produce(topic, numbers(0, 5), partition=partition)
@@ -381,39 +388,43 @@ def test_a_paused_split_stays_where_it_is(kafka: Kafka) -> None:
 
 
 @pytest.mark.parametrize("by", ["brokers", "client"])
-def test_consumers_go_on_where_they_stopped(kafka: Kafka, by: str) -> None:
-    from penstock.connectors.kafka import consumers
+def test_consumers_continue_at_their_position(kafka: Kafka, by: str) -> None:
+    from penstock.connectors.kafka.source import consumers
 
     topic = kafka.create_topic()
     kafka.produce(topic, numbers(0, 1000))
-    made = builder(kafka, topic).set_client_id_prefix(kafka.new_name("client"))
-    source = (made if by == "brokers" else made.set_property("check.crcs", "true")).build()
+    source_builder = builder(kafka, topic).set_client_id_prefix(kafka.new_name("client"))
+    source = (source_builder if by == "brokers" else source_builder.set_property("check.crcs", "true")).build()
     source.records_per_batch = 100
-    at, found = source.initial(), []
+    at, result = source.initial(), []
     used = set()
     for _ in range(10):
         at, values = batch(source, at, 1)
-        found += values
-        kept = [c for some in consumers._waiting.values() for c in some]
+        result += values
+        idle = [c for some in consumers._idle.values() for c in some]
         if by == "client":
-            used |= {id(c) for c in kept if (topic, 0) in c.at}
+            used |= {id(c) for c in idle if (topic, 0) in c.positions}
         else:
-            used |= {id(c) for c in kept if c.direct is not None and (topic, 0) in c.direct._leaders}
-    assert found == numbers(0, 1000)
+            used |= {id(c) for c in idle if c.direct is not None and (topic, 0) in c.direct._leaders}
+    assert result == numbers(0, 1000)
     assert len(used) == 1
     # A batch that runs again is read again, from its start.
     assert batch(source, {topic: {"0": 100}}, 1)[1] == numbers(100, 200)
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_brokers_and_client_give_the_same(kafka: Kafka, codec: str) -> None:
-    topic = kafka.create_topic(config={**FOR_EVER, "compression.type": codec if codec != "none" else "uncompressed"})
+def test_direct_reader_and_client_read_the_same(kafka: Kafka, codec: str) -> None:
+    topic = kafka.create_topic(
+        config={**UNLIMITED_RETENTION, "compression.type": codec if codec != "none" else "uncompressed"}
+    )
     kafka.produce(topic, [*numbers(0, 3000), ""], timestamps=range(1, 3002))
     write_transaction(kafka, topic, ["never"] * 5, end="abort")
     kafka.produce(topic, ["x" * 900_000, "last"], timestamps=[5, 6])
+    wait_until_stable(kafka, topic)
     for isolation in ("read_committed", "read_uncommitted"):
-        made = builder(kafka, topic).set_property("isolation.level", isolation).set_bounded(LATEST)
-        by_brokers, by_client = made.build(), made.set_property("check.crcs", "true").build()
+        source_builder = builder(kafka, topic).set_property("isolation.level", isolation).set_bounded(LATEST)
+        source_builder.set_property("client.id", topic)  # no other test has used a consumer with these options
+        by_brokers, by_client = source_builder.build(), source_builder.set_property("check.crcs", "true").build()
         start = by_brokers.initial()
         end = by_brokers.latest(start)
         one, other = (
@@ -423,7 +434,7 @@ def test_brokers_and_client_give_the_same(kafka: Kafka, codec: str) -> None:
         assert one == other
         assert len(one) == 3003 + (5 if isolation == "read_uncommitted" else 0)
         assert one[0] == ("0", 0, 1)
-        assert read_straight(by_brokers), "all of it came from the broker itself"
+        assert read_directly(by_brokers), "all of it came from the broker itself"
 
 
 def rows(chunk: Chunk) -> list[tuple[Any, int, int]]:
@@ -431,7 +442,7 @@ def rows(chunk: Chunk) -> list[tuple[Any, int, int]]:
     return list(zip(chunk.values, map(int, chunk.positions), chunk.timestamps, strict=True))
 
 
-# -- what is in a record
+# -- records
 
 
 class Everything(KafkaRecordDeserializationSchema[Any]):
@@ -445,10 +456,10 @@ class Everything(KafkaRecordDeserializationSchema[Any]):
             yield record.topic, record.partition, record.offset, record.timestamp, record.key, record.headers
 
 
-def test_a_record_schema_sees_all_and_yields_any_number(kafka: Kafka) -> None:
+def test_record_schema_gets_all_fields_and_yields_any_number(kafka: Kafka) -> None:
     from confluent_kafka import Producer
 
-    topic = kafka.create_topic(config=FOR_EVER)
+    topic = kafka.create_topic(config=UNLIMITED_RETENTION)
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
     producer.produce(topic, b"v", b"k", headers=[("a", b"1"), ("b", None)], timestamp=1234)
     producer.produce(topic, None, b"k", timestamp=1)
@@ -464,7 +475,7 @@ def test_a_record_schema_sees_all_and_yields_any_number(kafka: Kafka) -> None:
     assert read_all(source.set_deserializer(by_function).build()) == [(b"k", b"v"), (b"k", None), (None, b"twice")]
 
 
-def test_records_without_a_value_are_no_elements(kafka: Kafka) -> None:
+def test_records_without_a_value_are_skipped(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     kafka.produce(topic, ["a", None, "b"], keys=["1", "2", "3"])
     source = bounded(kafka, topic)
@@ -474,14 +485,14 @@ def test_records_without_a_value_are_no_elements(kafka: Kafka) -> None:
 # -- bad input
 
 
-def test_records_that_do_not_decode(kafka: Kafka) -> None:
+def test_invalid_records(kafka: Kafka) -> None:
     from penstock.errors import UserFunctionError
     from penstock.functions import DEAD_LETTERS
 
-    topic = kafka.create_topic(config=FOR_EVER)
+    topic = kafka.create_topic(config=UNLIMITED_RETENTION)
     kafka.produce(topic, [b"a", b"\xff\xfe", b"b"], timestamps=[10, 20, 30])
 
-    def letters(source: KafkaSource) -> tuple[list[Any], list[Any]]:
+    def read_with_dead_letters(source: KafkaSource) -> tuple[list[Any], list[Any]]:
         env = StreamExecutionEnvironment()
         stream = env.from_source(source, on_error="dead_letter")
         harness = Harness(env)
@@ -493,34 +504,36 @@ def test_records_that_do_not_decode(kafka: Kafka) -> None:
     with pytest.raises(UserFunctionError, match=f"topic {topic}, partition 0, offset 1") as caught:
         read_all(bounded(kafka, topic))
     assert "on_error" in str(caught.value)
-    good, (letter,) = letters(bounded(kafka, topic))
+    good, (letter,) = read_with_dead_letters(bounded(kafka, topic))
     assert good == ["a", "b"]
     assert (letter.raw, letter.position, letter.timestamp) == (b"\xff\xfe", 1, 20)
     kafka.produce(topic, [b"bad"], keys=["k"])
-    whole = (
+    record_builder = (
         KafkaSource.builder().set_bootstrap_servers(kafka.bootstrap).set_topics(topic).set_deserializer(Everything())
     )
-    good, (letter,) = letters(whole.set_bounded(LATEST).build())
+    good, (letter,) = read_with_dead_letters(record_builder.set_bounded(LATEST).build())
     assert (len(good), letter.raw, letter.message) == (3, b"bad", "is bad")
     assert read_all(bounded(kafka, topic), on_error="skip") == ["a", "b", "bad"]
 
 
-def test_a_topic_that_is_not_there(kafka: Kafka) -> None:
+def test_missing_topic(kafka: Kafka) -> None:
     source = builder(kafka, kafka.new_name("nowhere")).build()
     with pytest.raises(ConfigError, match="has no topic 'nowhere") as caught:
         source.initial()
     assert caught.value.code == "KAFKA_UNKNOWN_TOPIC"
 
 
-def test_a_broker_that_does_not_answer() -> None:
-    made = KafkaSource.builder().set_bootstrap_servers("127.0.0.1:9").set_topics("a").set_deserializer(Everything())
-    source = made.set_property("default.api.timeout.ms", "1000").build()
+def test_broker_that_does_not_respond() -> None:
+    source_builder = (
+        KafkaSource.builder().set_bootstrap_servers("127.0.0.1:9").set_topics("a").set_deserializer(Everything())
+    )
+    source = source_builder.set_property("default.api.timeout.ms", "1000").build()
     for call in (source.initial, lambda: list(source.read([("a", 0, 0, 5)]))):
         began = time.monotonic()
-        with pytest.raises(JobError, match=r"127\.0\.0\.1:9 does not answer.* default\.api\.timeout\.ms") as caught:
+        with pytest.raises(JobError, match=r"127\.0\.0\.1:9 does not respond.* default\.api\.timeout\.ms") as caught:
             call()
         assert caught.value.code == "KAFKA_UNREACHABLE"
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 25  # the default is 30 s
 
 
 @pytest.mark.parametrize(
@@ -531,7 +544,7 @@ def test_records_that_were_deleted_before_they_were_read(kafka: Kafka, reset: st
     kafka.produce(topic, numbers(0, 100))
     delete_before(kafka, topic, 0, 60)
 
-    def made() -> KafkaSource:
+    def source_builder() -> KafkaSource:
         options = {} if reset is None else {"auto.offset.reset": reset}
         return builder(kafka, topic).set_properties(options).build()
 
@@ -540,29 +553,29 @@ def test_records_that_were_deleted_before_they_were_read(kafka: Kafka, reset: st
         with pytest.raises(
             JobError, match=r"offset 50 of partition 0 .* offsets 60 to 100.*auto\.offset\.reset"
         ) as caught:
-            made().latest(saved)
+            source_builder().latest(saved)
         assert caught.value.code == expected
         with pytest.raises(JobError, match="offsets 60 to 100") as caught:  # planned before it was deleted
-            list(made().read([(topic, 0, 50, 70)]))
+            list(source_builder().read([(topic, 0, 50, 70)]))
         return
-    source = made()
+    source = source_builder()
     end, values = batch(source, saved)
     assert (end[topic], values) == ({"0": 100}, expected)
 
 
-def test_a_topic_that_was_made_anew_is_noticed(kafka: Kafka) -> None:
+def test_recreated_topic_is_detected(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     kafka.produce(topic, ["only"])
     saved = {topic: {"0": 1000}}
     with pytest.raises(JobError, match=r"offset 1000 .* offsets 0 to 1"):
         builder(kafka, topic).build().latest(saved)
-    mended = builder(kafka, topic).set_property("auto.offset.reset", "earliest").build()
-    end, _ = batch(mended, saved)
+    resumed_source = builder(kafka, topic).set_property("auto.offset.reset", "earliest").build()
+    end, _ = batch(resumed_source, saved)
     assert end[topic] == {"0": 1}
-    assert batch(mended, {topic: {"0": 0}})[1] == ["only"]
+    assert batch(resumed_source, {topic: {"0": 0}})[1] == ["only"]
 
 
-def test_large_records_do_not_fill_the_memory_and_small_ones_come_together(kafka: Kafka) -> None:
+def test_chunks_are_limited_by_bytes_and_records(kafka: Kafka) -> None:
     topic = kafka.create_topic(config={"max.message.bytes": "20000000"})
     from confluent_kafka import Producer
 
@@ -578,7 +591,7 @@ def test_large_records_do_not_fill_the_memory_and_small_ones_come_together(kafka
     assert len(sizes) > 1
 
 
-def test_a_restart_of_the_broker_is_waited_for(kafka: Kafka) -> None:
+def test_source_waits_for_a_broker_restart(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     kafka.produce(topic, numbers(0, 10))
     source = builder(kafka, topic).build()
@@ -590,7 +603,7 @@ def test_a_restart_of_the_broker_is_waited_for(kafka: Kafka) -> None:
     assert Counter(values + batch(source, at)[1]) == Counter(numbers(0, 20))
 
 
-def test_the_old_consumer_reads_too(kafka: Kafka) -> None:
+def test_flink_kafka_consumer(kafka: Kafka) -> None:
     topic = kafka.create_topic(partitions=2)
     kafka.produce(topic, numbers(0, 5), partition=1)
     with pytest.warns(DeprecationWarning, match="Use KafkaSource"):

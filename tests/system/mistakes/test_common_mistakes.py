@@ -1,7 +1,7 @@
-"""Ann is new here. She knows PyFlink, has a day to move a job, and makes the mistakes that everybody makes.
+"""Common mistakes of users who move a PyFlink job, and the error messages that they get.
 
-Each test is one of her mistakes: what she does, why, and what she is told. A message says what was found, what was
-expected and what to do next, in the words of her program. Those that need Spark are in test_mistakes_on_spark.py.
+Each test is one mistake. A message says what was found, what was expected and what to do next, and names the operator, the
+line and the element. Mistakes that need Spark are in test_mistakes_on_spark.py.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from penstock.connectors import json_lines
 from penstock.errors import PenstockError
 from penstock.testing import Harness, PushSource
 
-HERE = "tests/mistakes/test_twenty_mistakes.py"
+HERE = "tests/system/mistakes/test_common_mistakes.py"
 
 
-def tried(program: Callable[[], Any]) -> str:
-    """What Ann reads when she runs it."""
-    with pytest.raises(PenstockError) as told:
+def error_of(program: Callable[[], Any]) -> str:
+    """Returns the message of the error that a program raises."""
+    with pytest.raises(PenstockError) as raised:
         program()
-    return str(told.value)
+    return str(raised.value)
 
 
-def pushed(build: Callable[[ps.DataStream[Any]], Any], *elements: Any) -> str:
-    """What Ann reads when a pipeline gets these elements in her first test."""
+def error_of_stream(build: Callable[[ps.DataStream[Any]], Any], *elements: Any) -> str:
+    """Returns the message of the error that a pipeline raises for some elements."""
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
     harness.collect(build(env.from_source(PushSource(), source_name="orders")))
-    return tried(lambda: harness.push_all(elements))
+    return error_of(lambda: harness.push_all(elements))
 
 
 def line(function: Callable[..., Any], after: int = 0) -> str:
@@ -46,21 +46,21 @@ def line_of_class(function: type) -> str:
     return f"{HERE}:{inspect.getsourcelines(function)[1]}"
 
 
-# -- putting a job together
+# -- building a job
 
 
-def test_1_she_forgets_the_sink() -> None:
-    """She builds the pipeline, looks forward to its output, and sends it nowhere."""
+def test_a_job_without_a_sink() -> None:
+    """The pipeline has no sink, so it would produce no output."""
     env = ps.StreamExecutionEnvironment()
     env.from_collection([1, 2, 3]).map(lambda n: n + 1)
-    assert tried(lambda: env.execute("numbers")) == (
-        "[NO_SINK] No operators defined in streaming topology: job 'numbers' has no sink, so nothing would come out. "
+    assert error_of(lambda: env.execute("numbers")) == (
+        "[NO_SINK] No operators defined in streaming topology: job 'numbers' has no sink. "
         "Add sink_to() or print() to a stream."
     )
 
 
 class Total(ps.KeyedProcessFunction):
-    """The function that she came with."""
+    """A keyed function with state."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.total = runtime_context.get_state(ps.ValueStateDescriptor("total", int))
@@ -70,124 +70,127 @@ class Total(ps.KeyedProcessFunction):
         yield order[0], self.total.value()
 
 
-def test_2_she_forgets_key_by() -> None:
-    """Her function is keyed, her stream is not."""
+def test_a_keyed_function_on_a_non_keyed_stream() -> None:
+    """The function is keyed and the stream is not."""
     orders: Any = ps.StreamExecutionEnvironment().from_collection([("ann", 5)])
-    assert tried(lambda: orders.process(Total())) == (
+    assert error_of(lambda: orders.process(Total())) == (
         "[FUNCTION_TYPE] process() got a Total; it takes a ProcessFunction; call key_by first to use a KeyedProcessFunction."
     )
 
 
-def test_3_she_gives_two_operators_one_uid() -> None:
-    """She copies a line, and its uid with it. A checkpoint could not tell the two states apart."""
+def test_two_operators_with_the_same_uid() -> None:
+    """A line was copied together with its uid."""
     env = ps.StreamExecutionEnvironment()
     orders = env.from_collection([("ann", 5)]).key_by(lambda order: order[0])
     orders.process(Total()).name("in euros").uid("total").print()
     orders.process(Total()).name("in dollars").uid("total").print()
-    message = tried(env.execute)
-    assert message.startswith("[DUPLICATE_UID] Two operators have uid 'total': 'in euros' (test_twenty_mistakes.py:")
-    assert message.endswith("a checkpoint could not tell them apart. Give one of them another uid.")
+    message = error_of(env.execute)
+    assert message.startswith("[DUPLICATE_UID] Two operators have uid 'total': 'in euros' (test_common_mistakes.py:")
+    assert message.endswith("A checkpoint identifies operators by their uids. Set another uid for one of them.")
 
 
-def test_4_she_takes_a_lock_along() -> None:
-    """Something in her module is shared by threads. Functions go to other processes, where there is no such lock."""
+def test_a_function_that_uses_a_lock() -> None:
+    """Functions are sent to other processes, and a lock cannot be pickled."""
     lock = threading.Lock()
-    enrich = lambda order: (lock, order)  # noqa: E731 - this is how it stands in her program
-    assert pushed(lambda orders: orders.map(enrich), 1) == (
+    enrich = lambda order: (lock, order)  # noqa: E731 - the message names the line of a lambda
+    assert error_of_stream(lambda orders: orders.map(enrich), 1) == (
         f"[UNPICKLABLE] The lambda at {line(enrich)} of operator 'map' uses `lock`, a _thread.lock, which cannot be sent to "
-        "other processes (cannot pickle '_thread.lock' object). Make it where it is used: in open() of a function class, or "
+        "other processes (cannot pickle '_thread.lock' object). Create it where it is used, in open() of a function class or "
         "inside the function."
     )
 
 
-def test_5_she_wants_more_subtasks_than_there_are() -> None:
-    """In Flink every operator may have its own parallelism; in one Spark query it can only be less."""
+def test_an_operator_with_a_higher_parallelism_than_the_job() -> None:
+    """In Flink every operator may have its own parallelism. In a Spark query it can only be lower than that of the job."""
     env = ps.StreamExecutionEnvironment().set_parallelism(2)
     env.from_collection([1]).map(lambda n: n).set_parallelism(8).print()
-    assert tried(env.execute) == (
-        "[PARALLELISM] Operator 'map' wants parallelism 8, and the job has 2. Spark gives all stages of one query the same "
-        "number of partitions, so an operator can have less but not more: raise the job's parallelism with "
-        "env.set_parallelism()."
+    assert error_of(env.execute) == (
+        "[PARALLELISM] Operator 'map' has parallelism 8, but the job has 2. All stages of a Spark query have the same number "
+        "of partitions, so the parallelism of an operator can be lower but not higher. Increase the parallelism of the job "
+        "with env.set_parallelism()."
     )
 
 
-def test_6_she_misspells_an_option() -> None:
-    """The nearest name is usually the right one."""
-    message = tried(lambda: ps.Configuration({"state.backed": "hashmap"}))
+def test_a_misspelled_option() -> None:
+    """The message suggests the most similar name."""
+    message = error_of(lambda: ps.Configuration({"state.backed": "hashmap"}))
     assert message.startswith("[UNKNOWN_OPTION] There is no option 'state.backed'.")
     assert "'state.backend" in message
 
 
-def test_7_she_reads_a_file_that_is_not_there(tmp_path: Path) -> None:
-    """A path from another machine."""
+def test_a_file_that_does_not_exist(tmp_path: Path) -> None:
+    """The path of the file source is wrong."""
     path = str(tmp_path / "orders.jsonl")
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
     harness.collect(env.from_source(json_lines(path)))
-    message = tried(harness.run)
+    message = error_of(harness.run)
     assert message.startswith(
-        f"[FILE_NOT_FOUND] The file source's path {path} does not exist. Create it, or correct the path."
+        f"[FILE_NOT_FOUND] The path {path} of the file source does not exist. Create it or correct the path."
     )
 
 
 # -- keys
 
 
-def test_8_an_order_has_no_customer() -> None:
-    """One element of a million has no key. She learns which one."""
+def test_a_key_that_is_none() -> None:
+    """The message names the element without a key."""
     by_customer = lambda order: order.get("customer")  # noqa: E731
-    assert pushed(lambda orders: orders.key_by(by_customer), {"customer": "ann"}, {"item": 7}) == (
-        "[KEY_IS_NONE] The key of an element is None. A key must be a value; filter such elements out first. "
+    assert error_of_stream(lambda orders: orders.key_by(by_customer), {"customer": "ann"}, {"item": 7}) == (
+        "[KEY_IS_NONE] The key of an element is None. A key must have a value; filter such elements out before key_by. "
         f"(In operator 'key_by' (uid 'key_by-1'), {line(by_customer)}, key None, element {{'item': 7}}, from source 'orders', "
         "split '0', position 1, batch 0.)"
     )
 
 
-def test_9_her_key_is_a_list() -> None:
-    """Two fields as a key, in the wrong brackets."""
+def test_a_key_that_is_a_list() -> None:
+    """Two fields are the key, as a list and not as a tuple."""
     by_both = lambda order: [order["customer"], order["item"]]  # noqa: E731
-    assert pushed(lambda orders: orders.key_by(by_both), {"customer": "ann", "item": 7}) == (
-        "[KEY_UNHASHABLE] The key of an element is ['ann', 7], and a list can change, so it cannot be a key. Use a tuple for a "
-        "list, a frozenset for a set, a frozen dataclass for one that is not. (In operator 'key_by' (uid 'key_by-1'), "
+    assert error_of_stream(lambda orders: orders.key_by(by_both), {"customer": "ann", "item": 7}) == (
+        "[KEY_UNHASHABLE] The key of an element is ['ann', 7], but a list is mutable and cannot be a key. Use a tuple instead "
+        "of a list, a frozenset instead of a set, or a frozen dataclass. (In operator 'key_by' (uid 'key_by-1'), "
         f"{line(by_both)}, key ['ann', 7], element {{'customer': 'ann', 'item': 7}}, from source 'orders', split '0', "
         "position 0, batch 0.)"
     )
 
 
 class Customer:
-    """Equal to nothing but itself."""
+    """A class without __eq__ and __hash__."""
 
     def __repr__(self) -> str:
         return "<Customer ann>"
 
 
-def test_10_her_key_is_an_object_of_her_own() -> None:
-    """Python hashes it by its address, which is another one in every process."""
-    message = pushed(lambda orders: orders.key_by(lambda order: Customer()), 1)
+def test_a_key_that_is_an_object_of_a_custom_class() -> None:
+    """Python hashes it by its address, which differs between processes."""
+    message = error_of_stream(lambda orders: orders.key_by(lambda order: Customer()), 1)
     assert message.startswith(
-        "[KEY_TYPE] <Customer ann> of type Customer cannot be a key: it would not be the same key in every process. Use a str, "
+        "[KEY_TYPE] <Customer ann> of type Customer cannot be a key, because it would not be the same key in every process. "
+        "Use a str, "
     )
 
 
 # -- state
 
 
-class ReadsTooEarly(Total):
+class ReadsStateInOpen(Total):
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         super().open(runtime_context)
         self.before = self.total.value()
 
 
-def test_11_she_reads_state_in_open() -> None:
-    """In open there is no element yet, so there is no key whose state it could be."""
-    assert pushed(lambda orders: orders.key_by(lambda order: order[0]).process(ReadsTooEarly()), ("ann", 5)) == (
-        "[STATE_OUTSIDE_KEY] Keyed state was used where no key is current (in open(), close(), or a broadcast element). Use it "
-        "while an element or a timer of a key is processed. (In operator 'process' (uid 'process-1'), "
-        f"{line(ReadsTooEarly.open, 2)} in ReadsTooEarly.open.)"
+def test_state_that_is_read_in_open() -> None:
+    """In open there is no current key."""
+    assert error_of_stream(
+        lambda orders: orders.key_by(lambda order: order[0]).process(ReadsStateInOpen()), ("ann", 5)
+    ) == (
+        "[STATE_OUTSIDE_KEY] Keyed state was used while no key is current (in open(), in close(), or for a broadcast element). "
+        "Use it only while an element or a timer of a key is processed. (In operator 'process' (uid 'process-1'), "
+        f"{line(ReadsStateInOpen.open, 2)} in ReadsStateInOpen.open.)"
     )
 
 
-class Remembers(ps.MapFunction):
+class UsesState(ps.MapFunction):
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.seen = runtime_context.get_state(ps.ValueStateDescriptor("seen", bool))
 
@@ -195,11 +198,11 @@ class Remembers(ps.MapFunction):
         return value
 
 
-def test_12_she_asks_for_state_without_a_key() -> None:
-    """State belongs to keys."""
-    message = pushed(lambda orders: orders.map(Remembers()), 1)
+def test_state_on_a_non_keyed_stream() -> None:
+    """Keyed state requires a keyed stream."""
+    message = error_of_stream(lambda orders: orders.map(UsesState()), 1)
     assert message.startswith(
-        "[STATE_WITHOUT_KEY] Operator 'map' asks for state 'seen', and its stream has no key. Call key_by first. (In operator"
+        "[STATE_WITHOUT_KEY] Operator 'map' uses state 'seen', but its stream has no key. Call key_by first. (In operator"
     )
 
 
@@ -212,11 +215,11 @@ class TwoTotals(ps.KeyedProcessFunction):
         self.total.update(1)
 
 
-def test_13_two_of_her_states_have_one_name() -> None:
-    """They would overwrite each other."""
-    message = pushed(lambda orders: orders.key_by(lambda order: order[0]).process(TwoTotals()), ("ann", 5))
+def test_two_states_with_the_same_name() -> None:
+    """The states would overwrite each other."""
+    message = error_of_stream(lambda orders: orders.key_by(lambda order: order[0]).process(TwoTotals()), ("ann", 5))
     assert message.startswith(
-        "[STATE_NAME_TWICE] Operator 'process-1' has two states of the name 'total': value state of "
+        "[STATE_NAME_TWICE] Operator 'process-1' has two states with the name 'total': value state of "
     )
     assert (
         "They would share their values. Give one of them another name. (In operator 'process' (uid 'process-1'), "
@@ -225,8 +228,8 @@ def test_13_two_of_her_states_have_one_name() -> None:
     assert f"{line(TwoTotals.open, 2)} in TwoTotals.open.)" in message
 
 
-def test_14_her_price_is_a_string() -> None:
-    """She declared a number and a string came. It fails where it is written, not weeks later where it is read."""
+def test_a_state_value_of_another_type() -> None:
+    """The declared type is int and the value is a str. Writing it fails, not reading it later."""
 
     class Last(ps.KeyedProcessFunction):
         def open(self, runtime_context: ps.RuntimeContext) -> None:
@@ -235,61 +238,61 @@ def test_14_her_price_is_a_string() -> None:
         def process_element(self, order: Any, ctx: Any) -> None:
             self.price.update(order[1])
 
-    message = pushed(lambda orders: orders.key_by(lambda order: order[0]).process(Last()), ("ann", "5"))
-    assert message.startswith(
-        "[STATE_VALUE] State 'price': A value for a state of type int does not fit it: '5' is a str"
-    )
+    message = error_of_stream(lambda orders: orders.key_by(lambda order: order[0]).process(Last()), ("ann", "5"))
+    assert message.startswith("[STATE_VALUE] State 'price': A value does not fit the declared type int: '5' is a str")
     assert message.endswith(
-        f"the batch was not committed. (In operator 'process' (uid 'process-1'), {line_of_class(Last)}.)"
+        f"The batch was not committed. (In operator 'process' (uid 'process-1'), {line_of_class(Last)}.)"
     )
 
 
 # -- time
 
 
-class Reminds(ps.KeyedProcessFunction):
+class SetsTimer(ps.KeyedProcessFunction):
     def process_element(self, order: Any, ctx: Any) -> None:
         ctx.timer_service().register_event_time_timer(ctx.timestamp() + 60_000)
 
 
-def test_15_her_elements_have_no_timestamps() -> None:
-    """In her old job the Kafka source gave them one. Python alone would say: unsupported operand type(s)."""
-    assert pushed(lambda orders: orders.key_by(lambda order: order[0]).process(Reminds()), ("ann", 5)) == (
-        "[ELEMENT_WITHOUT_TIMESTAMP] `ctx.timer_service().register_event_time_timer(ctx.timestamp() + 60_000)` needs the "
-        "element's timestamp, and ctx.timestamp() is None: the element has none. Call assign_timestamps_and_watermarks with a "
+def test_elements_without_timestamps() -> None:
+    """The message explains the cause. Python alone would report unsupported operand types."""
+    assert error_of_stream(lambda orders: orders.key_by(lambda order: order[0]).process(SetsTimer()), ("ann", 5)) == (
+        "[ELEMENT_WITHOUT_TIMESTAMP] `ctx.timer_service().register_event_time_timer(ctx.timestamp() + 60_000)` needs a "
+        "timestamp, but ctx.timestamp() is None because the element has none. Call assign_timestamps_and_watermarks with a "
         "timestamp assigner before this operator. (In operator 'process' (uid 'process-1'), "
-        f"{line(Reminds.process_element, 1)} in Reminds.process_element, key 'ann', element ('ann', 5), from source 'orders', "
+        f"{line(SetsTimer.process_element, 1)} in SetsTimer.process_element, key 'ann', element ('ann', 5), from source 'orders', "
         "split '0', position 0, batch 0.)"
     )
 
 
-def test_16_her_timestamps_are_dates() -> None:
-    """Timestamps are milliseconds, as in Flink."""
+def test_timestamps_that_are_dates() -> None:
+    """Timestamps are in milliseconds, as in Flink."""
     at = lambda order, before: order["at"]  # noqa: E731
     strategy = ps.WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(at)
-    message = pushed(lambda orders: orders.assign_timestamps_and_watermarks(strategy), {"at": datetime(2026, 1, 2)})
+    message = error_of_stream(
+        lambda orders: orders.assign_timestamps_and_watermarks(strategy), {"at": datetime(2026, 1, 2)}
+    )
     assert message.startswith(
-        "[TIMESTAMP_TYPE] The timestamp assigner gave datetime.datetime(2026, 1, 2, 0, 0) for an element; a timestamp is a "
-        "number of milliseconds. Let the assigner convert it, for example by int(t.timestamp() * 1000) from a datetime."
+        "[TIMESTAMP_TYPE] The timestamp assigner returned datetime.datetime(2026, 1, 2, 0, 0), but a timestamp is a number of "
+        "milliseconds. Convert it in the assigner, for example a datetime by int(t.timestamp() * 1000)."
     )
 
 
-class Pings(ps.ProcessFunction):
+class SetsClockTimer(ps.ProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> None:
         ctx.timer_service().register_processing_time_timer(ctx.timer_service().current_processing_time() + 1000)
 
 
-def test_17_she_sets_a_timer_without_a_key() -> None:
-    """Timers belong to keys, too."""
-    assert pushed(lambda orders: orders.process(Pings()), 1) == (
-        "[TIMER_WITHOUT_KEY] A timer was set on a stream that has no key. Call key_by before process. (In operator 'process' "
-        f"(uid 'process-1'), {line(Pings.process_element, 1)} in Pings.process_element, element 1, from source 'orders', "
-        "split '0', position 0, batch 0.)"
+def test_a_timer_on_a_non_keyed_stream() -> None:
+    """Timers require a keyed stream."""
+    assert error_of_stream(lambda orders: orders.process(SetsClockTimer()), 1) == (
+        "[TIMER_WITHOUT_KEY] A timer was registered on a stream without a key. Call key_by before process. (In operator 'process' "
+        f"(uid 'process-1'), {line(SetsClockTimer.process_element, 1)} in SetsClockTimer.process_element, element 1, "
+        "from source 'orders', split '0', position 0, batch 0.)"
     )
 
 
-class Ticks(ps.KeyedProcessFunction):
-    """A clock that renews itself for ever, also when time has ended."""
+class RenewsTimer(ps.KeyedProcessFunction):
+    """Registers a new timer whenever a timer fires, also at the end of the input."""
 
     def process_element(self, value: Any, ctx: Any) -> None:
         ctx.timer_service().register_event_time_timer(0)
@@ -299,18 +302,18 @@ class Ticks(ps.KeyedProcessFunction):
 
 
 @pytest.mark.slow
-def test_18_her_timer_never_stops() -> None:
-    """At the end of bounded input the watermark is at its highest, and each new timer is due at once."""
+def test_a_timer_that_is_always_renewed() -> None:
+    """At the end of bounded input the watermark is at its maximum, so each new timer is due immediately."""
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
-    harness.collect(env.from_source(PushSource()).key_by(lambda v: "all").process(Ticks()))
+    harness.collect(env.from_source(PushSource()).key_by(lambda v: "all").process(RenewsTimer()))
     harness.push(1)
-    message = tried(harness.end)
+    message = error_of(harness.end)
     assert message.startswith("[TIMER_WITHOUT_END] At the end of input, operator 'process' fired ")
-    assert "Stop renewing when the current watermark is the maximal one." in message
+    assert "Stop registering timers when the current watermark is the maximum watermark." in message
 
 
-# -- elements that break functions
+# -- elements for which functions raise exceptions
 
 
 def price(order: dict[str, Any]) -> float:
@@ -318,45 +321,46 @@ def price(order: dict[str, Any]) -> float:
     return total
 
 
-def test_19_a_function_of_hers_raises() -> None:
-    """The one order of a million that nobody thought of. She learns where, on what, and what became of the rest."""
+def test_a_function_that_raises() -> None:
+    """The message names the line, the element, its position in the source, and what happened to the batch."""
     orders = [{"total": 10, "count": 2}, {"total": 10, "count": 0}]
-    assert pushed(lambda s: s.map(price).name("price").uid("price"), *orders) == (
+    assert error_of_stream(lambda s: s.map(price).name("price").uid("price"), *orders) == (
         f"[USER_FUNCTION] Operator 'price' raised ZeroDivisionError: division by zero at {line(price, 1)} in price, element "
-        "{'total': 10, 'count': 0}, from source 'orders', split '0', position 1, batch 0. The batch was not committed: mend "
-        'the function and resume, or give the operator on_error="dead_letter" to put such elements aside.'
+        "{'total': 10, 'count': 0}, from source 'orders', split '0', position 1, batch 0. The batch was not committed. Fix "
+        'the function and resume the job, or set on_error="dead_letter" on the operator to send such elements to its '
+        "dead-letter output."
     )
 
 
-def test_20_she_asks_for_dead_letters_that_nobody_writes() -> None:
-    """She has read of dead letters, and takes the second step before the first."""
+def test_dead_letters_of_an_operator_without_dead_letters() -> None:
+    """The operator was created without on_error="dead_letter"."""
     orders = ps.StreamExecutionEnvironment().from_collection([{"total": 10, "count": 0}])
-    assert tried(lambda: orders.map(price).get_side_output(ps.DEAD_LETTERS)) == (
-        "[NO_DEAD_LETTERS] The dead letters of operator 'map' were asked for, and it makes none: an error in it fails the job. "
-        'Give the call that made it on_error="dead_letter".'
+    assert error_of(lambda: orders.map(price).get_side_output(ps.DEAD_LETTERS)) == (
+        "[NO_DEAD_LETTERS] Operator 'map' has no dead-letter output because an error in it fails the job. Set "
+        'on_error="dead_letter" where the operator is created.'
     )
 
 
-def test_21_she_misspells_the_first_step() -> None:
-    """A hyphen."""
+def test_a_misspelled_on_error() -> None:
+    """The value has a hyphen and not an underscore."""
     orders: Any = ps.StreamExecutionEnvironment().from_collection([])
-    assert tried(lambda: orders.map(price, on_error="dead-letter")) == (
-        '[ON_ERROR] map() got on_error=\'dead-letter\'; it takes "fail", so that an error fails the job, or "dead_letter", so '
-        "that the element goes to the side output DEAD_LETTERS."
+    assert error_of(lambda: orders.map(price, on_error="dead-letter")) == (
+        '[ON_ERROR] map() got on_error=\'dead-letter\'. Pass "fail" to fail the job, or "dead_letter" to send the element '
+        "to the side output DEAD_LETTERS."
     )
 
 
-def test_22_a_line_of_her_file_is_broken(tmp_path: Path) -> None:
-    """She learns at which byte, and what stands there."""
+def test_an_invalid_line_in_a_file(tmp_path: Path) -> None:
+    """The message names the byte position and shows the start of the line."""
     (tmp_path / "orders.jsonl").write_text('{"total": 1}\n{"total": \n')
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
     harness.collect(env.from_source(json_lines(str(tmp_path / "orders.jsonl")), source_name="orders"))
-    message = tried(harness.run)
+    message = error_of(harness.run)
     assert message.startswith("[BAD_RECORD] The record of file ")
     assert "orders.jsonl, byte 13 cannot be decoded: " in message
-    assert "It starts with b'{\"total\": '. Nothing of the batch was committed: mend the record and resume" in message
-    assert "or on_error=\"skip\" to drop and count them. (In source 'orders'" in message
+    assert "It starts with b'{\"total\": '. The batch was not committed. Correct the record and resume" in message
+    assert "or with on_error=\"skip\" to drop and count them. (In source 'orders'" in message
 
 
 class Rules(ps.KeyedBroadcastProcessFunction):
@@ -386,22 +390,23 @@ def broadcast(function: Rules) -> str:
     rules = env.from_source(PushSource(), source_name="rules").broadcast(Rules.RULES)
     orders = env.from_source(PushSource(), source_name="orders").key_by(lambda order: order)
     harness.collect(orders.connect(rules).process(function))
-    return tried(lambda: harness.push(10, source="rules"))
+    return error_of(lambda: harness.push(10, source="rules"))
 
 
-def test_23_her_subtasks_disagree_about_the_rules() -> None:
+def test_subtasks_that_change_broadcast_state_differently() -> None:
     """Each subtask has its own copy of broadcast state, and all copies must be equal."""
     assert broadcast(RulesBySubtask()) == (
         "[BROADCAST_DIFFERS] The subtasks of operator 'broadcast_process-1' changed their copies of broadcast state in "
-        "different ways. process_broadcast_element must do the same everywhere: no subtask index, clock or randomness in it."
+        "different ways. process_broadcast_element must do the same in every subtask. Do not use the subtask index, the clock "
+        "or random numbers in it."
     )
 
 
-def test_24_she_changes_a_key_s_state_by_a_rule() -> None:
-    """A rule is for all keys, so none is current."""
+def test_keyed_state_in_process_broadcast_element() -> None:
+    """A broadcast element has no key."""
     message = broadcast(RulesByKey())
     assert message.startswith(
-        "[STATE_OUTSIDE_KEY] Keyed state was used where no key is current (in open(), close(), or a"
+        "[STATE_OUTSIDE_KEY] Keyed state was used while no key is current (in open(), in close(), or for a"
     )
     assert (
         f"{line(RulesByKey.process_broadcast_element, 1)} in RulesByKey.process_broadcast_element, element 10"

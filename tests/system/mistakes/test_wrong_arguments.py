@@ -1,7 +1,4 @@
-"""Ann's second day. She passes the wrong thing to the right method, and forgets what Python lets her forget.
-
-As on her first day, each test is one mistake, and what she is told.
-"""
+"""Wrong arguments and mistakes in functions, and the error messages that users get. Each test is one mistake."""
 
 from __future__ import annotations
 
@@ -18,40 +15,40 @@ import penstock as ps
 from penstock.errors import PenstockError
 from penstock.testing import Harness, PushSource
 
-HERE = "tests/mistakes/test_second_day.py"
+HERE = "tests/system/mistakes/test_wrong_arguments.py"
 
 
-def tried(program: Callable[[], Any]) -> str:
-    with pytest.raises(PenstockError) as told:
+def error_of(program: Callable[[], Any]) -> str:
+    with pytest.raises(PenstockError) as raised:
         program()
-    return str(told.value)
+    return str(raised.value)
 
 
-def pushed(build: Callable[[Any], Any], *elements: Any) -> str:
+def error_of_stream(build: Callable[[Any], Any], *elements: Any) -> str:
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
     stream = build(env.from_source(PushSource(), source_name="orders"))
     harness.collect(stream)
-    return tried(lambda: harness.push_all(elements))
+    return error_of(lambda: harness.push_all(elements))
 
 
 def orders() -> Any:
     return ps.StreamExecutionEnvironment().from_collection([("ann", 5)])
 
 
-# -- the wrong thing in the right place
+# -- wrong arguments
 
 
-def test_32_her_key_is_the_name_of_a_field() -> None:
-    """Old Flink took names and positions."""
-    assert tried(lambda: orders().key_by("user")) == (
+def test_key_by_with_a_field_name() -> None:
+    """Old versions of Flink accepted names and positions."""
+    assert error_of(lambda: orders().key_by("user")) == (
         "[FUNCTION_TYPE] key_by() got a str; it takes a KeySelector or a plain function; "
-        "for a field write key_by(lambda e: e['user'])."
+        "for a field, use key_by(lambda e: e['user'])."
     )
 
 
-def test_33_she_forgets_the_parentheses_of_a_type() -> None:
-    message = tried(lambda: orders().map(lambda order: order[1], ps.Types.INT))
+def test_a_type_without_parentheses() -> None:
+    message = error_of(lambda: orders().map(lambda order: order[1], ps.Types.INT))
     assert message.startswith("[TYPE_EXPECTED] <function Types.INT at ")
     assert message.endswith("an annotation such as list[int]. Call it: Types.INT().")
 
@@ -61,59 +58,59 @@ def test_33_she_forgets_the_parentheses_of_a_type() -> None:
     [ps.WatermarkStrategy, lambda order: order[1], ps.WatermarkStrategy.for_monotonous_timestamps],
     ids=["the class", "an assigner", "without parentheses"],
 )
-def test_34_her_strategy_is_none(strategy: Any) -> None:
-    message = tried(lambda: orders().assign_timestamps_and_watermarks(strategy))
+def test_a_wrong_watermark_strategy(strategy: Any) -> None:
+    message = error_of(lambda: orders().assign_timestamps_and_watermarks(strategy))
     assert message.startswith("[ARGUMENT_TYPE] assign_timestamps_and_watermarks() got ")
     assert "It takes a WatermarkStrategy, such as WatermarkStrategy.for_bounded_out_of_orderness(" in message
 
 
-def test_35_she_asks_for_a_side_output_by_its_name() -> None:
-    assert tried(lambda: orders().get_side_output("late")) == (
-        "[ARGUMENT_TYPE] get_side_output() got a str: 'late'. It takes the OutputTag that the function yields with: "
-        'OutputTag("late").'
+def test_a_side_output_by_name() -> None:
+    assert error_of(lambda: orders().get_side_output("late")) == (
+        "[ARGUMENT_TYPE] get_side_output() got a str: 'late'. It takes the OutputTag that the function yields, such "
+        'as OutputTag("late").'
     )
 
 
-def test_36_she_reads_from_a_path() -> None:
+def test_a_path_as_a_source() -> None:
     env: Any = ps.StreamExecutionEnvironment()
-    assert tried(lambda: env.from_source("orders.txt")) == (
-        "[ARGUMENT_TYPE] from_source() got a str: 'orders.txt'. It takes a Source, such as FileSource(path); "
-        "from_collection takes elements themselves."
+    assert error_of(lambda: env.from_source("orders.txt")) == (
+        "[ARGUMENT_TYPE] from_source() got a str: 'orders.txt'. It takes a Source, such as FileSource(path). "
+        "For elements, use from_collection."
     )
-    assert tried(lambda: env.from_collection(5)).startswith("[ARGUMENT_TYPE] from_collection() got a int: 5.")
+    assert error_of(lambda: env.from_collection(5)).startswith("[ARGUMENT_TYPE] from_collection() got a int: 5.")
 
 
-def test_37_she_writes_to_a_path_and_to_a_function() -> None:
+def test_a_path_or_function_as_a_sink() -> None:
     for sink in ("out.json", print):
-        message = tried(lambda sink=sink: orders().sink_to(sink))  # type: ignore[misc]
-        assert "It takes a Sink, such as JsonLinesSink(folder); add_sink takes a function" in message
+        message = error_of(lambda sink=sink: orders().sink_to(sink))  # type: ignore[misc]
+        assert "It takes a Sink, such as JsonLinesSink(folder). For a function, use add_sink." in message
 
 
-def test_38_she_puts_streams_into_a_list() -> None:
+def test_a_list_of_streams() -> None:
     first = orders()
-    assert "It takes streams, one by one: a.union(b, c)" in tried(lambda: first.union([first, first]))
-    assert "connect() got a list" in tried(lambda: first.connect([first]))
+    assert "It takes streams as separate arguments: a.union(b, c)" in error_of(lambda: first.union([first, first]))
+    assert "connect() got a list" in error_of(lambda: first.connect([first]))
 
 
-def test_39_her_parallelism_is_a_text() -> None:
+def test_a_parallelism_that_is_a_string() -> None:
     env: Any = ps.StreamExecutionEnvironment()
-    assert tried(lambda: env.set_parallelism("4")) == (
-        "[PARALLELISM] A parallelism of '4' was set; it must be a whole number, at least 1."
+    assert error_of(lambda: env.set_parallelism("4")) == (
+        "[PARALLELISM] The parallelism is '4', but must be an integer of at least 1."
     )
 
 
-def test_40_her_time_to_live_is_a_number() -> None:
+def test_a_time_to_live_that_is_a_number() -> None:
     descriptor: Any = ps.ValueStateDescriptor("total", int)
-    assert tried(lambda: descriptor.enable_time_to_live(5)).startswith(
-        "[STATE_TTL] enable_time_to_live() got 5; it takes a StateTtlConfig: StateTtlConfig.new_builder("
+    assert error_of(lambda: descriptor.enable_time_to_live(5)).startswith(
+        "[STATE_TTL] enable_time_to_live() got 5. Pass a StateTtlConfig such as StateTtlConfig.new_builder("
     )
 
 
-# -- in her functions
+# -- mistakes in functions
 
 
 @pytest.mark.parametrize("descriptor", ["total", ps.ListStateDescriptor("total", int)])
-def test_41_she_asks_for_state_by_its_name_or_by_another_kind(descriptor: Any) -> None:
+def test_state_by_name_or_by_a_wrong_descriptor(descriptor: Any) -> None:
     class Total(ps.KeyedProcessFunction):
         def open(self, runtime_context: ps.RuntimeContext) -> None:
             self.total = runtime_context.get_state(descriptor)
@@ -121,25 +118,25 @@ def test_41_she_asks_for_state_by_its_name_or_by_another_kind(descriptor: Any) -
         def process_element(self, order: Any, ctx: Any) -> Iterable[Any]:
             yield order
 
-    message = pushed(lambda s: s.key_by(lambda o: o[0]).process(Total()), ("ann", 5))
+    message = error_of_stream(lambda s: s.key_by(lambda o: o[0]).process(Total()), ("ann", 5))
     assert message.startswith("[STATE_DESCRIPTOR] get_state() got ")
-    assert 'it takes a ValueStateDescriptor, such as ValueStateDescriptor("total", int).' in message
+    assert 'but expects a ValueStateDescriptor, such as ValueStateDescriptor("total", int).' in message
     assert f"(In operator 'process' (uid 'process-1'), {HERE}:" in message
 
 
-def test_42_she_returns_an_element_instead_of_yielding_it() -> None:
+def test_an_element_that_is_returned_and_not_yielded() -> None:
     class Amount(ps.KeyedProcessFunction):
         def process_element(self, order: Any, ctx: Any) -> Any:
             return order[1]
 
     for build in (lambda s: s.key_by(lambda o: o[0]).process(Amount()), lambda s: s.flat_map(lambda o: o[1])):
-        message = pushed(build, ("ann", 5))
+        message = error_of_stream(build, ("ann", 5))
         assert "raised TypeError: 'int' object is not iterable (the function must yield its elements" in message
         assert f"at {HERE}:" in message
         assert "element ('ann', 5)" in message
 
 
-def test_43_her_open_has_no_parameter() -> None:
+def test_open_without_a_parameter() -> None:
     class Amount(ps.KeyedProcessFunction):
         def open(self) -> None:  # type: ignore[override]
             pass
@@ -147,18 +144,18 @@ def test_43_her_open_has_no_parameter() -> None:
         def process_element(self, order: Any, ctx: Any) -> Any:
             yield order
 
-    message = pushed(lambda s: s.key_by(lambda o: o[0]).process(Amount()), ("ann", 5))
+    message = error_of_stream(lambda s: s.key_by(lambda o: o[0]).process(Amount()), ("ann", 5))
     assert "open() takes 1 positional argument but 2 were given" in message
     assert f"at {HERE}:" in message
 
 
-def test_44_she_emits_what_cannot_travel() -> None:
-    message = pushed(lambda s: s.map(lambda o: threading.Lock()).key_by(lambda o: 1).map(lambda o: o), 1)
+def test_an_element_that_cannot_be_pickled() -> None:
+    message = error_of_stream(lambda s: s.map(lambda o: threading.Lock()).key_by(lambda o: 1).map(lambda o: o), 1)
     assert message.startswith("[ELEMENT_NOT_PICKLABLE] Element <unlocked _thread.lock object at ")
-    assert "on its way to 'key_by' is a lock and cannot be pickled" in message
+    assert "sent to 'key_by' is a lock and cannot be pickled" in message
 
 
-def test_45_she_keeps_what_cannot_rest() -> None:
+def test_a_state_value_that_cannot_be_pickled() -> None:
     class Locks(ps.KeyedProcessFunction):
         def open(self, runtime_context: ps.RuntimeContext) -> None:
             self.lock = runtime_context.get_state(ps.ValueStateDescriptor("lock"))
@@ -166,19 +163,19 @@ def test_45_she_keeps_what_cannot_rest() -> None:
         def process_element(self, order: Any, ctx: Any) -> None:
             self.lock.update(threading.Lock())
 
-    message = pushed(lambda s: s.key_by(lambda o: o[0]).process(Locks()), ("ann", 5))
-    assert message.startswith("[STATE_NOT_PICKLABLE] State 'lock': A lock was put into it, which cannot be pickled")
+    message = error_of_stream(lambda s: s.key_by(lambda o: o[0]).process(Locks()), ("ann", 5))
+    assert message.startswith("[STATE_NOT_PICKLABLE] State 'lock': A value of type lock cannot be pickled")
     assert "(In operator 'process'" in message
 
 
-# -- at the terminal
+# -- on the command line
 
 
-def test_46_her_program_never_calls_execute(tmp_path: Path) -> None:
-    """It ends well, and nothing has happened."""
+def test_a_program_that_never_calls_execute(tmp_path: Path) -> None:
+    """The program ends without an error and without running a job."""
     program = "import penstock as ps\nps.StreamExecutionEnvironment().from_collection([1]).print()\n"
     (tmp_path / "job.py").write_text(program)
-    run = [sys.executable, "-m", "penstock", "run", "job.py"]
-    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    command = [sys.executable, "-m", "penstock", "run", "job.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "penstock: job.py ended and ran no job: nothing runs before env.execute() is called.\n"
+    assert done.stderr == "penstock: job.py ended without running a job. A job runs when env.execute() is called.\n"

@@ -1,12 +1,14 @@
-"""What docs/how-to/from-pyflink.md says that programs print is what tests find that they print."""
+"""The program output in docs/how-to/from-pyflink.md is the output that the tests expect."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from tests.locations import DOCS
+
 HERE = Path(__file__).parent
-PAGE = (HERE.parent.parent / "docs" / "how-to" / "from-pyflink.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "how-to" / "from-pyflink.md").read_text(encoding="utf-8")
 SHOWN = {
     "basic_operations.py": "people",
     "process_json_data.py": "json_data",
@@ -24,12 +26,12 @@ def expected(name: str) -> str:
     return (HERE / "expected" / f"{name}.txt").read_text(encoding="utf-8")
 
 
-def test_the_page_shows_what_is_printed() -> None:
+def test_the_page_shows_the_printed_output() -> None:
     blocks = dict(re.findall(r"^\*\*([\w/]+\.py)\*\*.*?```text\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE))
     assert {name: blocks[name] for name in SHOWN} == {name: expected(of) for name, of in SHOWN.items()}
 
 
-def test_the_words_it_shows_are_counted() -> None:
+def test_the_word_counts_on_the_page_are_correct() -> None:
     shown = re.search(r"\*\*word_count.py\*\*.* prints (\d+) words.*?```text\n(.*?)```", PAGE, re.DOTALL)
     assert shown is not None
     counted = [line for line in expected("word_count").splitlines() if line.startswith("(")]

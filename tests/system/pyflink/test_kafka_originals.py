@@ -1,4 +1,4 @@
-"""PyFlink's own Kafka examples, as they are, against a broker on the port that they name."""
+"""The unmodified Kafka examples of PyFlink, with a broker on the port that they use."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.locations import PYFLINK_EXAMPLES
 from tests.servers import Kafka
 
-EXAMPLES = Path(__file__).parent.parent.parent / "build" / "pyflink-examples" / "connectors"
+EXAMPLES = PYFLINK_EXAMPLES / "connectors"
 PORT = 9092
 pytestmark = [
     pytest.mark.spark,
@@ -35,21 +36,21 @@ def broker() -> Iterator[Kafka]:
     kafka.stop()
 
 
-def printed(example: str, wanted: int, folder: Path) -> list[str]:
-    """What a program has printed behind its own words; it reads without end, and is stopped when that is enough."""
+def printed(example: str, line_count: int, folder: Path) -> list[str]:
+    """Runs a program without end until it has printed enough lines, and returns them without its messages."""
     out = folder / "out.txt"
     command = [sys.executable, "-m", "penstock", "run", "--pyflink", "--master", "local[2]", str(EXAMPLES / example)]
     with open(out, "wb") as file, subprocess.Popen(command, stdout=file, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 240
-        while len(_behind(out)) < wanted and time.monotonic() < deadline and process.poll() is None:
+        while len(_output_lines(out)) < line_count and time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=120)
     assert process.returncode == 130, error.decode()
-    return _behind(out)
+    return _output_lines(out)
 
 
-def _behind(out: Path) -> list[str]:
+def _output_lines(out: Path) -> list[str]:
     _, _, rows = out.read_text().partition("start reading data from kafka\n")
     return sorted(rows.splitlines())
 

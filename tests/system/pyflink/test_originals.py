@@ -1,4 +1,4 @@
-"""PyFlink's own examples, as they are: they print on Spark what they print on Flink 2.3, up to order.
+"""The unmodified examples of PyFlink print the same on Spark as on Flink 2.3, except for the order.
 
 `scripts/fetch_pyflink_examples.py` takes them from PyFlink's package on PyPI; `make test-long` does so.
 """
@@ -17,9 +17,10 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.main import app
+from tests.locations import PYFLINK_EXAMPLES
 
 HERE = Path(__file__).parent
-EXAMPLES = HERE.parent.parent / "build" / "pyflink-examples"
+EXAMPLES = PYFLINK_EXAMPLES
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.long,
@@ -55,7 +56,7 @@ def test_prints_what_flink_prints(example: str) -> None:
 
 
 def test_timers_fire_for_each_element() -> None:
-    """Its state lives for a second of processing time, so what the last timers find depends on the machine's speed."""
+    """Its state expires after one second of processing time, so the last results depend on the speed of the machine."""
     found = [line.split(",")[0] for line in run("event_time_timer.py")]
     assert found == ["('Alice'"] * 4 + ["('Bob'"] * 4
 
@@ -82,7 +83,7 @@ def test_words_are_counted_one_by_one(tmp_path: Path) -> None:
         assert int(count) == counts[word], line
 
 
-def test_every_answer_of_the_model_is_there(tmp_path: Path) -> None:
+def test_all_answers_of_the_model_are_printed(tmp_path: Path) -> None:
     for line in run_for_a_while("asyncio/remote_model_inference.py", 50, tmp_path):
         answer = json.loads(line)
         assert set(answer) == {"user_id", "comments", "analysis_result"}

@@ -1,4 +1,4 @@
-"""Programs written for PyFlink print on Spark what they print on Flink 2.3, up to order.
+"""Programs for PyFlink print the same on Spark as on Flink 2.3, except for the order.
 
 The programs use the calls of PyFlink's own examples on the same input. `expected` holds what Flink printed, without the number
 of the subtask before `>`.
@@ -62,7 +62,7 @@ def test_generated_words_are_counted_one_by_one() -> None:
     assert sum(map(len, counts.values())) == 100
 
 
-def test_calls_that_fail_are_made_again() -> None:
+def test_failed_calls_are_retried() -> None:
     found = [json.loads(line) for line in run("judged.py")]
     expected = [{"user_id": n, "comments": f"comment {n}", "result": "positive"} for n in range(30)]
     assert sorted(found, key=lambda answer: int(answer["user_id"])) == expected

@@ -1,18 +1,19 @@
-"""`penstock run --pyflink`, with an engine that runs nothing: imports, options, errors, what stays without the flag."""
+"""`penstock run --pyflink` with an engine that does not run jobs: imports, options, errors."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from penstock.cli.main import app
-from tests.cli.fake_engine import NAME
+from penstock.jobs.actions.start import StartedProgram
+from penstock.jobs.registry.launch import Launch
+from penstock.jobs.registry.registry import Registry
+from tests.unit.cli.fake_engine import NAME
 
 PROGRAM = """
 from pyflink.datastream import StreamExecutionEnvironment
@@ -32,7 +33,7 @@ def program(tmp_path: Path) -> Path:
     return tmp_path / "job.py"
 
 
-def test_elements_are_printed_as_flink_does_unless_it_is_said_otherwise(program: Path) -> None:
+def test_elements_are_printed_as_in_flink_by_default(program: Path) -> None:
     done = run(program, PROGRAM, "--pyflink")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["options"] == {"print.style": "flink"}
@@ -40,7 +41,7 @@ def test_elements_are_printed_as_flink_does_unless_it_is_said_otherwise(program:
     assert json.loads(other.stdout)["options"] == {"print.style": "python"}
 
 
-def test_nothing_stays_behind(program: Path) -> None:
+def test_import_hook_is_removed_after_the_run(program: Path) -> None:
     assert run(program, PROGRAM, "--pyflink").exit_code == 0
     assert not [name for name in sys.modules if name.split(".")[0] == "pyflink"]
     done = run(program, PROGRAM)
@@ -48,7 +49,7 @@ def test_nothing_stays_behind(program: Path) -> None:
     assert "No module named 'pyflink'" in done.stderr
 
 
-def test_a_module_beside_the_program_may_import_pyflink(program: Path) -> None:
+def test_a_module_next_to_the_program_may_import_pyflink(program: Path) -> None:
     (program.parent / "beside_pyflink.py").write_text("from pyflink.common import Types\nNUMBER = Types.INT()\n")
     done = run(program, f"from beside_pyflink import NUMBER\n{PROGRAM}assert repr(NUMBER) == 'Integer'\n", "--pyflink")
     assert done.exit_code == 0, done.stderr
@@ -68,13 +69,15 @@ def test_a_program_can_try_an_import(program: Path) -> None:
 
 def test_a_detached_program_gets_the_flag_too(program: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
-    started: list[list[str]] = []
+    launches: list[Launch] = []
+    log = tmp_path / "log"
+    log.write_text("")
 
-    def start(command: list[str], **_: Any) -> Any:
-        started.append(command)
-        return subprocess.CompletedProcess(command, 3)
+    def start_program(registry: Registry, launch: Launch) -> StartedProgram:
+        launches.append(launch)
+        return StartedProgram(launch.command({}, []), 1, str(log), job=None, exit_code=3)
 
-    monkeypatch.setattr("penstock.cli.detached.subprocess.Popen", start)
-    monkeypatch.setattr("penstock.cli.detached.first_job", lambda registry, process: None)
+    monkeypatch.setattr("penstock.cli.run.detached.start_program", start_program)
     assert run(program, PROGRAM, "--pyflink", "--detached").exit_code == 3
-    assert "--pyflink" in started[0]
+    assert launches[0].pyflink
+    assert "--pyflink" in launches[0].command({}, [])

@@ -1,4 +1,4 @@
-"""The Redis sink on Spark: what stands in Redis after failures is as if there had been none."""
+"""The Redis sink on Spark: failures do not change the final values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pyspark.sql import SparkSession
 
 from penstock.connectors import ScriptedSource
 from penstock.connectors.redis import RedisMapper, RedisSink
-from tests.spark.fails_once import CommitFailsOnce
-from tests.spark.test_jobs import environment
-from tests.spark.test_restarts import FIXED, STEPS, CountOrFail
+from tests.system.spark.fails_once import CommitFailsOnce
+from tests.system.spark.test_jobs import environment
+from tests.system.spark.test_restarts import FIXED, STEPS, CountOrFail
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
-def test_a_job_that_fails_and_is_started_again(spark: SparkSession, tmp_path: Path, redis: Any) -> None:
+def test_failed_job_is_started_again(spark: SparkSession, tmp_path: Path, redis: Any) -> None:
     with redis_client.Redis(host=redis.host, port=redis.port, decode_responses=True) as server:
         server.flushdb()
         env = environment(tmp_path, **FIXED, **{"restart-strategy.fixed-delay.attempts": "3"})

@@ -1,4 +1,4 @@
-"""The Redis sink, on a real server: what it writes, once or again, and what it says when it cannot."""
+"""The Redis sink with a real server: values, repeated batches, errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.connectors.redis import RedisCommand, RedisCommandDescription, Red
 from penstock.errors import ConfigError, ElementError, JobError, PenstockError, UnsupportedOperation
 from penstock.testing import Harness
 
-Count = tuple[str, int, int]  # campaign, start of the window, how many
+Count = tuple[str, int, int]  # campaign, start of the window, count
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_fields_of_hashes(server: redis_client.Redis, sink_of: Any) -> None:
     assert server.ttl("c1") == -1
 
 
-def test_a_batch_that_runs_again_leaves_what_one_run_leaves(server: redis_client.Redis, sink_of: Any) -> None:
+def test_repeated_batch_has_the_same_result(server: redis_client.Redis, sink_of: Any) -> None:
     sink = sink_of(counts())
     write(sink, [("c1", 0, 3)])
     before = [("c1", 0, 4), ("c1", 10, 1), ("c1", 0, 6)]
@@ -63,7 +63,7 @@ def test_a_batch_that_runs_again_leaves_what_one_run_leaves(server: redis_client
         assert server.hgetall("c1") == {"0": "6", "10": "1"}
 
 
-def test_nothing_is_written_before_the_task_is_done_unless_there_is_much(
+def test_values_are_buffered_until_the_task_ends_or_the_buffer_is_full(
     server: redis_client.Redis, sink_of: Any
 ) -> None:
     writer = sink_of(counts()).writer(WriteTask(0, 0, "a"))
@@ -93,7 +93,7 @@ def test_strings_with_and_without_a_time_to_live(server: redis_client.Redis, sin
 
 
 class Scores(RedisMapper[tuple[str, float]]):
-    """As it is written for Flink."""
+    """A mapper as for Flink."""
 
     def __init__(self, command: RedisCommand) -> None:
         self._command = command
@@ -122,13 +122,13 @@ def test_sets(server: redis_client.Redis, sink_of: Any) -> None:
     assert server.pfcount("visits") == 2
 
 
-class EachItsOwnTime(Scores):
+class PerElementTtl(Scores):
     def get_additional_ttl(self, data: tuple[str, float]) -> int | None:
         return int(data[1]) or None
 
 
-def test_a_time_to_live_of_each_element(server: redis_client.Redis, sink_of: Any) -> None:
-    write(sink_of(EachItsOwnTime(RedisCommand.SET)), [("short", 10.0), ("long", 100.0), ("once", 10.0), ("once", 0.0)])
+def test_time_to_live_per_element(server: redis_client.Redis, sink_of: Any) -> None:
+    write(sink_of(PerElementTtl(RedisCommand.SET)), [("short", 10.0), ("long", 100.0), ("once", 10.0), ("once", 0.0)])
     assert server.ttl("short") <= 10 < server.ttl("long") <= 100
     assert server.ttl("once") == -1
 
@@ -142,20 +142,20 @@ def test_a_job_writes_what_its_windows_count(server: redis_client.Redis, sink_of
     assert server.hgetall("b") == {"0": "2", "10": "9"}
 
 
-def test_a_sink_travels_with_its_connection_left_behind(server: redis_client.Redis, sink_of: Any) -> None:
+def test_connection_of_a_sink_is_not_pickled(server: redis_client.Redis, sink_of: Any) -> None:
     sink = sink_of(Scores(RedisCommand.SET))
     write(sink, [("a", 1.0)])
     write(pickle.loads(pickle.dumps(sink)), [("b", 1.0)])
     assert server.mget("a", "b") == ["1.0", "1.0"]
 
 
-# -- what it says when it cannot
+# -- errors
 
 
 def failure(sink: RedisSink, value: Any = ("c", 0, 1)) -> PenstockError:
-    with pytest.raises(PenstockError) as told:
+    with pytest.raises(PenstockError) as caught:
         write(sink, [value])
-    return told.value
+    return caught.value
 
 
 def test_an_unreachable_server(redis: Any) -> None:
@@ -169,41 +169,41 @@ def test_an_unreachable_server(redis: Any) -> None:
 
 
 @pytest.mark.parametrize("password", ["hunter2-secret", None])
-def test_a_wrong_password_is_refused_and_not_told(server: redis_client.Redis, redis: Any, password: str | None) -> None:
+def test_wrong_password_is_not_in_the_error(server: redis_client.Redis, redis: Any, password: str | None) -> None:
     server.acl_setuser("writer", enabled=True, passwords=["+right"], keys=["*"], commands=["-@all", "+hset", "+select"])
-    given = builder(redis).set_mapper(counts()).set_user("writer")
-    error = failure((given if password is None else given.set_password(password)).build())
+    sink_builder = builder(redis).set_mapper(counts()).set_user("writer")
+    error = failure((sink_builder if password is None else sink_builder.set_password(password)).build())
     assert error.code == "REDIS_AUTHENTICATION"
     assert "set_password" in str(error)
-    for told in (str(error), repr(vars(given.build()))):
-        assert "hunter2" not in told
+    for caught in (str(error), repr(vars(sink_builder.build()))):
+        assert "hunter2" not in caught
     write(builder(redis).set_mapper(counts()).set_user("writer").set_password("right").build(), [("c", 0, 1)])
     assert server.hget("c", "0") == "1"
 
 
-def test_a_user_without_the_right(server: redis_client.Redis, redis: Any) -> None:
+def test_user_without_permission(server: redis_client.Redis, redis: Any) -> None:
     server.acl_setuser("reader", enabled=True, passwords=["+right"], keys=["*"], commands=["-@all", "+get", "+select"])
     error = failure(builder(redis).set_mapper(counts()).set_user("reader").set_password("right").build())
     assert error.code == "REDIS_AUTHENTICATION"
     assert "ACL" in str(error)
 
 
-def test_another_kind_of_value_under_the_key(server: redis_client.Redis, sink_of: Any) -> None:
+def test_key_with_another_type_of_value(server: redis_client.Redis, sink_of: Any) -> None:
     server.set("c", "text")
     error = failure(sink_of(counts()))
     assert (error.code, type(error)) == ("REDIS_REFUSED", JobError)
     assert "WRONGTYPE" in str(error)
 
 
-def test_a_value_that_redis_cannot_keep_names_its_element(sink_of: Any) -> None:
+def test_error_of_an_unsupported_value_contains_the_element(sink_of: Any) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection([("a", 0, None)]).sink_to(sink_of(counts())).name("campaigns")
-    with pytest.raises(ElementError, match=r"campaigns.*\('a', 0, None\)") as told:
+    with pytest.raises(ElementError, match=r"campaigns.*\('a', 0, None\)") as caught:
         Harness(env, real_sinks=True).run()
-    assert told.value.code == "REDIS_VALUE"
+    assert caught.value.code == "REDIS_VALUE"
 
 
-def test_commands_that_add_are_refused() -> None:
+def test_commands_that_increment_or_append_are_rejected() -> None:
     with pytest.raises(UnsupportedOperation, match=r"INCRBY.*runs again"):
         RedisCommandDescription(RedisCommand.INCRBY)
 
@@ -217,10 +217,10 @@ def test_commands_that_add_are_refused() -> None:
         (lambda: RedisSink.builder().set_url("http://localhost"), "REDIS_URL"),
     ],
 )
-def test_settings_that_say_too_little(make: Any, code: str) -> None:
-    with pytest.raises(ConfigError) as told:
+def test_incomplete_settings(make: Any, code: str) -> None:
+    with pytest.raises(ConfigError) as caught:
         make()
-    assert told.value.code == code
+    assert caught.value.code == code
 
 
 class Nameless(Scores):
@@ -233,7 +233,7 @@ def test_a_hash_without_a_name() -> None:
         RedisSink.builder().set_mapper(Nameless(RedisCommand.HSET)).build()
 
 
-def test_a_url_says_everything(server: redis_client.Redis, redis: Any) -> None:
+def test_url(server: redis_client.Redis, redis: Any) -> None:
     server.acl_setuser("url", enabled=True, passwords=["+p@ss"], keys=["*"], commands=["+@all"])
     sink = RedisSink.builder().set_url(f"redis://url:p%40ss@{redis.host}:{redis.port}/3").set_mapper(counts()).build()
     write(sink, [("c", 0, 1)])

@@ -1,4 +1,4 @@
-"""The Redis sink keeps the contract of sinks, but for hiding what is not committed."""
+"""Contract tests of the Redis sink, which does not hide uncommitted values."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ class TestRedis(SinkContract):
 
     def visible(self, folder: Path) -> list[Any]:
         with redis_client.Redis(self.redis.host, self.redis.port, decode_responses=True) as client:
-            found: Any = client.hgetall(str(folder))
-            return list(found.items())
+            fields: Any = client.hgetall(str(folder))
+            return list(fields.items())

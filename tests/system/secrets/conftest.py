@@ -1,4 +1,4 @@
-"""What tests hide here is not hidden from the tests that come after them in the same process."""
+"""Removes the secrets of each test, so that later tests in the same process do not redact them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock import redaction
 
 @pytest.fixture(autouse=True)
 def _forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with monkeypatch.context() as kept:
-        kept.setattr(redaction, "_known", {})
-        kept.setattr(redaction, "_pattern", None)
+    with monkeypatch.context() as patched:
+        patched.setattr(redaction, "_known", {})
+        patched.setattr(redaction, "_pattern", None)
         yield

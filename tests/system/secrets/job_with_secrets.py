@@ -1,4 +1,4 @@
-"""A job whose source, function and sink hold secrets, use them, log them and, when asked to, fail with them in the text.
+"""A job whose source, function and sink use secrets, log them and optionally fail with them in the message.
 
 Run as a program with a checkpoint folder and an output folder: one job that succeeds, and one that fails.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import penstock as ps
 from penstock.connectors import Chunk, JsonLinesSink, NumberSequenceSource, Secret, SinkWriter, WriteTask
-from penstock.connectors.secret import revealed, with_secrets
+from penstock.connectors.secret import reveal_secrets, wrap_secrets
 
 log = logging.getLogger("tests.secrets")
 # Put together here, so that the text is in no file that the search for it could find.
@@ -24,11 +24,11 @@ class Guarded(NumberSequenceSource):
 
     def __init__(self, options: dict[str, str]) -> None:
         super().__init__(0, 99, 50)
-        self.options = with_secrets(options)
+        self.options = wrap_secrets(options)
 
     def read(self, task: Any) -> Iterator[Chunk]:
-        logging.getLogger("tests.secrets").info("reading with %s", revealed(self.options))
-        assert revealed(self.options) == {"user": "app", "sasl.password": TEXTS["source"]}
+        logging.getLogger("tests.secrets").info("reading with %s", reveal_secrets(self.options))
+        assert reveal_secrets(self.options) == {"user": "app", "sasl.password": TEXTS["source"]}
         yield from super().read(task)
 
 

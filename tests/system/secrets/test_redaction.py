@@ -1,4 +1,4 @@
-"""Texts of secrets are replaced in all that a process tells."""
+"""Secrets are redacted in all output of a process."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.logs import RUNNING, catching
+from penstock.engine.wire.log_capture import capture_logs
 from penstock.errors import ConfigError
-from penstock.jobs.log import append
-from penstock.redaction import hide, is_secret, redacted, redacted_command
-from penstock.runtime.failure import failure
-from penstock.spark.failure import CarriedError, carrying, in_our_words
+from penstock.jobs.run.log import append_lines
+from penstock.redaction import is_secret, redact, redact_command, register_secret
+from penstock.runtime.failure import function_error
+from penstock.spark.session.error_transport import TransportedError, translate_error, wrap_errors
 
 HERE = 'tr0ub4dor&3 "quoted" \\ ünd\n'
 
 
 @settings(deadline=None)  # the texts of all examples are looked for
 @given(st.text(min_size=6).filter(lambda t: not set(t) <= set("* ") and len(set(t)) > 3))
-def test_a_hidden_text_is_found_however_it_is_written(text: str) -> None:
-    hide(text)
+def test_secret_is_redacted_in_any_encoding(text: str) -> None:
+    register_secret(text)
     for form in (text, quote(text, safe=""), repr(text), json.dumps(text, ensure_ascii=False)):
-        assert text not in redacted(f"before {form} after")
-    told = redacted(f"<{base64.b64encode(text.encode()).decode()}>")
-    assert base64.b64encode(text.encode()).decode() not in told
+        assert text not in redact(f"before {form} after")
+    redacted = redact(f"<{base64.b64encode(text.encode()).decode()}>")
+    assert base64.b64encode(text.encode()).decode() not in redacted
 
 
-def test_passwords_within_a_jaas_configuration_are_hidden_alone_too() -> None:
-    hide('org.apache.kafka.PlainLoginModule required username="application" password="jaas-pässword";')
-    assert redacted("user application gave jaas-pässword") == "user application gave ***"
+def test_passwords_in_a_jaas_configuration_are_redacted() -> None:
+    register_secret('org.apache.kafka.PlainLoginModule required username="application" password="jaas-pässword";')
+    assert redact("user application gave jaas-pässword") == "user application gave ***"
 
 
 @pytest.mark.parametrize(
@@ -64,56 +64,64 @@ def test_passwords_within_a_jaas_configuration_are_hidden_alone_too() -> None:
         ("max.poll.records", False),
     ],
 )
-def test_the_names_of_options_tell_which_are_secret(name: str, secret: bool) -> None:
+def test_secret_options_are_recognised_by_name(name: str, secret: bool) -> None:
     assert is_secret(name) is secret
 
 
-def test_commands_are_kept_without_the_values_of_secret_options() -> None:
+def test_commands_are_stored_without_secret_options() -> None:
     typed = ["job.py", "--password=abcd", "-Dspark.x.token=abcd", "--secret", "abcd", "--password", "--other", "z"]
-    told = redacted_command(typed)
-    assert told == ["job.py", "--password=***", "-Dspark.x.token=***", "--secret", "***", "--password", "--other", "z"]
+    redacted = redact_command(typed)
+    assert redacted == [
+        "job.py",
+        "--password=***",
+        "-Dspark.x.token=***",
+        "--secret",
+        "***",
+        "--password",
+        "--other",
+        "z",
+    ]
 
 
-def test_errors_of_ours_and_of_functions_are_told_without_secrets() -> None:
-    hide(HERE)
+def test_errors_of_penstock_and_of_functions_contain_no_secrets() -> None:
+    register_secret(HERE)
     assert HERE not in ConfigError("X", f"found {HERE}").text
     try:
         raise ValueError(f"refused: {HERE} or {HERE!r}")
     except ValueError as error:
-        told = failure(error, name="map", element=HERE)
-    assert told.failed is not None
-    for text in (str(told), told.failed.message, *told.__notes__):
+        redacted = function_error(error, name="map", element=HERE)
+    assert redacted.failed is not None
+    for text in (str(redacted), redacted.failed.message, *redacted.__notes__):
         assert "tr0ub4dor" not in text
-    assert "refused: *** or '***'" in str(told)
+    assert "refused: *** or '***'" in str(redacted)
 
 
-def test_errors_of_libraries_go_through_spark_without_secrets_and_without_their_causes() -> None:
-    hide("hunter2-hunter2")
+def test_errors_of_libraries_contain_no_secrets_or_causes_on_spark() -> None:
+    register_secret("hunter2-hunter2")
     error = RuntimeError("no connection")
     error.__cause__ = OSError("connect(password=hunter2-hunter2)")
-    with pytest.raises(CarriedError) as carried, carrying():
+    with pytest.raises(TransportedError) as carried, wrap_errors():
         raise error
     assert carried.value.__cause__ is None
     assert carried.value.__suppress_context__
-    arrived = in_our_words(carried.value)
+    arrived = translate_error(carried.value)
     assert "no connection" in str(arrived)
     assert "connect(password=***)" in arrived.__notes__[0]
-    with pytest.raises(CarriedError) as harmless, carrying():
+    with pytest.raises(TransportedError) as harmless, wrap_errors():
         raise RuntimeError("no connection")
     assert harmless.value.__cause__ is not None
 
 
-def test_log_lines_and_the_jobs_log_have_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RUNNING, "operator", "")  # another test may have run one in this process
-    hide("hunter3-hunter3")
+def test_logs_contain_no_secrets(tmp_path: Path) -> None:
+    register_secret("hunter3-hunter3")
     lines: list[str] = []
-    with catching(lambda told: lines.extend(str(line) for line in told)):
+    with capture_logs(lambda redacted: lines.extend(str(line) for line in redacted)):
         logging.getLogger("mine").info("logging in with %s", "hunter3-hunter3")
     assert lines == ["[ #0] logging in with ***"]
-    append(tmp_path / "log", "ended: hunter3-hunter3")
+    append_lines(tmp_path / "log", "ended: hunter3-hunter3")
     assert "ended: ***" in (tmp_path / "log").read_text()
 
 
-def test_short_texts_are_left_alone() -> None:
-    hide("abc")
-    assert redacted("abcde") == "abcde"
+def test_short_secrets_are_not_redacted() -> None:
+    register_secret("abc")
+    assert redact("abcde") == "abcde"

@@ -10,8 +10,8 @@ from penstock.datastream import DataStream
 from penstock.testing import Harness
 
 
-def same_on_spark(build: Callable[[ps.StreamExecutionEnvironment], DataStream[Any]]) -> list[Any]:
-    """What a stream holds in the harness; fails unless it holds the same on Spark, in whatever order."""
+def collect_on_both_engines(build: Callable[[ps.StreamExecutionEnvironment], DataStream[Any]]) -> list[Any]:
+    """Returns the elements of a stream in the harness. Fails unless they are the same on Spark, in any order."""
     env = ps.StreamExecutionEnvironment().set_parallelism(2)
     stream = build(env)
     harness = Harness(env)

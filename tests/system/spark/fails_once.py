@@ -1,4 +1,4 @@
-"""Sinks for tests of recovery; in a module of their own, since executors import them."""
+"""Sinks for recovery tests. They are in a module of their own because executors import them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.connectors import CollectSink, JsonLinesSink, Sink, SinkWriter, Wr
 
 
 class FailsOnce(Sink):
-    """Fails the first time that it is written to, after the slot has written its state."""
+    """Fails when it is first written to, after the slots have written their state."""
 
     marker: Path
 
@@ -21,14 +21,14 @@ class FailsOnce(Sink):
 
 
 class CollectFailsOnce(FailsOnce, CollectSink):
-    """Collects, but for the first time."""
+    """Collects elements, and fails once."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker
 
 
 class LinesFailOnce(FailsOnce, JsonLinesSink):
-    """Writes lines, but for the first time."""
+    """Writes lines, and fails once."""
 
     def __init__(self, folder: Path, marker: Path) -> None:
         super().__init__(folder)
@@ -36,7 +36,7 @@ class LinesFailOnce(FailsOnce, JsonLinesSink):
 
 
 class CommitFailsOnce(CollectSink):
-    """Fails when batch 2 is committed, once."""
+    """Fails once, when batch 2 is committed."""
 
     def __init__(self, marker: Path) -> None:
         self._marker = marker
@@ -48,22 +48,22 @@ class CommitFailsOnce(CollectSink):
         return super().commit(batch, prepared)
 
 
-class TellsTask(CollectSink):
-    """Collects who wrote, not what."""
+class TaskSink(CollectSink):
+    """Collects the write tasks instead of the elements."""
 
     def writer(self, task: WriteTask) -> SinkWriter:
-        return _TellsTask(task)
+        return _TaskWriter(task)
 
     def commit(self, batch: int, prepared: list[Any]) -> list[Any]:
         return prepared
 
 
-class _TellsTask(SinkWriter):
+class _TaskWriter(SinkWriter):
     def __init__(self, task: WriteTask) -> None:
         self._task = task
 
     def write(self, values: list[Any], timestamps: Any, tags: Any) -> None:
-        """Only the task is of interest."""
+        """Ignores the elements."""
 
     def prepare(self) -> WriteTask:
         return self._task

@@ -1,4 +1,4 @@
-"""Jobs as processes of their own: started, killed hard, resumed."""
+"""Runs jobs in processes of their own, which tests kill and resume."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import sys
 import time
 from pathlib import Path
 
-_ROOT = str(Path(__file__).parents[2])  # jobs, and their workers, import from `tests`
+from tests.locations import ROOT
+
+_ROOT = str(ROOT)  # jobs, and their workers, import from `tests`
 
 
 class JobProcess:
-    """A job's program in a session of its own, so that all its processes can be found."""
+    """The program of a job in its own process session, so that all its processes can be found."""
 
     def __init__(self, script: Path, *arguments: str) -> None:
         self.log = Path(arguments[1]) / f"log-{time.monotonic_ns()}"
@@ -31,7 +33,7 @@ class JobProcess:
             )
 
     def members(self) -> list[tuple[int, str]]:
-        """All living processes of the job: (id, command line)."""
+        """Returns the id and command line of all running processes of the job."""
         found = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
@@ -46,13 +48,13 @@ class JobProcess:
         return found
 
     def kill_driver(self) -> None:
-        """kill -9 for the program and its JVM."""
+        """Kills the program and its JVM with SIGKILL."""
         for pid, _ in self.members():
             _kill(pid)
         self.process.wait()
 
     def kill_worker(self, rng: random.Random) -> bool:
-        """kill -9 for one Python worker; False when there is none."""
+        """Kills one Python worker with SIGKILL. Returns False if there is none."""
         workers = [pid for pid, command in self.members() if "daemon pyspark.worker" in command]
         if len(workers) < 2:
             return False
@@ -60,7 +62,7 @@ class JobProcess:
         return True
 
     def kill_jvm(self) -> bool:
-        """kill -9 for the JVM alone: the program fails, and Python workers live on for a moment; False when there is none."""
+        """Kills only the JVM. The program fails, and Python workers run on for a moment. Returns False if there is none."""
         machines = [pid for pid, command in self.members() if "org.apache.spark.deploy.SparkSubmit" in command]
         for pid in machines:
             _kill(pid)
@@ -82,17 +84,17 @@ def _kill(pid: int) -> None:
 
 
 def checkpoint_in(root: Path) -> str:
-    """The one checkpoint that a job made under a folder."""
+    """Returns the only checkpoint below a folder."""
     found = [p.parent.parent for p in root.glob("*/penstock/job.json")]
     assert len(found) == 1, found
     return str(found[0])
 
 
 def lines_of(folder: Path) -> list[str]:
-    """All lines that a JSON-lines sink has made visible, sorted."""
+    """Returns all visible lines of a JSON-lines sink, sorted."""
     return sorted(line for file in folder.glob("part-*.jsonl") for line in file.read_text().splitlines())
 
 
 def batches_of(folder: Path) -> int:
-    """How many batches have made files visible."""
+    """Returns how many batches have visible files."""
     return len({re.match(r"part-(\d+)", f.name).group(1) for f in folder.glob("part-*.jsonl")})  # type: ignore[union-attr]

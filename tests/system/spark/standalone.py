@@ -1,4 +1,4 @@
-"""A real Spark standalone cluster on this machine: a master and two workers of one core."""
+"""A Spark standalone cluster on this machine: a master and two workers with one core each."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ import pyspark
 
 
 class StandaloneCluster:
-    """Starts with `with`, ends with it. Workers and executors see an empty folder in the place of `hidden`, as on other
-    machines; where this user may not mount anything, they see what is there.
+    """Runs inside a `with` block. For workers and executors the folder `hidden` is empty, as on another machine.
+
+    If this user is not allowed to mount file systems, the folder is visible to them.
     """
 
     def __init__(self, folder: Path, hidden: Path | None = None) -> None:
         self._folder = folder
-        self._around: list[str] = []
-        if hidden is not None and can_hide():
-            self._around = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(hidden)]
+        self._wrapper: list[str] = []
+        if hidden is not None and can_hide_folders():
+            self._wrapper = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(hidden)]
         self._processes: list[subprocess.Popen[bytes]] = []
         self.url = f"spark://127.0.0.1:{free_port()}"
 
@@ -32,7 +33,7 @@ class StandaloneCluster:
         _wait_for_port(int(port))
         for _ in range(2):
             self._start(
-                self._around,
+                self._wrapper,
                 "org.apache.spark.deploy.worker.Worker",
                 *("--host", host, "--cores", "1", "--memory", "1g", "--webui-port", "0"),
                 *("--work-dir", str(self._folder / "work"), self.url),
@@ -41,7 +42,7 @@ class StandaloneCluster:
 
     def _start(self, around: list[str], *arguments: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        log = open(self._folder / f"log-{len(self._processes)}", "wb")  # noqa: SIM115 - the child's for as long as it lives
+        log = open(self._folder / f"log-{len(self._processes)}", "wb")  # noqa: SIM115 - the child process uses it
         environment = {
             **os.environ,
             "SPARK_LOCAL_IP": "127.0.0.1",
@@ -57,11 +58,11 @@ class StandaloneCluster:
         for process in reversed(self._processes):
             process.terminate()
         for process in self._processes:
-            process.wait(30)
+            process.wait(180)
 
 
-def can_hide() -> bool:
-    """Whether a process may have a view of the file system of its own."""
+def can_hide_folders() -> bool:
+    """Whether processes can be started with their own view of the file system."""
     if shutil.which("unshare") is None:
         return False
     return subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
@@ -75,7 +76,7 @@ def free_port() -> int:
 
 
 def _wait_for_port(port: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

@@ -1,4 +1,4 @@
-"""A batch job holds one share of a slot's keys in memory, not the slot; of a very large key a part only."""
+"""A batch job holds one partition of the keys of a slot in memory, and only a part of a very large key."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.connectors import NumberSequenceSource
-from tests.spark.test_batch_mode import batch, collected
+from tests.system.spark.test_batch_mode import batch, collected
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 COUNT = 4_000_000
-MEGABYTES = 700  # all elements of a slot, or of the only key, take about twice as much, or four times
+MEGABYTES = 700  # all elements of a slot need about twice as much, those of the only key four times
 
 
-class Held(ps.KeyedProcessFunction):
-    """Counts a key's elements; tells at its end how much memory its worker has taken so far, in megabytes."""
+class CountAndMemory(ps.KeyedProcessFunction):
+    """Counts the elements of a key. At its end it emits the count and the peak memory of the worker, in megabytes."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", int))
@@ -35,9 +35,9 @@ class Held(ps.KeyedProcessFunction):
 
 
 @pytest.mark.parametrize("keys", [1, 20_000])
-def test_a_slot_or_a_key_may_be_larger_than_its_worker(spark: SparkSession, tmp_path: Path, keys: int) -> None:
+def test_a_slot_or_a_key_may_be_larger_than_memory(spark: SparkSession, tmp_path: Path, keys: int) -> None:
     env = batch(tmp_path)
     numbers = env.from_source(NumberSequenceSource(1, COUNT)).map(lambda n: (n % keys, f"{n:0200d}"))
-    (found,) = collected(env, numbers.key_by(lambda v: v[0]).process(Held()))
+    (found,) = collected(env, numbers.key_by(lambda v: v[0]).process(CountAndMemory()))
     assert [count for count, _ in found] == [COUNT // keys] * keys
-    assert max(held for _, held in found) < MEGABYTES
+    assert max(megabytes for _, megabytes in found) < MEGABYTES

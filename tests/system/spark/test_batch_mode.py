@@ -1,8 +1,7 @@
-"""Batch mode on Spark: one batch job, the same final results as a stream that has ended, sinks committed once."""
+"""Batch mode on Spark: one batch job with the same final results as a bounded stream. Sinks commit once."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,12 +14,13 @@ import penstock as ps
 from penstock.connectors import CollectSink, JsonLinesSink, ScriptedSource, Step, json_lines
 from penstock.connectors.scripted import Abort, At
 from penstock.errors import CheckpointError, JobError, UserFunctionError
-from penstock.spark.job import SparkJob
-from tests.engine.test_both_modes import results
-from tests.jobs.both_modes import PROGRAMS, STRATEGY, Event
-from tests.spark.fails_once import LinesFailOnce
-from tests.spark.processes import lines_of
-from tests.spark.test_jobs import Count, environment
+from penstock.spark.job.job import SparkJob
+from tests.programs.both_modes import PROGRAMS, STRATEGY, Event
+from tests.system.spark.fails_once import LinesFailOnce
+from tests.system.spark.processes import lines_of
+from tests.system.spark.test_jobs import Count, environment
+from tests.unit.engine.host.test_batch_host import results
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark
 
@@ -33,7 +33,7 @@ def batch(folder: Path, **options: Any) -> ps.StreamExecutionEnvironment:
 
 
 def collected(env: ps.StreamExecutionEnvironment, *streams: ps.DataStream[Any]) -> list[list[Any]]:
-    """What reaches each stream; the job leaves no folder behind."""
+    """Returns the elements of each stream. The checkpoint folder of the job must be gone afterwards."""
     for stream in streams:
         stream.sink_to(CollectSink())
     job = SparkJob(env.graph(), env.configuration, env.files)
@@ -44,7 +44,7 @@ def collected(env: ps.StreamExecutionEnvironment, *streams: ps.DataStream[Any]) 
 
 
 class Totals(ps.KeyedProcessFunction):
-    """Sums a key's numbers, and tells at the key's end; a chain of timers would never end in batch mode."""
+    """Sums the numbers of a key and emits the sum at its end. Timers that register timers must end too."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.total = runtime_context.get_state(ps.ValueStateDescriptor("total", ps.Types.LONG()))
@@ -68,8 +68,8 @@ class Ruled(ps.KeyedBroadcastProcessFunction):
         yield value, []
 
 
-class Meet(ps.KeyedCoProcessFunction):
-    """Notes what came, of which input."""
+class TwoInputs(ps.KeyedCoProcessFunction):
+    """Emits elements with the number of their input."""
 
     def process_element1(self, value: Any, ctx: Any) -> Iterator[Any]:
         yield ctx.get_current_key(), 1, value
@@ -78,8 +78,8 @@ class Meet(ps.KeyedCoProcessFunction):
         yield ctx.get_current_key(), 2, value
 
 
-def test_keys_come_one_by_one_and_several_levels_shuffle_between_them(spark: SparkSession, tmp_path: Path) -> None:
-    """Many small tasks, so several shares of keys in each slot."""
+def test_keys_are_processed_one_by_one_on_several_levels(spark: SparkSession, tmp_path: Path) -> None:
+    """Many small tasks, so that each slot has several partitions of keys."""
     env = batch(tmp_path, **{"source.batch.records": "100"})
     totals = env.from_sequence(1, 1000).key_by(lambda n: n % 50).process(Totals())
     at_end = totals.filter(lambda t: t[2])
@@ -89,7 +89,7 @@ def test_keys_come_one_by_one_and_several_levels_shuffle_between_them(spark: Spa
     assert sorted(found) == sorted((k, t, event) for k, t in totals_of.items() for event in (True, False))
     assert [found[i : i + 2] for i in range(0, 100, 2)] == [
         [(key, total, True), (key, total, False)] for key, total, _ in found[::2]
-    ], "a key's event timers, then its processing timers, and no other key between them"
+    ], "the event-time timers of a key, then its processing-time timers, and no other key between them"
     assert sorted(sums) == [(k, sum(t for key, t in totals_of.items() if key % 5 == k), True) for k in range(5)]
 
 
@@ -100,20 +100,18 @@ def test_side_outputs_unions_broadcast_and_several_sinks(spark: SparkSession, tm
     both = counts.get_side_output(Count.ODD).union(counts)
     rules = env.from_collection(["r1", "r2"]).broadcast(RULES)
     ruled = words.key_by(lambda w: w).connect(rules).process(Ruled())
-    met = words.key_by(lambda w: w).connect(env.from_collection(["b", "c"]).key_by(lambda w: w)).process(Meet())
+    met = words.key_by(lambda w: w).connect(env.from_collection(["b", "c"]).key_by(lambda w: w)).process(TwoInputs())
     spread = words.rebalance().map(str.upper)
     found = collected(env, both, both.key_by(lambda c: c[0]).reduce(max), ruled, met, spread)
     assert sorted(found[0]) == [("a", 1), ("a", 2), ("a", 3), ("b", 1)]
-    assert sorted(found[1]) == [("a", 3), ("b", 1)], (
-        "one result for each key, where a stream gives one for each element"
-    )
+    assert sorted(found[1]) == [("a", 3), ("b", 1)], "one result per key, instead of one per element"
     assert found[2][:2] == [("r1", []), ("r2", [])]
     assert sorted(found[2][2:]) == [("a", ["r1", "r2"])] * 3 + [("b", ["r1", "r2"])]
     assert sorted(found[3]) == [("a", 1, "a")] * 3 + [("b", 1, "b"), ("b", 2, "b"), ("c", 2, "c")]
     assert sorted(found[4]) == ["A", "A", "A", "B"]
 
 
-def test_a_key_sees_its_elements_in_order_of_time_whatever_the_split(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_key_gets_its_elements_in_timestamp_order_from_all_splits(spark: SparkSession, tmp_path: Path) -> None:
     env = batch(tmp_path)
     steps = [
         Step({"s0": [At(("a", 9), 9), At(("b", 1), 1)], "s1": [At(("a", 2), 2)]}, clock=7),
@@ -125,8 +123,8 @@ def test_a_key_sees_its_elements_in_order_of_time_whatever_the_split(spark: Spar
     assert [f for f in found if f[0] == "b"] == [("b", 1, -(2**63), 7)]
 
 
-def test_every_operator_agrees_with_a_stream_that_ends(spark: SparkSession, tmp_path: Path) -> None:
-    """All programs in one batch job, its input in any order, against the harness in streaming mode."""
+def test_every_operator_has_the_same_results_as_in_streaming_mode(spark: SparkSession, tmp_path: Path) -> None:
+    """Compares all programs in one batch job, with unordered input, with the harness in streaming mode."""
     left = [Event("abcde"[n % 5], (n * 7) % 60, n) for n in range(60)]
     right = [Event("abcde"[n % 5], (n * 11) % 60, 100 + n) for n in range(60)]
     env = batch(tmp_path, **{"source.batch.records": "15"})
@@ -144,7 +142,7 @@ class Seen(ps.KeyedProcessFunction):
         yield *value, timers.current_watermark(), timers.current_processing_time()
 
 
-def test_automatic_is_batch_for_files_that_are_read_whole(spark: SparkSession, tmp_path: Path) -> None:
+def test_automatic_mode_is_batch_for_bounded_files(spark: SparkSession, tmp_path: Path) -> None:
     for number in range(3):
         lines = [f'{{"k": "{k}", "n": {n}}}' for n in range(number * 10, number * 10 + 10) for k in "ab"]
         (tmp_path / f"in-{number}.jsonl").write_text("\n".join(lines) + "\n")
@@ -160,7 +158,7 @@ def test_automatic_is_batch_for_files_that_are_read_whole(spark: SparkSession, t
     assert result.batches[0]["flows"]["sum-1"] == [60, 2]
 
 
-def test_a_failed_job_runs_again_as_a_whole_and_commits_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_failed_job_is_restarted_from_the_beginning_and_commits_once(spark: SparkSession, tmp_path: Path) -> None:
     env = batch(tmp_path, **FIXED, **{"restart-strategy.fixed-delay.attempts": "2"})
     source = ScriptedSource([Step({"s": ["a", "b"]}), Step({"s": [Abort(), "a"]})])
     counts = env.from_source(source).key_by(lambda w: w).map(lambda w: (w, 1)).key_by(lambda w: w[0]).sum(1)
@@ -172,7 +170,7 @@ def test_a_failed_job_runs_again_as_a_whole_and_commits_once(spark: SparkSession
         assert lines_of(tmp_path / folder) == ['["a",2]', '["b",1]']
 
 
-def test_a_function_that_raises_is_told_in_the_programs_words(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_error_in_a_function_names_operator_and_key(spark: SparkSession, tmp_path: Path) -> None:
     env = batch(tmp_path)
     broken = env.from_collection([("a", 1), ("b", 0)]).key_by(lambda v: v[0]).map(lambda v: 1 // v[1]).name("divide")
     broken.sink_to(JsonLinesSink(tmp_path / "out"))
@@ -188,19 +186,27 @@ def test_a_checkpoint_cannot_be_resumed_in_batch_mode(spark: SparkSession, tmp_p
         env.execute()
 
 
-def slow(value: int) -> int:
-    time.sleep(60)
-    return value
+class Slow(ps.MapFunction):
+    """Creates a marker file and sleeps."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def map(self, value: int) -> int:
+        self.marker.touch()
+        time.sleep(600)
+        return value
 
 
 def test_a_batch_job_can_be_cancelled(spark: SparkSession, tmp_path: Path) -> None:
     env = batch(tmp_path)
-    env.from_collection([1, 2]).key_by(lambda n: n).map(slow).sink_to(JsonLinesSink(tmp_path / "out"))
+    marker = tmp_path / "sleeps"
+    env.from_collection([1, 2]).key_by(lambda n: n).map(Slow(marker)).sink_to(JsonLinesSink(tmp_path / "out"))
     client = env.execute_async()
-    threading.Event().wait(3)
+    until(marker.exists)
     began = time.monotonic()
     client.cancel().result()
-    assert time.monotonic() - began < 30
-    with pytest.raises(JobError, match=r"JOB_CANCELED.*nothing of it was committed"):
+    assert time.monotonic() - began < 120  # it does not wait for the function
+    with pytest.raises(JobError, match="JOB_CANCELED"):
         client.get_job_execution_result().result()
     assert lines_of(tmp_path / "out") == []

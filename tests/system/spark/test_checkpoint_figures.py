@@ -1,4 +1,4 @@
-"""What is known of a real job's checkpoints."""
+"""The checkpoint statistics of a job on Spark."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 import penstock as ps
 from penstock.connectors import CollectSink, DataGeneratorSource
-from penstock.jobs.history import History
-from penstock.jobs.registry import registry_of
+from penstock.jobs.registry.history import CheckpointHistory
+from penstock.jobs.registry.registry import registry_of
 
 pytestmark = pytest.mark.spark
 
@@ -23,7 +23,7 @@ class Seen(ps.KeyedProcessFunction):
         return [value]
 
 
-def test_tasks_operators_sources_and_sinks_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statistics_of_tasks_operators_sources_and_sinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
     env = ps.StreamExecutionEnvironment.get_execution_environment(
         ps.Configuration({"parallelism.default": 2, "execution.checkpointing.dir": str(tmp_path / "checkpoints")})
@@ -34,9 +34,9 @@ def test_tasks_operators_sources_and_sinks_are_told(tmp_path: Path, monkeypatch:
     last = by_key.key_by(lambda v: v[1] % 7).process(Seen()).name("by rest").uid("by rest")
     last.sink_to(CollectSink()).name("out")
     result = env.execute("figures")
-    kept = [c for c in History(registry_of().job_folder(result.job_id)).latest() if c.records]
-    assert [c.records for c in kept] == [2000, 2000, 2000]
-    second = kept[1]
+    checkpoints = [c for c in CheckpointHistory(registry_of().job_folder(result.job_id)).latest() if c.records]
+    assert [c.records for c in checkpoints] == [2000, 2000, 2000]
+    second = checkpoints[1]
     assert second.status == "completed"
     assert second.acknowledged_tasks == second.all_tasks == 2 + 2 * 2  # tasks of the source, slots of two levels
     assert sorted((t.level, t.slot) for t in second.tasks) == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]

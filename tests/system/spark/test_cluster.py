@@ -1,5 +1,5 @@
-"""A real standalone cluster: the user's modules, files, packages and archives reach the executors, which do not see the
-driver's files; metrics and log lines come back all the same.
+"""A standalone cluster: modules, files, packages and archives of the user reach the executors, which cannot read the files of
+the driver. Metrics and log lines still reach the driver.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.cluster_words import WORDS
-from tests.spark.processes import JobProcess, lines_of
-from tests.spark.standalone import StandaloneCluster, can_hide
+from tests.locations import PROGRAMS
+from tests.programs.cluster_words import WORDS
+from tests.system.spark.processes import JobProcess, lines_of
+from tests.system.spark.standalone import StandaloneCluster, can_hide_folders
 
-JOB = Path(__file__).parent.parent / "jobs" / "cluster_job.py"
+JOB = PROGRAMS / "cluster_job.py"
 
 
 @pytest.mark.spark
-def test_a_job_runs_on_two_workers_with_everything_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_with_user_files_runs_on_two_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     driver_files = tmp_path / "driver"
     driver_files.mkdir()
     with StandaloneCluster(tmp_path / "cluster", hidden=driver_files) as cluster:
-        monkeypatch.setenv("TMPDIR", str(driver_files))  # where the run's folder is
+        monkeypatch.setenv("TMPDIR", str(driver_files))  # the run folder is in it
         job = JobProcess(JOB, cluster.url, str(tmp_path / "out"), str(tmp_path / "root"))
         assert job.process.wait(240) == 0, job.text()[-4000:]
     rows = [json.loads(line) for line in lines_of(tmp_path / "out")]
@@ -31,8 +32,8 @@ def test_a_job_runs_on_two_workers_with_everything_it_needs(tmp_path: Path, monk
     assert {(r["added"], r["package"], r["archive"]) for r in rows} == {("added", "from the requirements", "archived")}
     assert {r["subtask"] for r in rows} == {0, 1}
     assert len({r["process"] for r in rows}) == 2
-    told = job.text()
-    assert f"SEEN {3 * len(WORDS)}\n" in told
-    where = "without the driver's files" if can_hide() else "beside the driver"
-    logged = re.findall(r"^LOGGED words \[count words #[01]\] saw (.*)$", told, re.MULTILINE)
+    output = job.text()
+    assert f"SEEN {3 * len(WORDS)}\n" in output
+    where = "without the driver's files" if can_hide_folders() else "beside the driver"
+    logged = re.findall(r"^LOGGED words \[count words #[01]\] saw (.*)$", output, re.MULTILINE)
     assert Counter(logged) == Counter({f"{w}, {where}": 3 for w in WORDS})

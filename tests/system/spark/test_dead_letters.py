@@ -1,4 +1,4 @@
-"""Dead letters on Spark: exactly once over a batch that runs again, counted, and warned of when nobody reads them."""
+"""Dead letters on Spark: exactly once when a batch runs again, counted, with a warning if nobody reads them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pyspark.sql import SparkSession
 import penstock as ps
 from penstock.connectors import JsonLinesSink, ScriptedSource, Step
 from penstock.errors import UnreadDeadLetters, UserFunctionError
-from tests.spark.fails_once import LinesFailOnce
-from tests.spark.processes import checkpoint_in, lines_of
-from tests.spark.test_jobs import environment
+from tests.system.spark.fails_once import LinesFailOnce
+from tests.system.spark.processes import checkpoint_in, lines_of
+from tests.system.spark.test_jobs import environment
 
 pytestmark = pytest.mark.spark
 
 
 class Sums(ps.KeyedProcessFunction):
-    """Sums a key's numbers; negative ones are refused, after they were added."""
+    """Sums the numbers of a key. Raises for negative ones, after adding them."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.sum = runtime_context.get_state(ps.ValueStateDescriptor("sum", int))
@@ -46,12 +46,12 @@ def build(folder: Path, *, read: bool = True, resume: str = "") -> ps.StreamExec
     sums.sink_to(JsonLinesSink(folder / "out"))
     if read:
         dead = numbers.get_side_output(ps.DEAD_LETTERS).union(sums.get_side_output(ps.DEAD_LETTERS))
-        told = dead.map(lambda d: [d.uid, d.element, d.error, d.key, d.source, d.split, d.position])
-        told.sink_to(LinesFailOnce(folder / "dead", folder / "marker"))
+        described = dead.map(lambda d: [d.uid, d.element, d.error, d.key, d.source, d.split, d.position])
+        described.sink_to(LinesFailOnce(folder / "dead", folder / "marker"))
     return env
 
 
-def test_a_batch_that_runs_again_gives_each_letter_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_batch_that_runs_again_emits_each_dead_letter_once(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UserFunctionError, match=r"SINK_FAILED.*the sink fails once"):
         build(tmp_path).execute()
     result = build(tmp_path, resume=checkpoint_in(tmp_path / "checkpoints")).execute()
@@ -69,7 +69,7 @@ def test_a_batch_that_runs_again_gives_each_letter_once(spark: SparkSession, tmp
 
 
 class Steps(ps.WatermarkGenerator):
-    """Keeps state, so it runs by split behind an exchange; refuses what is no number."""
+    """A generator with state, so it runs per split after an exchange. Raises for texts that are not numbers."""
 
     def __init__(self) -> None:
         self.highest = 0
@@ -91,7 +91,7 @@ def refuse_two(number: int) -> None:
         raise OSError("no room for 2")
 
 
-def test_generators_types_keys_and_sinks_put_elements_aside(spark: SparkSession, tmp_path: Path) -> None:
+def test_dead_letters_of_watermark_generators_types_keys_and_sinks(spark: SparkSession, tmp_path: Path) -> None:
     env = environment(tmp_path)
     texts = env.from_source(ScriptedSource([Step({"s": ["1", "x", "2"]}), Step({"s": ["3", "y", "4.5", "6"]})]))
     strategy = ps.WatermarkStrategy.for_generator(Steps)
@@ -108,16 +108,16 @@ def test_generators_types_keys_and_sinks_put_elements_aside(spark: SparkSession,
         '["clock","4.5","ValueError"]',
         '["clock","x","ValueError"]',
         '["clock","y","ValueError"]',
-        '["key_by",3,"KeyError_"]',
+        '["key_by",3,"InvalidKeyError"]',
         '["mail",2,"OSError"]',
         '["map","6","ElementError"]',
     ]
     assert sum(report["dead"].get("mail", 0) for report in result.batches) == 1
 
 
-def test_letters_that_nobody_reads_are_counted_and_warned_of(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.warns(UnreadDeadLetters, match="nobody reads them") as told:
+def test_unread_dead_letters_are_counted_with_a_warning(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.warns(UnreadDeadLetters, match="nobody reads") as warned:
         result = build(tmp_path, read=False).execute()
-    assert sorted(str(t.message).split("'")[1] for t in told) == ["parse", "sums"]
+    assert sorted(str(t.message).split("'")[1] for t in warned) == ["parse", "sums"]
     assert sum(report["unread"].get("sums", 0) for report in result.batches) == 2
     assert lines_of(tmp_path / "out") == ["1", "4", "9"]

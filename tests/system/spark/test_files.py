@@ -1,4 +1,4 @@
-"""Files on Spark: kill -9 in the middle, and every row is in every sink once."""
+"""Files on Spark: after kill -9 every row is in every sink exactly once."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from pyspark.sql import SparkSession
 
 from penstock import Duration
 from penstock.connectors import Encoder, FileSink, FileSource, RollingPolicy, StreamFormat, json_lines
-from penstock.connectors.file.system import file_system
-from tests.connectors.conftest import ObjectStore, _moto, s3  # noqa: F401 - fixtures
-from tests.spark.processes import JobProcess, checkpoint_in
-from tests.spark.test_jobs import environment
+from penstock.connectors.file.system.file_system import file_system
+from tests.locations import PROGRAMS
+from tests.system.spark.processes import JobProcess, checkpoint_in
+from tests.system.spark.test_jobs import environment
+from tests.unit.connectors.conftest import ObjectStore, _moto, s3  # noqa: F401 - fixtures
 from tests.waiting import until
 
-JOB = Path(__file__).parent.parent / "jobs" / "files_to_files.py"
+JOB = PROGRAMS / "files_to_files.py"
 
 
 def visible(folder: Path) -> list[Path]:
-    """The files that readers see. Hidden folders come and go while a job runs: they are not looked into."""
+    """Returns the files that readers see. Hidden folders are skipped, because a running job creates and removes them."""
     found: list[Path] = []
     for at, below, names in os.walk(folder):
         below[:] = [name for name in below if not name.startswith(".")]
@@ -37,7 +38,7 @@ def rows_in(folder: Path) -> list[int]:
 
 
 def make_input(folder: Path, rows: int) -> None:
-    """Files of different sizes, every third one compressed."""
+    """Writes files of different sizes, every third one compressed."""
     folder.mkdir(parents=True)
     each = rows // 12
     for number in range(12):
@@ -76,7 +77,7 @@ def check(root: Path, rows: int) -> None:
         folder = root / "out" / name
         assert rows_in(folder) == list(range(rows)), name
         assert sorted(folder.rglob("*")) == sorted({*visible(folder), *(f for f in folder.glob("group=*"))}), (
-            "nothing hidden"
+            "a hidden file is left"
         )
     assert all(
         json.loads(f.read_text().split("\n")[0])["n"] % 3 == int(f.parent.name[-1])
@@ -86,21 +87,21 @@ def check(root: Path, rows: int) -> None:
 
 
 @pytest.mark.spark
-def test_killed_jobs_leave_every_row_once(tmp_path: Path) -> None:
+def test_every_row_is_written_once_after_a_kill(tmp_path: Path) -> None:
     run_disturbed(tmp_path, 24_000, 24_000, ["driver"], random.Random(1))
     check(tmp_path, 24_000)
 
 
 @pytest.mark.long
-def test_many_kills_leave_every_row_once(tmp_path: Path) -> None:
+def test_every_row_is_written_once_after_many_kills(tmp_path: Path) -> None:
     rng = random.Random(2)
     run_disturbed(tmp_path, 360_000, 60_000, [rng.choice(("worker", "driver")) for _ in range(10)], rng)
     check(tmp_path, 360_000)
 
 
 @pytest.mark.spark
-def test_new_files_are_read_and_quiet_ones_become_visible(spark: SparkSession, tmp_path: Path) -> None:
-    """No element comes after the second file: the batch that makes its rows visible is asked for by the sink."""
+def test_new_files_are_read_and_inactive_output_files_become_visible(spark: SparkSession, tmp_path: Path) -> None:
+    """No element follows the second file, so the sink requests the batch that makes its rows visible."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").write_text('{"n":0}\n')
     lines = StreamFormat.json_line_format()
@@ -119,7 +120,7 @@ def test_new_files_are_read_and_quiet_ones_become_visible(spark: SparkSession, t
 
 @pytest.mark.long
 def test_an_object_store(spark: SparkSession, s3: ObjectStore, tmp_path: Path) -> None:  # noqa: F811
-    """Executors open it with keys that are nowhere in the checkpoint."""
+    """Executors use credentials that are not stored in the checkpoint."""
     system = file_system(s3.path, s3.options)
     for number in range(3):
         file = system.create(f"{s3.path}/in/{number}.jsonl")
@@ -130,9 +131,9 @@ def test_an_object_store(spark: SparkSession, s3: ObjectStore, tmp_path: Path) -
     sink = FileSink.for_row_format(f"{s3.path}/out", Encoder.json_lines()).with_storage_options(s3.options)
     rows.key_by(lambda row: row["n"]).map(lambda row: row).sink_to(sink.build())
     env.execute("object store")
-    (written,) = system.below(f"{s3.path}/out")
+    (written,) = system.list_recursively(f"{s3.path}/out")
     with system.open(written.path) as file:
         assert sorted(json.loads(line)["n"] for line in file.read().splitlines()) == [0, 1, 2, 10, 11, 12]
-    kept = [f for f in tmp_path.rglob("*") if f.is_file()]
-    assert kept
-    assert not any(s3.options["secret_key"].encode() in f.read_bytes() for f in kept)
+    files = [f for f in tmp_path.rglob("*") if f.is_file()]
+    assert files
+    assert not any(s3.options["secret_key"].encode() in f.read_bytes() for f in files)

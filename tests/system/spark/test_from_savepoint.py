@@ -1,4 +1,4 @@
-"""Jobs that start from a savepoint, on Spark: each line of what a restore promises."""
+"""Jobs on Spark that start from a savepoint: tests of each documented guarantee of a restore."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from penstock.connectors.redis import RedisMapper, RedisSink
 from penstock.connectors.scripted import At, Mark
 from penstock.datastream import DataStream
 from penstock.errors import CheckpointError
-from penstock.spark.job import SparkJob
+from penstock.spark.job.job import SparkJob
 from penstock.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.testing import Harness
-from tests.contracts.sqlite import TableSink
+from tests.unit.connectors.contracts.sqlite import TableSink
 
 KEYS = 40
 
 
 class Counts(ps.KeyedProcessFunction):
-    """Counts the elements of a key; tells the count after a second of silence, and what it knows at the end of time."""
+    """Counts the elements of a key. Emits the count after a second without elements, and its state at the end of time."""
 
     def open(self, runtime_context: Any) -> None:
         self.count = runtime_context.get_state(ValueStateDescriptor("count", int))
@@ -49,7 +49,7 @@ class Counts(ps.KeyedProcessFunction):
 
 
 class Totals(ps.KeyedProcessFunction):
-    """Adds up the lengths of texts by their first letter."""
+    """Sums the lengths of texts by their first letter."""
 
     def open(self, runtime_context: Any) -> None:
         self.total = runtime_context.get_state(ValueStateDescriptor("total", int))
@@ -61,14 +61,14 @@ class Totals(ps.KeyedProcessFunction):
 
 
 def steps() -> list[Step]:
-    """Elements, a clock, silence in which timers of the clock fire, and the end of event time."""
-    given = [Step({"s": [At(n, n) for n in range(first, first + KEYS)]}, clock=100) for first in (0, 10, 20)]
+    """Elements, then steps without elements in which processing-time timers fire, then the end of event time."""
+    elements = [Step({"s": [At(n, n) for n in range(first, first + KEYS)]}, clock=100) for first in (0, 10, 20)]
     silent = [Step({}, clock=500), Step({}, clock=2000), Step({"s": [Mark(20_000)]}, clock=2100)]
-    return [*given, *silent]
+    return [*elements, *silent]
 
 
-def counts(env: ps.StreamExecutionEnvironment, given: list[Step]) -> DataStream[str]:
-    source = env.from_source(ScriptedSource(given, known=("s",)), source_name="numbers").uid("numbers")
+def counts(env: ps.StreamExecutionEnvironment, script: list[Step]) -> DataStream[str]:
+    source = env.from_source(ScriptedSource(script, known=("s",)), source_name="numbers").uid("numbers")
     return source.key_by(lambda n: n % KEYS).process(Counts()).uid("counts")
 
 
@@ -79,7 +79,7 @@ def environment(folder: Path, parallelism: int, groups: int = 128, **options: An
 
 
 def run(env: ps.StreamExecutionEnvironment, keep_open: bool = True) -> tuple[list[Any], SparkJob]:
-    """What reaches the job's last sink, and the job; with `keep_open` without the final watermark."""
+    """Returns the elements of the last sink, and the job. With `keep_open` there is no final watermark."""
     job = SparkJob(env.graph("restored"), env.configuration, env.files)
     job.keep_open = keep_open
     job.start()
@@ -92,7 +92,7 @@ def from_savepoint(path: str) -> dict[str, Any]:
 
 
 def saved(folder: Path, until: int, parallelism: int = 2, groups: int = 128) -> tuple[str, list[Any]]:
-    """A savepoint after so many steps, and what came out behind it where nothing was interrupted."""
+    """Takes a savepoint after some steps. Returns its path and the output after it of an uninterrupted run."""
     env = ps.StreamExecutionEnvironment().set_parallelism(parallelism).set_max_parallelism(groups)
     stream = counts(env, steps())
     harness = Harness(env)
@@ -106,7 +106,7 @@ def saved(folder: Path, until: int, parallelism: int = 2, groups: int = 128) -> 
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("parallelism", "groups"), [(3, 128), (1, 50)])
-def test_a_job_goes_on_with_its_state_and_timers_at_any_parallelism(
+def test_a_job_is_restored_with_state_and_timers_at_any_parallelism(
     spark: SparkSession, tmp_path: Path, parallelism: int, groups: int
 ) -> None:
     path, expected = saved(tmp_path, until=2)
@@ -120,8 +120,8 @@ def test_a_job_goes_on_with_its_state_and_timers_at_any_parallelism(
 
 
 @pytest.mark.spark
-def test_slots_of_a_silent_source_have_their_state_and_their_timers_fire(spark: SparkSession, tmp_path: Path) -> None:
-    path, expected = saved(tmp_path, until=3)  # behind it nothing but the clock and the watermark move
+def test_slots_without_new_elements_are_restored_and_their_timers_fire(spark: SparkSession, tmp_path: Path) -> None:
+    path, expected = saved(tmp_path, until=3)  # after it only the clock and the watermark advance
     assert len(expected) == 2 * KEYS
     env = environment(tmp_path, 3, **from_savepoint(path))
     counts(env, steps()).sink_to(CollectSink())
@@ -130,7 +130,7 @@ def test_slots_of_a_silent_source_have_their_state_and_their_timers_fire(spark: 
 
 
 @pytest.mark.spark
-def test_a_restored_job_that_is_resumed_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_restored_job_can_be_resumed(spark: SparkSession, tmp_path: Path) -> None:
     path, expected = saved(tmp_path, until=1)
     env = environment(tmp_path, 3, **from_savepoint(path))
     counts(env, steps()[:3]).sink_to(CollectSink())
@@ -144,14 +144,14 @@ def test_a_restored_job_that_is_resumed_goes_on_where_it_was(spark: SparkSession
 
 
 @pytest.mark.spark
-def test_a_changed_job_keeps_what_it_still_has_and_starts_the_rest_empty(
+def test_a_changed_job_keeps_matching_state_and_starts_new_operators_empty(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path, expected = saved(tmp_path, until=2)
     env = environment(tmp_path, 2, **from_savepoint(path))
-    # A new operator stands before the old one, which is now on another level.
+    # A new operator is before the old one, which is now on another level.
     source = env.from_source(ScriptedSource(steps(), known=("s",)), source_name="numbers").uid("numbers")
-    passed = source.key_by(lambda n: n % 7).process(Passes()).uid("passes")
+    passed = source.key_by(lambda n: n % 7).process(CountingPassThrough()).uid("passes")
     passed.key_by(lambda n: n % KEYS).process(Counts()).uid("counts").sink_to(CollectSink())
     found, job = run(env)
     assert sorted(found) == sorted(expected)
@@ -169,12 +169,12 @@ def test_a_changed_job_keeps_what_it_still_has_and_starts_the_rest_empty(
     with caplog.at_level(logging.WARNING):
         found, _ = run(env)
     assert "drops operator 'counts'" in caplog.text
-    assert found.count("2 has 2") == 1  # nothing came before
-    assert len(found) == KEYS  # of one step: the source goes on where it was
+    assert found.count("2 has 2") == 1  # it started empty
+    assert len(found) == KEYS  # of one step: the source continues at its position
 
 
-class Passes(ps.KeyedProcessFunction):
-    """Gives what it gets, and counts it."""
+class CountingPassThrough(ps.KeyedProcessFunction):
+    """Emits its elements unchanged, and counts them."""
 
     def open(self, runtime_context: Any) -> None:
         self.count = runtime_context.get_state(ValueStateDescriptor("passed", int))
@@ -185,9 +185,7 @@ class Passes(ps.KeyedProcessFunction):
 
 
 @pytest.mark.spark
-def test_a_job_starts_from_the_checkpoint_of_another_one_with_another_parallelism(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_job_starts_from_a_checkpoint_with_another_parallelism(spark: SparkSession, tmp_path: Path) -> None:
     _, expected = saved(tmp_path, until=0)
     env = environment(tmp_path, 2)
     counts(env, steps()[:3]).sink_to(CollectSink())
@@ -201,14 +199,14 @@ def test_a_job_starts_from_the_checkpoint_of_another_one_with_another_parallelis
 
 
 @pytest.mark.spark
-def test_rows_of_a_dataframe_and_files_go_on_where_they_were(spark: SparkSession, tmp_path: Path) -> None:
+def test_dataframes_and_file_sinks_continue_after_a_restore(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.range(0, 60, numPartitions=3)
 
     def job(batches: int, **options: Any) -> ps.StreamExecutionEnvironment:
         env = environment(tmp_path, 2, **options, **{"source.batch.records": 6})
         script = env.from_source(ScriptedSource([Step({"s": [At(-1, 0)]}) for _ in range(batches)], known=("s",)))
         rows = env.from_dataframe(frame, source_name="rows").uid("rows").map(lambda row: row.id).uid("ids")
-        counted = script.uid("script").union(rows).key_by(lambda n: n % 5).process(Passes()).uid("passes")
+        counted = script.uid("script").union(rows).key_by(lambda n: n % 5).process(CountingPassThrough()).uid("passes")
         sink = FileSink.for_row_format(str(tmp_path / "out"), Encoder.simple_string_encoder()).build()
         counted.filter(lambda n: n >= 0).uid("rows-only").sink_to(sink).uid("files")
         return env
@@ -226,22 +224,20 @@ def test_rows_of_a_dataframe_and_files_go_on_where_they_were(spark: SparkSession
 
 
 @pytest.mark.spark
-def test_sinks_of_ones_own_and_redis_take_up_behind_the_savepoint(
-    spark: SparkSession, tmp_path: Path, redis: Any
-) -> None:
-    """Batches of the restored job have the numbers of the old job's: none of them may pass for done."""
+def test_user_defined_and_redis_sinks_continue_after_a_restore(spark: SparkSession, tmp_path: Path, redis: Any) -> None:
+    """Batches of the restored job have the same numbers as those of the old job, and must not count as written."""
     database = str(tmp_path / "db")
     with closing(sqlite3.connect(database)) as db, db:
-        db.execute("create table counts (told text)")
+        db.execute("create table counts (line text)")
     mapper: RedisMapper[Any] = RedisMapper.hash(
         "restored", field=lambda c: c.split(": ")[0], value=lambda c: c.split()[1]
     )
 
-    def job(given: list[Step], **options: Any) -> ps.StreamExecutionEnvironment:
+    def job(script: list[Step], **options: Any) -> ps.StreamExecutionEnvironment:
         env = environment(tmp_path, 2, **options)
-        counted = counts(env, given).filter(lambda told: " at " not in told).uid("counts-only")
+        counted = counts(env, script).filter(lambda line: " at " not in line).uid("counts-only")
         counted.sink_to(RedisSink.builder().set_host(redis.host).set_port(redis.port).set_mapper(mapper).build())
-        counted.map(lambda told: (told,)).uid("rows").sink_to(TableSink(database, "counts")).uid("table")
+        counted.map(lambda line: (line,)).uid("rows").sink_to(TableSink(database, "counts")).uid("table")
         return env
 
     with redis_client.Redis(host=redis.host, port=redis.port, decode_responses=True) as server:
@@ -251,5 +247,5 @@ def test_sinks_of_ones_own_and_redis_take_up_behind_the_savepoint(
         run(job(steps(), **from_savepoint(first.checkpoint.folder)))
         assert server.hgetall("restored") == {str(key): "3" for key in range(KEYS)}
     with closing(sqlite3.connect(database)) as db:
-        rows = [told for (told,) in db.execute("select told from counts")]
+        rows = [line for (line,) in db.execute("select line from counts")]
     assert sorted(rows) == sorted(f"{key}: {n}" for key in range(KEYS) for n in (1, 2, 3))

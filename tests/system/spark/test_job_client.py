@@ -1,4 +1,4 @@
-"""Jobs that run beside the program: status, cancel, results, several at once, and the program's end."""
+"""Background jobs: status, cancellation, results, several jobs at the same time, and the end of the program."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 import penstock as ps
 from penstock.connectors import DataGeneratorSource, JsonLinesSink
 from penstock.errors import JobError, UserFunctionError
-from tests.spark.processes import checkpoint_in, lines_of
-from tests.spark.test_jobs import environment
+from tests.system.spark.processes import checkpoint_in, lines_of
+from tests.system.spark.test_jobs import environment
 from tests.waiting import until
 
 pytestmark = pytest.mark.spark
@@ -22,26 +22,26 @@ pytestmark = pytest.mark.spark
 
 def endless(env: ps.StreamExecutionEnvironment, out: Path, name: str) -> ps.JobClient:
     numbers = env.from_source(DataGeneratorSource(lambda n: n, rate=200), None, "numbers")
-    numbers.key_by(lambda n: n % 3).map(lambda n: n).name("kept").sink_to(JsonLinesSink(out)).name("lines")
+    numbers.key_by(lambda n: n % 3).map(lambda n: n).name("same").sink_to(JsonLinesSink(out)).name("lines")
     return env.execute_async(name)
 
 
 def agree(counted: dict[str, int]) -> bool:
-    """Whether all elements that were read have gone all the way."""
-    return counted["numbers.numRecordsOut"] == counted["lines.numRecordsIn"] == counted["kept.numRecordsIn"]
+    """Whether all elements that were read have reached the sink."""
+    return counted["numbers.numRecordsOut"] == counted["lines.numRecordsIn"] == counted["same.numRecordsIn"]
 
 
-def test_two_jobs_run_at_once_and_end_in_their_own_ways(spark: SparkSession, tmp_path: Path) -> None:
+def test_two_jobs_run_in_parallel_and_are_cancelled_independently(spark: SparkSession, tmp_path: Path) -> None:
     env = environment(tmp_path)
     one = endless(env, tmp_path / "one", "one")
     two = endless(env, tmp_path / "two", "two")
     assert one.get_job_id() != two.get_job_id()
     until(lambda: lines_of(tmp_path / "one") and lines_of(tmp_path / "two"))
     assert {c.get_job_status().result() for c in (one, two)} == {ps.JobStatus.RUNNING}
-    until(lambda: one.get_accumulators().result().get("kept.numRecordsIn", 0) > 10)
+    until(lambda: one.get_accumulators().result().get("same.numRecordsIn", 0) > 10)
     until(
         lambda: agree(one.get_accumulators().result())
-    )  # they are of two files, and a batch may end between two looks
+    )  # repeated, because a batch may end between the reads of two files
     one.cancel().result()
     assert one.get_job_status().result() is ps.JobStatus.CANCELED
     with pytest.raises(JobError, match="JOB_CANCELED"):
@@ -52,13 +52,11 @@ def test_two_jobs_run_at_once_and_end_in_their_own_ways(spark: SparkSession, tmp
     written = len(lines_of(tmp_path / "one"))
     two.cancel().result()
     two.cancel().result()
-    assert len(lines_of(tmp_path / "one")) == written, "a cancelled job writes no more"
+    assert len(lines_of(tmp_path / "one")) == written, "a cancelled job must not write"
     assert spark.streams.active == []
 
 
-def test_a_job_that_ends_gives_its_result(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_result_of_a_finished_job(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     env = environment(tmp_path)
     env.from_collection(range(10)).map(lambda n: n).print()
     client = env.execute_async("ten")
@@ -70,10 +68,10 @@ def test_a_job_that_ends_gives_its_result(
     assert result.get_net_runtime() > 0
     assert sorted(map(int, capsys.readouterr().out.split())) == list(range(10))
     client.cancel().result()
-    assert client.get_job_status().result() is ps.JobStatus.FINISHED, "what is over stays as it is"
+    assert client.get_job_status().result() is ps.JobStatus.FINISHED, "cancel does not change a finished job"
 
 
-def test_a_job_that_fails_tells_why(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_failed_job_raises_its_error(spark: SparkSession, tmp_path: Path) -> None:
     env = environment(tmp_path)
     env.from_collection([1, 0]).key_by(lambda n: n).map(lambda n: 1 // n).name("divide").print()
     client = env.execute_async()
@@ -82,7 +80,7 @@ def test_a_job_that_fails_tells_why(spark: SparkSession, tmp_path: Path) -> None
     assert client.get_job_status().result() is ps.JobStatus.FAILED
 
 
-def test_a_job_can_be_cancelled_while_it_waits_to_be_restarted(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_job_can_be_cancelled_before_its_restart(spark: SparkSession, tmp_path: Path) -> None:
     env = environment(tmp_path).set_restart_strategy(ps.RestartStrategies.fixed_delay_restart(3, 600_000))
     env.from_collection([0]).map(lambda n: 1 // n).print()
     client = env.execute_async()
@@ -99,7 +97,7 @@ def test_a_job_can_be_cancelled_while_it_waits_to_be_restarted(spark: SparkSessi
         (ps.ExternalizedCheckpointRetention.DELETE_ON_CANCELLATION, False),
     ],
 )
-def test_what_becomes_of_the_checkpoint_of_a_cancelled_job(
+def test_retention_of_the_checkpoint_of_a_cancelled_job(
     spark: SparkSession, tmp_path: Path, retention: ps.ExternalizedCheckpointRetention | None, stays: bool
 ) -> None:
     env = environment(tmp_path)
@@ -128,20 +126,20 @@ print("over", client.get_job_status().result().name)
 
 @pytest.mark.slow
 def test_a_job_ends_with_its_program(tmp_path: Path) -> None:
-    """As in Flink's local mode; its checkpoint can be resumed."""
+    """As in the local mode of Flink. Its checkpoint can be resumed."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     done = subprocess.run(
         [sys.executable, str(program), str(tmp_path / "out"), str(tmp_path / "checkpoints")],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "over RUNNING" in done.stdout
     assert "penstock/spark/" not in done.stderr, (
-        "no stack of ours; Spark's own workers may complain that they were stopped"
+        "no stack trace of Penstock; workers of Spark may report that they were stopped"
     )
     before = len(lines_of(tmp_path / "out"))
     assert before > 0

@@ -1,4 +1,4 @@
-"""Whole jobs on Spark: partitioning, side outputs, several sinks, resuming, refusals, sources of every kind."""
+"""Jobs on Spark: partitioning, side outputs, several sinks, resuming, errors, and all kinds of sources."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from penstock.connectors import (
 )
 from penstock.connectors.scripted import Abort, At
 from penstock.errors import CheckpointError, ConfigError, JobError, StateError, UserFunctionError
-from penstock.spark.job import SparkJob
-from tests.jobs.partitioning import KINDS, check, spread
-from tests.spark.processes import checkpoint_in, lines_of
+from penstock.spark.job.job import SparkJob
+from tests.programs.partitioning import KINDS, check, spread
+from tests.system.spark.processes import checkpoint_in, lines_of
 
 pytestmark = pytest.mark.spark
 
@@ -36,8 +36,8 @@ def environment(folder: Path, **options: Any) -> ps.StreamExecutionEnvironment:
     return env.set_parallelism(2)
 
 
-def test_every_partitioning_moves_elements_on_spark(spark: SparkSession, tmp_path: Path) -> None:
-    """All of them in one job: nine branches of the same shape, one sink each."""
+def test_every_partitioning_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """One job with a branch and a sink per partitioning."""
     env = environment(tmp_path)
     for kind in KINDS:
         spread(env, kind).sink_to(CollectSink()).name(kind)
@@ -50,7 +50,7 @@ def test_every_partitioning_moves_elements_on_spark(spark: SparkSession, tmp_pat
 
 
 class Count(ps.KeyedProcessFunction):
-    """Counts a key's elements; odd counts go to a side output."""
+    """Counts the elements of a key. Odd counts go to a side output."""
 
     ODD = ps.OutputTag("odd")
 
@@ -80,13 +80,13 @@ def test_side_outputs_unions_and_several_sinks_in_one_query(spark: SparkSession,
     assert lines_of(tmp_path / "top") == ['["a",1]', '["a",2]', '["a",3]', '["b",1]']
 
 
-def test_collected_elements_come_in_the_order_of_time(spark: SparkSession, tmp_path: Path) -> None:
+def test_collected_elements_are_in_order(spark: SparkSession, tmp_path: Path) -> None:
     env = environment(tmp_path)
     found = list(env.from_collection(list("banana")).map(str.upper).execute_and_collect())
     assert found == list("BANANA")
 
 
-def test_a_job_aborted_by_its_script_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_aborted_job_is_resumed(spark: SparkSession, tmp_path: Path) -> None:
     def job(**options: Any) -> None:
         env = environment(tmp_path, **options)
         steps = [Step({"s": [At("a", 1)]}), Step({"s": [At("a", 2), Abort(), At("b", 3)]}), Step({"s": [At("a", 4)]})]
@@ -125,19 +125,19 @@ def test_a_callable_sink_and_a_rate(spark: SparkSession, tmp_path: Path) -> None
     env = environment(tmp_path)
     target = str(tmp_path / "called")
 
-    def note(number: int) -> None:
+    def write_number(number: int) -> None:
         with open(target, "a") as file:
             file.write(f"{number}\n")
 
-    # Two seconds: a slow machine, too, makes several batches of them.
-    env.from_source(DataGeneratorSource(lambda n: n, count=50, rate=25)).sink_to(CallableSink(note))
+    # Two seconds, so that a slow machine has several batches too.
+    env.from_source(DataGeneratorSource(lambda n: n, count=50, rate=25)).sink_to(CallableSink(write_number))
     result = env.execute()
     assert sorted(map(int, Path(target).read_text().split())) == list(range(50))
     assert len([b for b in result.batches if b["read"]]) > 1
 
 
-def test_a_source_that_runs_ahead_waits_for_its_group(spark: SparkSession, tmp_path: Path) -> None:
-    """The fast source has a hundred times the event time per record; alignment keeps it within the drift."""
+def test_a_source_that_is_ahead_of_its_alignment_group_is_paused(spark: SparkSession, tmp_path: Path) -> None:
+    """Event time advances ten times faster in the fast source. Alignment keeps it within the maximum drift."""
     env = environment(tmp_path)
     aligned = ps.WatermarkStrategy.for_monotonous_timestamps().with_watermark_alignment("g", 2_000)
 
@@ -163,26 +163,28 @@ def test_a_source_that_runs_ahead_waits_for_its_group(spark: SparkSession, tmp_p
     assert highest == {"fast": 9_900, "slow": 2_990}
 
 
-# -- refusals
+# -- errors
 
 
 def counting(folder: Path, state: Any = None, uid: str = "count", parallelism: int = 2, resume: str = "") -> None:
     env = environment(folder, **({"execution.resume": resume} if resume else {}))
     env.set_parallelism(parallelism)
 
-    class Kept(ps.KeyedProcessFunction):
+    class StoreLast(ps.KeyedProcessFunction):
         def open(self, runtime_context: ps.RuntimeContext) -> None:
-            self.kept = runtime_context.get_state(state or ps.ValueStateDescriptor("kept", ps.Types.LONG()))
+            self.last = runtime_context.get_state(state or ps.ValueStateDescriptor("kept", ps.Types.LONG()))
 
         def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
-            self.kept.update(value)
+            self.last.update(value)
             yield value
 
-    env.from_collection([1, 2, 3]).key_by(lambda n: n).process(Kept()).uid(uid).sink_to(JsonLinesSink(folder / "out"))
+    env.from_collection([1, 2, 3]).key_by(lambda n: n).process(StoreLast()).uid(uid).sink_to(
+        JsonLinesSink(folder / "out")
+    )
     env.execute()
 
 
-def test_a_checkpoint_of_another_job_is_refused_with_what_changed(spark: SparkSession, tmp_path: Path) -> None:
+def test_resuming_the_checkpoint_of_another_job_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     counting(tmp_path)
     resume = checkpoint_in(tmp_path / "checkpoints")
     with pytest.raises(CheckpointError, match="operator 'count' is gone; operator 'total' is new"):
@@ -193,21 +195,21 @@ def test_a_checkpoint_of_another_job_is_refused_with_what_changed(spark: SparkSe
         counting(tmp_path, resume=str(tmp_path / "nothing"))
 
 
-def test_state_of_another_type_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_resuming_with_another_state_type_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     env = environment(tmp_path)
     steps = [Step({"s": [At("a", 1)]}), Step({"s": [Abort()]}), Step({"s": [At("a", 2)]})]
 
     def job(descriptor: Any, resume: str = "") -> None:
         env = environment(tmp_path, **({"execution.resume": resume} if resume else {}))
 
-        class Kept(ps.KeyedProcessFunction):
+        class StoreLast(ps.KeyedProcessFunction):
             def open(self, runtime_context: ps.RuntimeContext) -> None:
-                self.kept = runtime_context.get_state(descriptor)
+                self.last = runtime_context.get_state(descriptor)
 
             def process_element(self, value: Any, ctx: Any) -> None:
-                self.kept.update(self.kept.value())
+                self.last.update(self.last.value())
 
-        env.from_source(ScriptedSource(steps)).key_by(lambda v: v).process(Kept()).uid("kept").print()
+        env.from_source(ScriptedSource(steps)).key_by(lambda v: v).process(StoreLast()).uid("kept").print()
         env.execute()
 
     with pytest.raises(JobError, match="SCRIPTED_ABORT"):
@@ -218,7 +220,7 @@ def test_state_of_another_type_is_refused(spark: SparkSession, tmp_path: Path) -
     assert env is not None
 
 
-def test_spark_connect_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_spark_connect_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(os.environ, "SPARK_REMOTE", "sc://127.0.0.1")
     env = environment(tmp_path)
     env.from_collection([1]).print()
@@ -226,8 +228,8 @@ def test_spark_connect_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         env.execute()
 
 
-def test_a_job_generates_no_code_and_other_queries_of_the_session_do(spark: SparkSession, tmp_path: Path) -> None:
-    """Each batch's plan holds its time: Spark would compile its code anew for every batch."""
+def test_code_generation_is_off_for_jobs_and_unchanged_for_other_queries(spark: SparkSession, tmp_path: Path) -> None:
+    """The plan of a batch contains its timestamp, so Spark would compile code for every batch."""
     compiled = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()  # type: ignore[union-attr]
     env = environment(tmp_path, **{"source.batch.records": 10})
     source = DataGeneratorSource(lambda n: n, 100)

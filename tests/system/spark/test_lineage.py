@@ -1,4 +1,4 @@
-"""What tasks of sinks are told: the lineage of batch numbers, the sink's uid, and that a batch was begun before."""
+"""What sink tasks know: the lineage of the batch numbers, the uid of the sink, and whether an earlier run began the batch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import penstock as ps
 from penstock.connectors import ScriptedSource, Step, WriteTask
 from penstock.connectors.scripted import At
 from penstock.errors import PenstockError
-from penstock.spark.job import SparkJob
-from penstock.spark.unfinished import unfinished_batch
+from penstock.spark.checkpoint.spark_log import unfinished_batch
+from penstock.spark.job.job import SparkJob
 from penstock.testing import Harness, PushSource
-from tests.spark.fails_once import CommitFailsOnce, TellsTask
-from tests.spark.processes import checkpoint_in
+from tests.system.spark.fails_once import CommitFailsOnce, TaskSink
+from tests.system.spark.processes import checkpoint_in
 
 
 def run(folder: Path, resume: str = "") -> list[WriteTask]:
@@ -31,7 +31,7 @@ def run(folder: Path, resume: str = "") -> list[WriteTask]:
     )
     steps = [Step({"s": [At("a", n)]}) for n in range(4)]
     elements = env.set_parallelism(2).from_source(ScriptedSource(steps))
-    elements.sink_to(TellsTask()).uid("told")
+    elements.sink_to(TaskSink()).uid("tasks")
     elements.sink_to(CommitFailsOnce(folder / "marker"))
     job = SparkJob(env.graph("lineage"), env.configuration, env.files)
     job.start()
@@ -41,16 +41,16 @@ def run(folder: Path, resume: str = "") -> list[WriteTask]:
 
 
 @pytest.mark.spark
-def test_a_resumed_job_keeps_its_lineage_and_knows_what_was_begun(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_resumed_job_keeps_its_lineage_and_knows_the_unfinished_batch(spark: SparkSession, tmp_path: Path) -> None:
     began = time.time() * 1000
-    first = run(tmp_path)  # the other sink's commit fails in batch 2
+    first = run(tmp_path)  # the commit of the other sink fails in batch 2
     checkpoint = checkpoint_in(tmp_path / "checkpoints")
     unfinished = unfinished_batch(f"{checkpoint}/spark")
     assert unfinished is not None
     assert began <= unfinished[1] <= time.time() * 1000
     second = run(tmp_path, checkpoint)
     third = run(tmp_path / "other")
-    assert {t.sink for t in first + second} == {"told"}
+    assert {t.sink for t in first + second} == {"tasks"}
     assert len({t.lineage for t in first + second}) == 1
     assert first[0].lineage
     assert first[0].lineage != third[0].lineage
@@ -71,11 +71,11 @@ def test_a_finished_batch_is_not_unfinished(tmp_path: Path) -> None:
     assert unfinished_batch(str(tmp_path / "none")) is None
 
 
-def test_a_restored_harness_has_a_lineage_of_its_own() -> None:
+def test_a_restored_harness_has_a_new_lineage() -> None:
     env = ps.StreamExecutionEnvironment()
-    env.from_source(PushSource()).sink_to(TellsTask()).uid("told").name("told")
+    env.from_source(PushSource()).sink_to(TaskSink()).uid("tasks").name("tasks")
     harness = Harness(env, real_sinks=True)
-    out = harness.sink("told")
+    out = harness.sink("tasks")
     harness.push(1)
     saved = harness.snapshot()
     harness.push(2)

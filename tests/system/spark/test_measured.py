@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.connectors import CollectSink, ScriptedSource, Step
-from tests.jobs.measured import Counted, Lengths
-from tests.spark.test_jobs import environment
+from tests.programs.measured import Counted, Lengths
+from tests.system.spark.test_jobs import environment
 
 pytestmark = pytest.mark.spark
 
@@ -23,7 +23,7 @@ def build(env: ps.StreamExecutionEnvironment, tmp_path: Path, *batches: list[str
     words.key_by(lambda w: w).process(Counted(tmp_path / "marker")).name("counted").sink_to(CollectSink())
 
 
-def test_metrics_and_logs_reach_the_program(
+def test_metrics_and_logs_reach_the_driver(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     env = environment(tmp_path)
@@ -33,19 +33,19 @@ def test_metrics_and_logs_reach_the_program(
     assert result.metrics.get("counted", "words") == 5
     lengths = result.metrics.get("lengths", "lengths")
     assert lengths == {"count": 5, "sum": 11, "min": 1, "max": 4, "mean": 2.2}
-    heard = [r for r in caplog.records if r.name == "tests.measured"]
-    assert sorted(r.getMessage().split("] ")[1] for r in heard) == [
+    logged = [r for r in caplog.records if r.name == "tests.measured"]
+    assert sorted(r.getMessage().split("] ")[1] for r in logged) == [
         "word a",
         "word a",
         "word bb",
         "word ccc",
         "word dddd",
     ]
-    assert {r.operator for r in heard} == {"counted"}  # type: ignore[attr-defined]
-    assert {r.subtask for r in heard} <= {0, 1}  # type: ignore[attr-defined]
+    assert {r.operator for r in logged} == {"counted"}  # type: ignore[attr-defined]
+    assert {r.subtask for r in logged} <= {0, 1}  # type: ignore[attr-defined]
 
 
-def test_a_batch_that_ran_again_counts_once_and_what_it_logged_is_heard(
+def test_metrics_of_a_repeated_batch_count_once_and_all_log_lines_arrive(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {
@@ -61,5 +61,5 @@ def test_a_batch_that_ran_again_counts_once_and_what_it_logged_is_heard(
     assert result.attempts == 2
     assert result.get_accumulator_result("counted.words") == 5
     assert result.get_accumulator_result("lengths.lengths")["count"] == 5
-    heard = [r.getMessage() for r in caplog.records if r.name == "tests.measured"]
-    assert sum(message.endswith("word fail") for message in heard) == 2
+    logged = [r.getMessage() for r in caplog.records if r.name == "tests.measured"]
+    assert sum(message.endswith("word fail") for message in logged) == 2

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 import penstock as ps
 from penstock.cep import CEP, PatternUpdate
 from penstock.connectors import ScriptedSource, Step
 from penstock.connectors.scripted import At, Mark
 from penstock.datastream import DataStream
-from tests.cep import oracle
-from tests.cep.test_dynamic import Named, then
-from tests.spark.both_engines import same_on_spark
+from tests.system.spark.both_engines import collect_on_both_engines
+from tests.unit.runtime.cep import oracle
+from tests.unit.runtime.cep.test_dynamic import FormatMatch, letters_in_order
+
+pytestmark = pytest.mark.spark
+
 
 OVER = ps.OutputTag[Any]("over")
 LATE = ps.OutputTag[Any]("late")
@@ -25,7 +30,7 @@ UPDATES = [Step({"u": [PatternUpdate("p", "ab")]}), Step({"u": [PatternUpdate("p
 ABC = [oracle.Step(oracle.NEXT, letter) for letter in "abc"]
 
 
-def joined(match: Any) -> str:
+def format_match(match: Any) -> str:
     return " ".join(f"{e[0]}{e[1]}" for events in match.values() for e in events)
 
 
@@ -34,17 +39,17 @@ def numbered(number: int) -> Callable[[Any], tuple[int, Any]]:
 
 
 def everything(env: ps.StreamExecutionEnvironment) -> DataStream[Any]:
-    """A pattern with late events and timeouts, one over the whole stream, and patterns that change, as one stream."""
+    """A pattern with late events and timeouts, one over the whole stream, and dynamic patterns, in one stream."""
     events = env.from_source(ScriptedSource(SCRIPT))
     keyed = events.key_by(lambda e: e[2])
     found = (
-        CEP.pattern(keyed, oracle.pattern_of(ABC, within=20))
+        CEP.pattern(keyed, oracle.make_pattern(ABC, within=20))
         .side_output_late_data(LATE)
-        .select(joined, timed_out_tag=OVER, timeout_function=lambda match, at: (joined(match), at))
+        .select(format_match, timed_out_tag=OVER, timeout_function=lambda match, at: (format_match(match), at))
     )
-    whole = CEP.pattern(events, oracle.pattern_of(ABC)).select(joined)
+    whole = CEP.pattern(events, oracle.make_pattern(ABC)).select(format_match)
     updates = env.from_source(ScriptedSource(UPDATES, ("u",)))
-    changing = CEP.dynamic_patterns(keyed, updates, pattern_of=then).process(Named())
+    changing = CEP.dynamic_patterns(keyed, updates, pattern_of=letters_in_order).process(FormatMatch())
     streams: list[DataStream[Any]] = [
         found,
         found.get_side_output(LATE),
@@ -56,5 +61,5 @@ def everything(env: ps.StreamExecutionEnvironment) -> DataStream[Any]:
     return first.union(*others)
 
 
-def test_patterns_give_on_spark_what_they_give_in_the_harness() -> None:
-    assert {n for n, _ in same_on_spark(everything)} == {0, 1, 2, 3, 4}
+def test_patterns_have_the_same_matches_on_spark() -> None:
+    assert {n for n, _ in collect_on_both_engines(everything)} == {0, 1, 2, 3, 4}

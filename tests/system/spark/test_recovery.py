@@ -1,4 +1,4 @@
-"""kill -9 in the middle: output and state must equal those of a run that nobody disturbed."""
+"""After kill -9 output and state must equal those of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.spark.state_reader import read_state
-from tests.spark.processes import JobProcess, batches_of, checkpoint_in, lines_of
+from tests.locations import PROGRAMS
+from tests.system.spark.checkpoint_state import read_state
+from tests.system.spark.processes import JobProcess, batches_of, checkpoint_in, lines_of
 
-JOB = Path(__file__).parent.parent / "jobs" / "three_operators.py"
+JOB = PROGRAMS / "three_operators.py"
 LEVELS, PARALLELISM = 3, 2
 
 
 def run_disturbed(root: Path, events: int, kills: int, rng: random.Random) -> None:
-    """Runs the job to its end, with so many kills of driver or worker at random moments."""
+    """Runs the job to its end and kills driver or worker at random moments, `kills` times."""
     out, checkpoints = root / "out", root / "checkpoints"
     job = JobProcess(JOB, str(out), str(checkpoints), str(events))
     deadline = time.monotonic() + 1800
@@ -36,7 +37,7 @@ def run_disturbed(root: Path, events: int, kills: int, rng: random.Random) -> No
                     job.kill_driver()
         else:
             job.process.wait(900)
-    assert kills == 0, "the job ended before all kills were done; give it more events"
+    assert kills == 0, "the job ended before all kills; use more events"
 
 
 def _wait_for_batches(job: JobProcess, out: Path, batches: int) -> None:
@@ -45,7 +46,7 @@ def _wait_for_batches(job: JobProcess, out: Path, batches: int) -> None:
 
 
 def state_of(session: SparkSession, root: Path) -> dict[Any, Any]:
-    """All entries of all slots; clocks that depend on the wall are left out."""
+    """Returns all entries of all slots, without clocks that depend on the system time."""
     folder = os.path.join(checkpoint_in(root / "checkpoints"), "spark")
     found = read_state(session, folder, PARALLELISM, LEVELS)
     assert len(found) == LEVELS * PARALLELISM
@@ -64,11 +65,13 @@ def compare(session: SparkSession, tmp_path: Path, events: int, kills: int, seed
 
 
 @pytest.mark.spark
-def test_three_kills_leave_no_trace(spark: SparkSession, tmp_path: Path) -> None:
+def test_three_kills_do_not_change_the_results(spark: SparkSession, tmp_path: Path) -> None:
     compare(spark, tmp_path, events=1_000_000, kills=3, seed=11)
 
 
 @pytest.mark.long
-def test_twenty_kills_leave_no_trace(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_twenty_kills_do_not_change_the_results(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PENSTOCK_OPTIONS", '{"source.batch.records": 14000}')  # enough batches for the kills
     compare(spark, tmp_path, events=1_000_000, kills=20, seed=12)

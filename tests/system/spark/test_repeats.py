@@ -1,4 +1,4 @@
-"""What must come out the same when Spark runs something again: materialize, seeded randomness, cached state."""
+"""Results that must not change when Spark repeats a batch: materialize, seeded randomness, cached state."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pyspark.sql import SparkSession
 import penstock as ps
 from penstock.connectors import JsonLinesSink, ScriptedSource, Step
 from penstock.errors import UserFunctionError
-from tests.spark.fails_once import LinesFailOnce
-from tests.spark.processes import checkpoint_in, lines_of
-from tests.spark.test_jobs import environment
+from tests.system.spark.fails_once import LinesFailOnce
+from tests.system.spark.processes import checkpoint_in, lines_of
+from tests.system.spark.test_jobs import environment
 
 pytestmark = pytest.mark.spark
 
 
-class Note:
-    """Draws a number from the wall, and notes on disk that it was drawn."""
+class DrawAndRecord:
+    """Draws a number from the system and records it on disk."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -41,11 +41,15 @@ def run_twice(tmp_path: Path, build: Any) -> None:
     build(environment(tmp_path, **{"execution.resume": checkpoint_in(tmp_path / "checkpoints")})).execute()
 
 
-def test_materialize_gives_a_batch_that_runs_again_the_same_elements(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_repeated_batch_gets_the_same_materialized_elements(spark: SparkSession, tmp_path: Path) -> None:
     sink = LinesFailOnce(tmp_path / "out", tmp_path / "marker")
 
     def build(env: ps.StreamExecutionEnvironment) -> ps.StreamExecutionEnvironment:
-        drawn = env.from_source(ScriptedSource([Step({"s": ["a", "b"]})])).map(Note(tmp_path / "drawn")).materialize()
+        drawn = (
+            env.from_source(ScriptedSource([Step({"s": ["a", "b"]})]))
+            .map(DrawAndRecord(tmp_path / "drawn"))
+            .materialize()
+        )
         drawn.sink_to(sink)
         return env
 
@@ -57,8 +61,8 @@ def test_materialize_gives_a_batch_that_runs_again_the_same_elements(spark: Spar
     assert sorted(written) != sorted(second)
 
 
-class Draws(ps.KeyedProcessFunction):
-    """Draws by the context's own randomness, and notes what was drawn."""
+class SeededDraws(ps.KeyedProcessFunction):
+    """Draws from the random generator of the context and records the results."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -70,12 +74,12 @@ class Draws(ps.KeyedProcessFunction):
         yield drawn
 
 
-def test_seeded_randomness_repeats_with_its_batch_and_differs_else(spark: SparkSession, tmp_path: Path) -> None:
+def test_seeded_randomness_is_the_same_in_a_repeated_batch_only(spark: SparkSession, tmp_path: Path) -> None:
     sink = LinesFailOnce(tmp_path / "out", tmp_path / "marker")
 
     def build(env: ps.StreamExecutionEnvironment) -> ps.StreamExecutionEnvironment:
         source = ScriptedSource([Step({"s": ["a", "b"]}), Step({"s": ["a"]})])
-        env.from_source(source).key_by(lambda v: v).process(Draws(tmp_path / "drawn")).sink_to(sink)
+        env.from_source(source).key_by(lambda v: v).process(SeededDraws(tmp_path / "drawn")).sink_to(sink)
         return env
 
     run_twice(tmp_path, build)
@@ -87,8 +91,8 @@ def test_seeded_randomness_repeats_with_its_batch_and_differs_else(spark: SparkS
     assert all(uuid.UUID(word).version == 4 for word in numbers if "-" in word and "." not in word)
 
 
-class Keeps(ps.KeyedProcessFunction):
-    """Values of every kind, some changed in place."""
+class AllStates(ps.KeyedProcessFunction):
+    """State of several kinds, with values that are changed in place."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.value = runtime_context.get_state(ps.ValueStateDescriptor("value"))
@@ -112,12 +116,12 @@ class Keeps(ps.KeyedProcessFunction):
 
 
 @pytest.mark.parametrize("backend", ["lmdb", "hashmap"])
-def test_both_backends_give_the_same_also_for_values_changed_in_place(
+def test_both_backends_have_the_same_results_for_values_changed_in_place(
     spark: SparkSession, tmp_path: Path, backend: str
 ) -> None:
     env = environment(tmp_path, **{"state.backend": backend})
     steps = [Step({"s": list(range(at, at + 7))}) for at in range(0, 70, 7)]
-    env.from_source(ScriptedSource(steps)).key_by(lambda n: n % 5).process(Keeps()).sink_to(
+    env.from_source(ScriptedSource(steps)).key_by(lambda n: n % 5).process(AllStates()).sink_to(
         JsonLinesSink(tmp_path / "out")
     )
     env.execute()

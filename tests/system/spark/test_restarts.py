@@ -1,4 +1,4 @@
-"""A job that fails is started again from its own checkpoint, and what comes out is as if it had not failed."""
+"""A failed job is restarted from its checkpoint, with the same results as without the failure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 import penstock as ps
 from penstock.connectors import CollectSink, JsonLinesSink, ScriptedSource, Step
 from penstock.errors import ConfigError, UserFunctionError
-from penstock.spark.job import SparkJob
-from tests.spark.fails_once import CollectFailsOnce, CommitFailsOnce
-from tests.spark.processes import lines_of
-from tests.spark.test_jobs import environment
+from penstock.spark.job.job import SparkJob
+from tests.system.spark.fails_once import CollectFailsOnce, CommitFailsOnce
+from tests.system.spark.processes import lines_of
+from tests.system.spark.test_jobs import environment
 
 pytestmark = pytest.mark.spark
 
@@ -25,7 +25,7 @@ STEPS = [Step({"s": [f"{word}{batch}" for word in "abc"] + ["x"]}) for batch in 
 
 
 class CountOrFail(ps.KeyedProcessFunction):
-    """Counts a key's elements; raises at chosen elements, each so many times, after it has changed its state."""
+    """Counts the elements of a key. Raises at given elements, a given number of times, after it has changed its state."""
 
     def __init__(self, notes: Path, failures: dict[tuple[str, int], int]) -> None:
         self._notes = notes
@@ -58,19 +58,19 @@ def run(folder: Path, failures: dict[tuple[str, int], int], **options: Any) -> p
 FIXED = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "10 ms"}
 
 
-def test_failures_leave_no_trace(spark: SparkSession, tmp_path: Path) -> None:
+def test_failures_do_not_change_the_results(spark: SparkSession, tmp_path: Path) -> None:
     calm = run(tmp_path / "calm", {})
     wild = run(tmp_path / "wild", {("a", 1): 1, ("b", 3): 2}, **FIXED, **{"restart-strategy.fixed-delay.attempts": 3})
     assert (calm.attempts, wild.attempts) == (1, 4)
     expected = lines_of(tmp_path / "calm" / "out")
     assert len(expected) == 24
     assert lines_of(tmp_path / "wild" / "out") == expected
-    assert wild.get_all_accumulator_results() == calm.get_all_accumulator_results(), "what ran twice counts once"
+    assert wild.get_all_accumulator_results() == calm.get_all_accumulator_results(), "a repeated batch counts once"
     assert [b["batch"] for b in wild.batches] == [b["batch"] for b in calm.batches]
 
 
-def test_a_job_beside_the_program_is_restarted_too(spark: SparkSession, tmp_path: Path) -> None:
-    """Behind another job of the session, whose query left its traces in Spark's threads."""
+def test_a_background_job_is_restarted_too(spark: SparkSession, tmp_path: Path) -> None:
+    """It runs after another job of the session, whose query has left properties in threads of Spark."""
     run(tmp_path / "before", {})
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -82,18 +82,18 @@ def test_a_job_beside_the_program_is_restarted_too(spark: SparkSession, tmp_path
     assert lines_of(tmp_path / "out") == lines_of(tmp_path / "before" / "out")
 
 
-def test_a_strategy_that_gives_up_tells_the_last_failure(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_last_failure_is_raised_when_no_restart_is_left(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UserFunctionError, match="b2 fails"):
         run(tmp_path, {("a", 1): 1, ("b", 3): 9}, **FIXED, **{"restart-strategy.fixed-delay.attempts": 2})
-    assert (tmp_path / "notes" / "1").read_text() == "xx", "one restart was used up before"
+    assert (tmp_path / "notes" / "1").read_text() == "xx", "one restart was used before"
 
 
-def test_without_a_strategy_the_first_failure_is_the_end(spark: SparkSession, tmp_path: Path) -> None:
+def test_without_a_strategy_the_first_failure_ends_the_job(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UserFunctionError, match="a0 fails"):
         run(tmp_path, {("a", 1): 1})
 
 
-def test_checkpointing_that_was_asked_for_restarts_by_default(spark: SparkSession, tmp_path: Path) -> None:
+def test_jobs_with_checkpointing_restart_by_default(spark: SparkSession, tmp_path: Path) -> None:
     began = time.monotonic()
     result = run(tmp_path, {("a", 1): 1}, **{"execution.checkpointing.interval": "5 s"})
     assert result.attempts == 2
@@ -101,7 +101,7 @@ def test_checkpointing_that_was_asked_for_restarts_by_default(spark: SparkSessio
 
 
 class Attempts(ps.MapFunction):
-    """Tells which attempt it runs in; fails in the first two."""
+    """Emits the attempt number. Fails in the first two attempts."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self._attempt = runtime_context.get_attempt_number()
@@ -112,7 +112,7 @@ class Attempts(ps.MapFunction):
         return value, self._attempt
 
 
-def test_functions_know_the_attempt_and_collected_elements_come_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_functions_know_the_attempt_and_elements_are_collected_once(spark: SparkSession, tmp_path: Path) -> None:
     env = environment(tmp_path, **FIXED, **{"restart-strategy.fixed-delay.attempts": 2})
     found: list[Any] = list(env.from_collection([1, 2]).map(Attempts()).execute_and_collect())
     assert sorted(found) == [(1, 2), (2, 2)]
@@ -144,7 +144,7 @@ def test_a_commit_that_fails_when_another_sink_has_committed(spark: SparkSession
     assert lines_of(tmp_path / "lines") == sorted(f'"{v}"' for s in STEPS for v in s.splits["s"])
 
 
-def test_what_cannot_pass_is_not_tried_again(spark: SparkSession, tmp_path: Path) -> None:
+def test_permanent_errors_are_not_retried(spark: SparkSession, tmp_path: Path) -> None:
     env = environment(tmp_path, **FIXED, **{"python.executable": "no-such-python"})
     env.from_collection([1]).print()
     with pytest.raises(ConfigError, match="PYTHON_EXECUTABLE"):

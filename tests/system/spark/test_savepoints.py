@@ -1,4 +1,4 @@
-"""Savepoints of running jobs: what is in them is the state after their batch, whatever the job does meanwhile."""
+"""Savepoints of running jobs contain the state after their batch, whatever the job does meanwhile."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.connectors import DataGeneratorSource, JsonLinesSink
-from penstock.engine.slot_meta import SlotMeta
+from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
 from penstock.savepoints import Savepoint, open_savepoint
-from penstock.spark.state_reader import read_state
-from tests.spark.processes import lines_of
-from tests.spark.test_jobs import environment
+from tests.system.spark.checkpoint_state import read_state
+from tests.system.spark.processes import lines_of
+from tests.system.spark.test_jobs import environment
 from tests.waiting import until
 
 pytestmark = pytest.mark.spark
@@ -30,7 +30,7 @@ Keyed = dict[tuple[str, str], dict[bytes, bytes]]
 
 
 class Counted(ps.KeyedProcessFunction):
-    """State of several kinds, some with a time to live, and timers that are not due yet."""
+    """State of several kinds, some with TTL, and timers that are not due."""
 
     def open(self, runtime_context: Any) -> None:
         self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", int))
@@ -56,14 +56,14 @@ class Ruled(ps.KeyedBroadcastProcessFunction):
     fails_at: Path | None = None
 
     def __init__(self) -> None:
-        self._fails = self.fails_at  # what is to be unpickled by workers
+        self._fails = self.fails_at  # an attribute, so that it is pickled for the workers
 
     def open(self, runtime_context: Any) -> None:
         self.sum = runtime_context.get_state(ps.ValueStateDescriptor("sum", int))
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         if value[0] < 0 and self._fails is not None and self._fails.exists():
-            self._fails.unlink()  # behind the timers of the first operator: its slots have written their parts
+            self._fails.unlink()  # after the timers of the first operator, whose slots have written their parts
             raise ValueError("it fails once")
         self.sum.update((self.sum.value() or 0) + value[1])
         yield list(value)
@@ -73,7 +73,7 @@ class Ruled(ps.KeyedBroadcastProcessFunction):
 
 
 def wide(env: ps.StreamExecutionEnvironment, out: Path, name: str) -> ps.JobClient:
-    """Two levels; keys of the first are objects that cannot be read from their bytes."""
+    """A job with two levels. Keys of the first are objects that cannot be decoded from their bytes."""
     numbers = env.from_source(DataGeneratorSource(lambda n: n, rate=2000), None, "numbers")
     rules = env.from_source(DataGeneratorSource(lambda n: n, rate=50), None, "rules")
     in_order = ps.WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
@@ -98,8 +98,8 @@ def entries_of(savepoint: Savepoint) -> Keyed:
     return found
 
 
-def entries_at(spark: SparkSession, savepoint: Savepoint) -> tuple[Keyed, dict[int, SlotMeta]]:
-    """The same from Spark's state store, and the clocks by level."""
+def entries_at(spark: SparkSession, savepoint: Savepoint) -> tuple[Keyed, dict[int, SlotMetadata]]:
+    """Reads the same from the state store of Spark, and the clocks by level."""
     manifest = savepoint.manifest
     levels = max(level.level for level in manifest.levels)
     slots = read_state(spark, f"{manifest.checkpoint}/spark", manifest.parallelism, levels, manifest.batch)
@@ -114,7 +114,7 @@ def entries_at(spark: SparkSession, savepoint: Savepoint) -> tuple[Keyed, dict[i
 
 
 def check(spark: SparkSession, savepoint: Savepoint) -> None:
-    """All of a savepoint is what Spark's state store holds after its batch."""
+    """Checks that a savepoint equals the state store of Spark after its batch."""
     assert savepoint.verify() == []
     manifest = savepoint.manifest
     expected, metas = entries_at(spark, savepoint)
@@ -127,7 +127,7 @@ def check(spark: SparkSession, savepoint: Savepoint) -> None:
     for level in manifest.levels:
         meta = metas[level.level]
         meta.tables, broadcast, meta.broadcast = [], meta.broadcast, {}
-        assert msgspec.json.decode(level.clocks, type=SlotMeta) == meta
+        assert msgspec.json.decode(level.clocks, type=SlotMetadata) == meta
         assert level.broadcast == broadcast
     names = [path.name for path in Path(savepoint.path).iterdir()]
     assert sorted(names) == sorted(["manifest.json", *(file.name for file in manifest.files)])
@@ -138,7 +138,7 @@ def timers_in(savepoint: Savepoint) -> int:
 
 
 def check_last(savepoint: Savepoint, lines: int) -> None:
-    """The savepoint's batch was the job's last, and the sinks have what its sources had given."""
+    """Checks that the batch of the savepoint was the last one, and that the sinks have all elements read until then."""
     manifest = savepoint.manifest
     commits = Path(manifest.checkpoint, "spark", "commits")
     assert manifest.batch == max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
@@ -146,7 +146,9 @@ def check_last(savepoint: Savepoint, lines: int) -> None:
     assert lines == numbers.position["n"]
 
 
-def test_savepoints_hold_the_state_at_their_batches_while_the_job_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+def test_savepoints_contain_the_state_after_their_batch_while_the_job_continues(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     client = wide(environment(tmp_path), tmp_path / "out", "wide")
     (tmp_path / "file").write_text("no folder")
     until(lambda: len(lines_of(tmp_path / "out")) > 3000)
@@ -168,7 +170,7 @@ def test_savepoints_hold_the_state_at_their_batches_while_the_job_goes_on(spark:
 
 
 def test_a_drained_job_whose_batch_fails_and_runs_again(spark: SparkSession, tmp_path: Path) -> None:
-    """The savepoint is of the attempt that counts; the files of the other one are gone."""
+    """The savepoint is that of the successful attempt. The files of the other one are removed."""
     Ruled.fails_at = tmp_path / "fails"
     options = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": 0}
     client = wide(environment(tmp_path, **options), tmp_path / "out", "drained")
@@ -188,12 +190,12 @@ def test_a_drained_job_whose_batch_fails_and_runs_again(spark: SparkSession, tmp
 
 
 def kill_writer() -> None:
-    """Kills the first process that is to write a slot's part."""
-    deadline = time.monotonic() + 60
+    """Kills the first process that writes a savepoint part."""
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         for cmdline in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                if b"penstock.spark.savepoint_writer" in cmdline.read_bytes():
+                if b"penstock.spark.savepoint.savepoint_writer" in cmdline.read_bytes():
                     os.kill(int(cmdline.parent.name), signal.SIGKILL)
                     return
             except (FileNotFoundError, ProcessLookupError):
@@ -201,7 +203,7 @@ def kill_writer() -> None:
 
 
 def test_a_writer_that_is_killed(spark: SparkSession, tmp_path: Path) -> None:
-    """Its savepoint fails and leaves nothing; the job goes on, and so do later savepoints."""
+    """The savepoint fails and leaves no files. The job and later savepoints are not affected."""
     client = wide(environment(tmp_path), tmp_path / "out", "killed writer")
     until(lambda: len(lines_of(tmp_path / "out")) > 2000)
     killer = threading.Thread(target=kill_writer)

@@ -1,4 +1,4 @@
-"""Types on Spark: classes of the program travel, rows come back, and a misfit is told by its own code."""
+"""Types on Spark: classes of the program reach workers, rows come back, and a wrong type has its own error code."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_typed_elements_and_state(spark: SparkSession, tmp_path: Path) -> None:
     assert all(isinstance(row.last, datetime.datetime) for row in found)
 
 
-def test_a_misfit_is_told_by_its_code(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_element_of_a_wrong_type_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     numbers = environment(tmp_path).from_collection(list(range(10)))
     wrong = numbers.key_by(lambda n: n % 2).map(lambda n: n if n < 9 else "nine", output_type=Types.LONG()).name("last")
     with pytest.raises(PenstockError, match="ELEMENT_TYPE") as caught, wrong.execute_and_collect() as found:
@@ -73,13 +73,13 @@ def test_a_misfit_is_told_by_its_code(spark: SparkSession, tmp_path: Path) -> No
 
 @pytest.fixture
 def main_struct(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A Struct of the program's main module, which workers do not import."""
+    """A Struct of the main module of the program, which workers do not import."""
     made = msgspec.defstruct("OfMain", [("number", int), ("word", str, "none")], module="__main__")
     monkeypatch.setattr(sys.modules["__main__"], "OfMain", made, raising=False)
     return made
 
 
-def test_a_struct_of_the_main_module_comes_back_as_itself(
+def test_a_struct_of_the_main_module_is_returned_as_the_same_class(
     spark: SparkSession, tmp_path: Path, main_struct: Any
 ) -> None:
     stream = environment(tmp_path).from_collection([1, 2, 3]).map(lambda n: main_struct(n))

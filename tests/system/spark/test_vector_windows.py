@@ -1,4 +1,4 @@
-"""Windows of named aggregates on Spark: the same results as in the harness, also when the job goes on from a checkpoint."""
+"""Windows of named aggregates on Spark: the same results as in the harness, also after resuming from a checkpoint."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def script(failing: bool) -> list[Step]:
 
 
 def everything(env: ps.StreamExecutionEnvironment, failing: bool = False) -> DataStream[Any]:
-    """All kinds of windows that are worked out by columns, as one stream."""
+    """All kinds of columnar windows, in one stream."""
     strategy = ps.WatermarkStrategy.for_bounded_out_of_orderness(3)
     keyed = env.from_source(ScriptedSource(script(failing), known=("s", "t")), strategy).key_by(lambda sale: sale[0])
     tumbling = keyed.window(TumblingEventTimeWindows.of(10))
@@ -71,11 +71,11 @@ def test_windows_of_named_aggregates_on_spark() -> None:
 
 
 @pytest.mark.spark
-def test_a_job_of_named_aggregates_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+def test_a_job_of_named_aggregates_is_resumed(tmp_path: Path) -> None:
     def run(resume: str = "") -> None:
         settings = {"execution.checkpointing.dir": str(tmp_path / "points"), "state.local.dir": str(tmp_path / "local")}
-        given = ps.Configuration({**settings, **({"execution.resume": resume} if resume else {})})
-        env = ps.StreamExecutionEnvironment(given).set_parallelism(2)
+        configuration = ps.Configuration({**settings, **({"execution.resume": resume} if resume else {})})
+        env = ps.StreamExecutionEnvironment(configuration).set_parallelism(2)
         everything(env, failing=True).map(repr).sink_to(JsonLinesSink(tmp_path / "out"))
         env.execute()
 

@@ -6,12 +6,17 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+import pytest
+
 import penstock as ps
 from penstock.connectors import ScriptedSource, Step
 from penstock.connectors.scripted import At, Mark
 from penstock.datastream import DataStream
 from penstock.windows import CountTrigger, EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
-from tests.spark.both_engines import same_on_spark
+from tests.system.spark.both_engines import collect_on_both_engines
+
+pytestmark = pytest.mark.spark
+
 
 Word = tuple[str, int]
 LATE: ps.OutputTag[Word] = ps.OutputTag("late")
@@ -26,7 +31,7 @@ def key_of(word: Word) -> str:
     return word[0]
 
 
-def added(a: Word, b: Word) -> Word:
+def add(a: Word, b: Word) -> Word:
     return a[0], a[1] + b[1]
 
 
@@ -34,8 +39,8 @@ def numbered(n: int, value: Any) -> tuple[int, Any]:
     return n, value
 
 
-class Told(ps.ProcessWindowFunction[Word, str, str, TimeWindow]):
-    """Tells the window, and how many windows of its key have fired before."""
+class DescribeWindow(ps.ProcessWindowFunction[Word, str, str, TimeWindow]):
+    """Describes the window, with the number of windows of its key that have fired."""
 
     def process(
         self, key: str, context: ps.ProcessWindowFunction.Context[TimeWindow], elements: Iterable[Word]
@@ -47,18 +52,21 @@ class Told(ps.ProcessWindowFunction[Word, str, str, TimeWindow]):
 
 
 def everything(env: ps.StreamExecutionEnvironment) -> DataStream[Any]:
-    """Sessions with late output, counted windows of what they gave, and windows over the whole stream, as one stream."""
+    """Sessions with late output, early results, count windows, and windows over the whole stream, in one stream."""
     words = env.from_source(ScriptedSource(SCRIPT))
     sessions = (
-        words.key_by(key_of).window(EventTimeSessionWindows.with_gap(6)).side_output_late_data(LATE).process(Told())
+        words.key_by(key_of)
+        .window(EventTimeSessionWindows.with_gap(6))
+        .side_output_late_data(LATE)
+        .process(DescribeWindow())
     )
-    early = words.key_by(key_of).window(TumblingEventTimeWindows.of(10)).trigger(CountTrigger.of(1)).reduce(added)
-    whole = words.window_all(TumblingEventTimeWindows.of(20)).reduce(added)
-    counted = words.key_by(key_of).count_window(2).reduce(added)
+    early = words.key_by(key_of).window(TumblingEventTimeWindows.of(10)).trigger(CountTrigger.of(1)).reduce(add)
+    whole = words.window_all(TumblingEventTimeWindows.of(20)).reduce(add)
+    counted = words.key_by(key_of).count_window(2).reduce(add)
     streams: list[DataStream[Any]] = [sessions, sessions.get_side_output(LATE), early, whole, counted]
     first, *others = [s.map(partial(numbered, n)) for n, s in enumerate(streams)]
     return first.union(*others)
 
 
-def test_windows_give_on_spark_what_they_give_in_the_harness() -> None:
-    assert {n for n, _ in same_on_spark(everything)} == {0, 1, 2, 3, 4}
+def test_windows_have_the_same_results_on_spark() -> None:
+    assert {n for n, _ in collect_on_both_engines(everything)} == {0, 1, 2, 3, 4}

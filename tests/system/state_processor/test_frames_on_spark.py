@@ -1,4 +1,4 @@
-"""State as DataFrames of Spark's, in both directions."""
+"""State as Spark DataFrames: reading and writing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Order:
     amount: float
 
 
-def test_a_frame_becomes_a_savepoint_and_a_savepoint_a_frame(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_dataframe_is_written_to_a_savepoint_and_read_again(spark: SparkSession, tmp_path: Path) -> None:
     n = 5000
     frame = spark.range(n).selectExpr("id % 7 AS shop", "concat('n', id) AS name", "id / 2 AS amount")
     orders = ps.ListStateDescriptor("orders", Order)
@@ -40,7 +40,7 @@ def test_a_frame_becomes_a_savepoint_and_a_savepoint_a_frame(spark: SparkSession
     }
 
 
-def test_rows_that_do_not_fit_are_told_as_without_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_invalid_rows_have_the_same_error_as_without_spark(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.range(10).selectExpr("id AS key", "'ten' AS value")
     writer = SavepointWriter.new_savepoint(8).with_state("o", ps.ValueStateDescriptor("v", int), frame)
     with pytest.raises(StateError, match=r"STATE_VALUE.*'ten'"):

@@ -1,5 +1,4 @@
-"""The state of jobs on Spark: of one that runs, beside it; of a checkpoint, by Spark; and a job that starts with state that
-was written for it."""
+"""The state of jobs on Spark: of a running job, of a checkpoint, and of a job that starts from a written savepoint."""
 
 from __future__ import annotations
 
@@ -16,14 +15,14 @@ import penstock as ps
 from penstock.cli.main import app
 from penstock.config import Configuration
 from penstock.connectors import DataGeneratorSource, JsonLinesSink
-from penstock.jobs.registry import registry_of
-from penstock.spark.spark_log import last_commit
-from penstock.spark.state_reader import checkpoint_as_savepoint
+from penstock.jobs.registry.registry import registry_of
+from penstock.spark.checkpoint.spark_log import last_committed_batch
+from penstock.spark.savepoint.state_reader import checkpoint_as_savepoint
 from penstock.state_processor import SavepointReader, SavepointWriter
-from penstock.state_processor.opening import opened
-from penstock.state_processor.statistics import entries_of
-from tests.spark.processes import lines_of
-from tests.spark.test_jobs import environment
+from penstock.state_processor.locate import open_state
+from penstock.state_processor.statistics import savepoint_entries
+from tests.system.spark.processes import lines_of
+from tests.system.spark.test_jobs import environment
 from tests.waiting import until
 
 pytestmark = pytest.mark.spark
@@ -72,14 +71,14 @@ def test_a_running_job_and_its_checkpoint(spark: SparkSession, tmp_path: Path) -
     client = env.execute_async("counts")
     job = client.get_job_id()
     entry = registry_of(env.configuration).find(job)
-    until(lambda: last_commit(entry.checkpoint) >= 3)
+    until(lambda: last_committed_batch(entry.checkpoint) >= 3)
     before = -1
-    for _ in range(5):  # while batches go on
-        told = state("get", job, "counts", "k1")
-        assert "working copies" in told["source"], told["source"]
-        (row,) = told["states"]["count"]
+    for _ in range(5):  # while batches continue
+        result = state("get", job, "counts", "k1")
+        assert "working copies" in result["source"], result["source"]
+        (row,) = result["states"]["count"]
         # Of one batch: as many elements as were counted, those that the generator made.
-        assert [r["value"] for r in told["states"]["seen"]] == [1 + 5 * i for i in range(row["value"])]
+        assert [r["value"] for r in result["states"]["seen"]] == [1 + 5 * i for i in range(row["value"])]
         assert row["value"] >= before
         before = row["value"]
     figures = {s["state"]: s for s in state("stats", job)["states"]}
@@ -87,7 +86,7 @@ def test_a_running_job_and_its_checkpoint(spark: SparkSession, tmp_path: Path) -
     assert sum(s["entries"] for s in state("stats", job)["states"] if s["state"] == "seen") > 5 * before / 2
     assert {s["state"] for s in state("list", job)["states"]} >= {"count", "seen"}
     client.cancel().result()
-    batch = last_commit(entry.checkpoint)
+    batch = last_committed_batch(entry.checkpoint)
     made = checkpoint_as_savepoint(entry.checkpoint, str(tmp_path / "made"))
     assert made.verify() == []
     assert made.manifest.batch == batch
@@ -99,10 +98,10 @@ def test_a_running_job_and_its_checkpoint(spark: SparkSession, tmp_path: Path) -
         == sum(reader.table("counts", "count")["value"].to_pylist())
     )
     assert set(counts.items()) <= written(tmp_path / "out")
-    with opened(job, registry_of(env.configuration), env.configuration) as (kept, source):
-        assert kept.batch == batch
+    with open_state(job, registry_of(env.configuration), env.configuration) as (view, source):
+        assert view.batch == batch
         assert "working copies" in source
-        assert all_of(kept.entries()) == all_of(entries_of(made))
+        assert all_of(view.entries()) == all_of(savepoint_entries(made))
     read = SavepointReader.read(entry.checkpoint)
     assert read.table("counts", "count").sort_by("key") == reader.table("counts", "count").sort_by("key")
     frame = read.dataframe(spark, "counts", "seen")
@@ -113,12 +112,12 @@ def test_a_running_job_and_its_checkpoint(spark: SparkSession, tmp_path: Path) -
     after = SavepointReader.read(changed.write(str(tmp_path / "changed")).path).table("counts", "count").to_pylist()
     assert {r["key"]: r["value"] for r in after} == {**counts, "k1": -7}
     elsewhere = Configuration({"state.local.dir": str(tmp_path / "nowhere")})
-    with opened(entry.checkpoint, registry_of(env.configuration), elsewhere) as (kept, source):
+    with open_state(entry.checkpoint, registry_of(env.configuration), elsewhere) as (view, source):
         assert "read by Spark" in source
-        assert all_of(kept.entries()) == all_of(entries_of(made))
+        assert all_of(view.entries()) == all_of(savepoint_entries(made))
 
 
-def test_a_job_starts_with_state_that_was_written_for_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_job_starts_from_a_written_savepoint(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.range(5).selectExpr("concat('k', id) AS key", "id * 100 AS value")
     writer = SavepointWriter.new_savepoint(128).with_state("counts", COUNT, frame)
     seen = [{"key": "k1", "value": -1}]

@@ -1,4 +1,4 @@
-"""A transcript, and the job that it tells of."""
+"""A transcript and the job that it describes."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ import yaml
 from penstock.connectors import At, CollectSink, Mark, ScriptedSource, Step
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.time import WatermarkStrategy
-from tests.transcripts.operators import LATE, Record, attach, watermark_text
+from tests.system.transcripts.operators import LATE, Record, attach, watermark_text
 
 FIRST, SECOND, SINK = "first", "second", "out"  # uids
 
 
 @dataclass(frozen=True)
 class Case:
-    """One transcript; its fields are explained in cases.yaml."""
+    """One transcript. Its fields are explained in cases.yaml."""
 
-    told: dict[str, Any]
+    fields: dict[str, Any]
 
     @property
     def name(self) -> str:
-        return f"{self.told['id']}: {self.told['rule']}"
+        return f"{self.fields['id']}: {self.fields['rule']}"
 
     @property
     def batch_mode(self) -> bool:
-        return bool(self.told.get("mode") == "batch")
+        return bool(self.fields.get("mode") == "batch")
 
     @property
     def crash(self) -> bool:
-        return bool(self.told.get("crash"))
+        return bool(self.fields.get("crash"))
 
     @property
     def groups(self) -> list[int]:
-        return list(self.told.get("groups", [1, 2, 3]))
+        return list(self.fields.get("groups", [1, 2, 3]))
 
     @property
     def restores(self) -> dict[int, int]:
-        """With how many slots the job is restored before which of its batches."""
+        """The number of slots with which the job is restored, by the batch before which that happens."""
         found: dict[int, int] = {}
         batches = 0
-        for step in self.told["in"]:
+        for step in self.fields["in"]:
             if "restore" in step:
                 found[batches] = step["restore"]
             else:
@@ -53,15 +53,15 @@ class Case:
 
     def steps(self) -> list[Step]:
         """The batches of the source."""
-        return [self._step(told) for told in self.told["in"] if "restore" not in told]
+        return [self._step(step) for step in self.fields["in"] if "restore" not in step]
 
-    def _step(self, told: dict[str, Any]) -> Step:
-        splits = {name: self._items(items) for name, items in told.items() if re.fullmatch(r"s\d", name)}
-        ended = tuple(told.get("ended", ()))
-        return Step(splits, clock=told.get("T"), ended=ended, run=told.get("run"), end=told.get("end", False))
+    def _step(self, step: dict[str, Any]) -> Step:
+        splits = {name: self._items(items) for name, items in step.items() if re.fullmatch(r"s\d", name)}
+        ended = tuple(step.get("ended", ()))
+        return Step(splits, clock=step.get("T"), ended=ended, run=step.get("run"), end=step.get("end", False))
 
     def _items(self, words: list[str]) -> list[Any]:
-        keys = self.told.get("keys")
+        keys = self.fields.get("keys")
         if keys is None:
             return [_item(word) for word in words]
         return [_item(key + word[1:]) for word in words for key in keys]
@@ -69,16 +69,16 @@ class Case:
     # -- the job
 
     def env(self, groups: int) -> StreamExecutionEnvironment:
-        """The job; its results go to the sink `SINK`, as the words of the transcript."""
+        """Returns the job. Its results go to the sink `SINK`, as texts of the transcript."""
         env = StreamExecutionEnvironment()
         env.set_parallelism(groups)
-        source = ScriptedSource(self.steps(), known=tuple(self.told.get("splits", ())))
+        source = ScriptedSource(self.steps(), known=tuple(self.fields.get("splits", ())))
         stream = env.from_source(source, self._strategy())
-        op, late = self.told["op"], "late_count" not in self.told
-        combined = self.told.get("combine") == "mapper"
-        result = attach(stream, op, FIRST, self.told.get("L", 0), late, self._rules(env), combined)
-        if "then" in self.told:
-            result = attach(result, self.told["then"], SECOND, 0, False)
+        op, late = self.fields["op"], "late_count" not in self.fields
+        combined = self.fields.get("combine") == "mapper"
+        result = attach(stream, op, FIRST, self.fields.get("L", 0), late, self._rules(env), combined)
+        if "then" in self.fields:
+            result = attach(result, self.fields["then"], SECOND, 0, False)
             late = False
         words: DataStream[str] = result.map(str)
         if late:
@@ -87,46 +87,46 @@ class Case:
         return env
 
     def _rules(self, env: StreamExecutionEnvironment) -> DataStream[Any] | None:
-        """The second source, if the transcript has one: broadcast, and without watermarks."""
-        told = self.told["in"]
-        if not any("rules" in step for step in told):
+        """The second source, if the transcript has one. It is broadcast and has no watermarks."""
+        steps_in = self.fields["in"]
+        if not any("rules" in step for step in steps_in):
             return None
-        steps = [Step({"r": [_item(word) for word in step.get("rules", ())]}) for step in told]
+        steps = [Step({"r": [_item(word) for word in step.get("rules", ())]}) for step in steps_in]
         return env.from_source(ScriptedSource(steps, lockstep=False), None, "rules")
 
     def _strategy(self) -> WatermarkStrategy | None:
-        kind = self.told.get("wm", "none")
+        kind = self.fields.get("wm", "none")
         if kind == "none":
             return None
         if kind == "ingestion":
             return WatermarkStrategy.for_ingestion_time()
         delay = int(kind.split()[1]) if kind.startswith("bound") else 0
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(delay)
-        return strategy.with_idleness(self.told["idle"]) if "idle" in self.told else strategy
+        return strategy.with_idleness(self.fields["idle"]) if "idle" in self.fields else strategy
 
-    # -- what it expects
+    # -- expected results
 
     def expected_outputs(self) -> list[list[str]]:
-        keys = self.told.get("keys")
+        keys = self.fields.get("keys")
         if keys is None:
-            return [list(words) for words in self.told["out"]]
-        return [[key + word[1:] for word in words for key in keys] for words in self.told["out"]]
+            return [list(words) for words in self.fields["out"]]
+        return [[key + word[1:] for word in words for key in keys] for words in self.fields["out"]]
 
     def comparable(self, outputs: list[list[str]]) -> Any:
-        """Outputs as far as the transcript fixes their order."""
-        if self.told.get("set"):
+        """Sorts outputs whose order the transcript does not fix."""
+        if self.fields.get("set"):
             return [sorted(words) for words in outputs]
-        if self.told.get("by_key"):
+        if self.fields.get("by_key"):
             return [sorted(words, key=lambda word: word[0]) for words in outputs]
         return outputs
 
     def expected_watermarks(self) -> list[str]:
-        return [str(w) for w in self.told["W"]]
+        return [str(w) for w in self.fields["W"]]
 
 
 @dataclass
 class Outcome:
-    """What an engine made of a case; lists have an entry per entry of the transcript's `in`."""
+    """The result of a case. Lists have one entry per entry of `in` of the transcript."""
 
     outputs: list[list[str]]
     watermarks: list[int]
@@ -149,6 +149,6 @@ def _item(word: str) -> Any:
 
 
 def cases() -> list[Case]:
-    """All transcripts."""
-    told = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
-    return [Case(each) for each in told]
+    """Returns all transcripts."""
+    transcripts = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
+    return [Case(fields) for fields in transcripts]

@@ -1,11 +1,11 @@
-"""What runs a transcript. An engine is one class with one method; a new one is a line in ENGINES."""
+"""Engines that run transcripts. An engine is a class with one method, registered in ENGINES."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from penstock.testing import Harness
-from tests.transcripts.case import FIRST, SINK, Case, Outcome
+from tests.system.transcripts.case import FIRST, SINK, Case, Outcome
 
 
 class Engine(Protocol):
@@ -15,11 +15,11 @@ class Engine(Protocol):
 
 
 class CrashError(Exception):
-    """A batch fails half-way."""
+    """Raised to fail a batch in the middle."""
 
 
 class HarnessEngine:
-    """In this process."""
+    """Runs a transcript in this process."""
 
     def run(self, case: Case, groups: int) -> Outcome:
         outcome = Outcome([], [], 0, None)
@@ -28,11 +28,11 @@ class HarnessEngine:
             if batch in case.restores:
                 saved = harness.snapshot()
                 harness = self._harness(case, case.restores[batch]).restore(saved)
-                self._note(outcome, harness, [])
+                self._record(outcome, harness, [])
             if case.crash and batch == 0:
                 self._crash(harness)
             harness.run(max_batches=1)
-            self._note(outcome, harness, harness.sink(SINK).take())
+            self._record(outcome, harness, harness.sink(SINK).take())
         outcome.late_records = harness.late_records()
         outcome.next_wake = harness.next_wake()
         return outcome
@@ -42,13 +42,13 @@ class HarnessEngine:
         return Harness(case.env(groups), batch_mode=case.batch_mode, seed=groups)
 
     @staticmethod
-    def _note(outcome: Outcome, harness: Harness, output: list[str]) -> None:
+    def _record(outcome: Outcome, harness: Harness, output: list[str]) -> None:
         outcome.outputs.append(output)
         outcome.watermarks.append(harness.watermark(FIRST))
 
     @staticmethod
     def _crash(harness: Harness) -> None:
-        """Lets the first batch fail after its first slot has written."""
+        """Fails the first batch after its first slot has written."""
 
         def fail(level: int, slot: int) -> None:
             raise CrashError

@@ -17,9 +17,9 @@ from penstock.functions import (
     WindowFunction,
     sum_of,
 )
-from penstock.runtime.interval_join import IntervalJoinOperator
-from penstock.runtime.lateness import pattern_is_late
-from penstock.runtime.window_build import window_operator
+from penstock.runtime.loop.lateness import pattern_is_late
+from penstock.runtime.operators.interval_join import IntervalJoinOperator
+from penstock.runtime.windows.factory import window_operator
 from penstock.state import MapStateDescriptor
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.windows import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
@@ -40,7 +40,7 @@ class Record(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A window's result: a[0,10)=2."""
+    """The result of a window: a[0,10)=2."""
 
     key: str
     start: int
@@ -52,7 +52,7 @@ class Window(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """Any other result: its key, and how a transcript writes it."""
+    """Any other result: its key, and its text in a transcript."""
 
     key: str
     text: str
@@ -76,7 +76,7 @@ class Show(KeyedProcessFunction):
 
 
 class EventTimer(KeyedProcessFunction):
-    """timer+n registers timestamp + n, timer@n registers n; renew+n<m also t + n in on_timer while t < m."""
+    """timer+n registers timestamp + n, timer@n registers n. renew+n<m also registers t + n in on_timer while t < m."""
 
     def __init__(self, after: int | None = None, at: int = 0, below: int = MIN_WATERMARK) -> None:
         self._after = after
@@ -94,7 +94,7 @@ class EventTimer(KeyedProcessFunction):
 
 
 class ProcessingTimer(KeyedProcessFunction):
-    """processing+n emits elements and registers now + n; chain+n is silent and registers t + n in on_timer."""
+    """processing+n emits elements and registers now + n. chain+n emits no elements and registers t + n in on_timer."""
 
     def __init__(self, after: int, chain: bool) -> None:
         self._after = after
@@ -147,7 +147,7 @@ class BothTimers(KeyedProcessFunction):
 
 
 class Pattern(KeyedProcessFunction):
-    """Says which records a pattern would find late."""
+    """Sends records that are late for a pattern to the late output."""
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         late = pattern_is_late(ctx.timestamp(), ctx.timer_service().current_watermark())
@@ -203,7 +203,7 @@ ASSIGNERS: dict[str, Callable[..., Any]] = {
     "session": EventTimeSessionWindows.with_gap,
 }
 
-# Functions by the word that a transcript uses; the numbers behind the word are the arguments.
+# Functions by their name in a transcript. The numbers after the name are the arguments.
 FUNCTIONS: dict[str, Callable[..., KeyedProcessFunction]] = {
     "show": Show,
     "timer+": EventTimer,
@@ -220,7 +220,7 @@ FUNCTIONS: dict[str, Callable[..., KeyedProcessFunction]] = {
 def attach(
     stream: DataStream[Any], op: str, uid: str, lateness: int, late: bool, rules: Any = None, combined: bool = False
 ) -> DataStream[Any]:
-    """The results of an operator that a transcript names; `late`: with a late output, `combined`: before the shuffle."""
+    """Adds the operator that a transcript names. `late` adds a late output, `combined` aggregates before the shuffle."""
     word = re.match(r"[a-z]+[+@]?", op)
     assert word is not None, op
     numbers = [int(n) for n in re.findall(r"\d+", op)]

@@ -1,4 +1,4 @@
-"""The transcripts of time.md on Spark: the same words as in the harness, batch by batch."""
+"""The transcripts of the time rules on Spark, with the same results per batch as in the harness."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import UserFunctionError
-from penstock.spark.job import SparkJob
-from tests.spark.fails_once import CollectFailsOnce
-from tests.transcripts.case import FIRST, Case, cases
+from penstock.spark.job.job import SparkJob
+from tests.system.spark.fails_once import CollectFailsOnce
+from tests.system.transcripts.case import FIRST, Case, cases
 
 
 def run(
@@ -25,8 +25,8 @@ def run(
 ) -> tuple[list[list[str]], list[Any], SparkJob]:
     env = case.env(groups)
     settings = {"execution.checkpointing.dir": str(folder), "state.local.dir": str(folder / "local")}
-    given = {"execution.resume": resume, "execution.state-recovery.path": start}
-    for key, value in {**settings, **{key: value for key, value in given.items() if value}}.items():
+    optional = {"execution.resume": resume, "execution.state-recovery.path": start}
+    for key, value in {**settings, **{key: value for key, value in optional.items() if value}}.items():
         env.configuration.set(key, value)
     if case.batch_mode:
         env.configuration.set("execution.runtime-mode", "BATCH")
@@ -39,28 +39,28 @@ def run(
         del job.program.sources[0].source.steps[until:]
     job.start()
     outputs: list[list[str]] = [[] for _ in case.steps()]
-    for batch, letters in job.letters():
-        outputs[batch] += letters.get(0, [])
+    for batch, elements in job.driver_outputs():
+        outputs[batch] += elements.get(0, [])
     return outputs, job.folder.reports.latest(), job
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in cases() if not c.restores and not c.crash])
-def test_the_transcript_comes_true_on_spark(spark: SparkSession, tmp_path: Path, case: Case) -> None:
+def test_transcript_on_spark(spark: SparkSession, tmp_path: Path, case: Case) -> None:
     groups = 2 if 2 in case.groups else case.groups[0]
     outputs, reports, _ = run(case, groups, tmp_path)
     assert case.comparable(outputs) == case.comparable(case.expected_outputs())
-    if "W" in case.told:
+    if "W" in case.fields:
         words = {-(2**63): "MIN", 2**63 - 1: "MAX"}
-        found = [str(words.get(r["watermarks"][FIRST], r["watermarks"][FIRST])) for r in reports]
+        found = [str(words.get(r.watermarks[FIRST], r.watermarks[FIRST])) for r in reports]
         assert found == case.expected_watermarks()
-    assert sum(count for r in reports for count in r["late"].values()) == case.told.get("late_count", 0)
-    if "next" in case.told:
-        assert reports[-1]["wake"] == case.told["next"]
+    assert sum(count for r in reports for count in r.late.values()) == case.fields.get("late_count", 0)
+    if "next" in case.fields:
+        assert reports[-1].next_wakeup == case.fields["next"]
 
 
 @pytest.mark.spark
-def test_a_batch_that_failed_half_way_runs_again_with_the_same_result(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_failed_batch_has_the_same_result_when_it_runs_again(spark: SparkSession, tmp_path: Path) -> None:
     case = next(c for c in cases() if c.crash)
     sink = CollectFailsOnce(tmp_path / "marker")
     with pytest.raises(UserFunctionError, match="SINK_FAILED"):
@@ -71,7 +71,7 @@ def test_a_batch_that_failed_half_way_runs_again_with_the_same_result(spark: Spa
 
 
 @pytest.mark.spark
-def test_a_job_restored_with_another_number_of_slots_remembers_time(spark: SparkSession, tmp_path: Path) -> None:
+def test_clocks_are_restored_with_another_number_of_slots(spark: SparkSession, tmp_path: Path) -> None:
     case = next(c for c in cases() if c.restores)
     ((until, after),) = case.restores.items()
     before = case.groups[0]
@@ -79,4 +79,4 @@ def test_a_job_restored_with_another_number_of_slots_remembers_time(spark: Spark
     second, reports, _ = run(case, after, tmp_path / "after", start=job.checkpoint.folder)
     outputs = [*first[:until], [], *[o for o in second if o]]
     assert case.comparable(outputs) == case.comparable(case.expected_outputs())
-    assert [str(r["watermarks"][FIRST]) for r in reports] == case.expected_watermarks()[until + 1 :]
+    assert [str(r.watermarks[FIRST]) for r in reports] == case.expected_watermarks()[until + 1 :]

@@ -1,4 +1,4 @@
-"""`penstock fork` and `penstock replay` as people call them: processes, tables, files."""
+"""`penstock fork` and `penstock replay` as commands."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ env.execute("totals")
 """
 
 
-def made(tmp_path: Path) -> str:
+def prepare(tmp_path: Path) -> str:
     rows = [{"key": k, "value": 1000} for k in range(4)]
     state = ps.ValueStateDescriptor("total", int)
     (tmp_path / "old.py").write_text(PROGRAM.replace("ADDED(value)", "value"))
@@ -50,7 +50,7 @@ def made(tmp_path: Path) -> str:
 @pytest.mark.spark
 @pytest.mark.long
 def test_fork_compares_two_programs(tmp_path: Path) -> None:
-    savepoint = made(tmp_path)
+    savepoint = prepare(tmp_path)
     command = [
         sys.executable,
         "-m",
@@ -64,11 +64,11 @@ def test_fork_compares_two_programs(tmp_path: Path) -> None:
         "-D",
         "spark.master=local[2]",
     ]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
-    assert ran.returncode == 0, ran.stderr
+    completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert completed.returncode == 0, completed.stderr
     assert not (tmp_path / "real").exists(), "nothing may be written to the real sink"
-    assert "sink 'out' (JsonLinesSink) was redirected to files" in ran.stdout
-    assert "sink 'high' (print) was redirected" in ran.stdout
+    assert "sink 'out' (JsonLinesSink) was redirected to files" in completed.stdout
+    assert "sink 'high' (print) was redirected" in completed.stdout
     by_sink = {d["sink"]: d for d in json.loads((tmp_path / "fork" / "comparison.json").read_text())}
     # Number 16 is the last of key 0: one row differs in each sink.
     assert {s: (d["rows"], d["same"], d["only_here"], d["keys_differ"]) for s, d in by_sink.items()} == {
@@ -89,8 +89,8 @@ def test_fork_compares_two_programs(tmp_path: Path) -> None:
     assert "REPLAY_APPENDS" in refused.stderr
 
 
-def test_mistakes_are_told_before_anything_runs(tmp_path: Path) -> None:
-    savepoint = made(tmp_path)
+def test_errors_are_reported_before_a_program_runs(tmp_path: Path) -> None:
+    savepoint = prepare(tmp_path)
     job = str(tmp_path / "old.py")
     nothing = CliRunner().invoke(app, ["fork", str(tmp_path / "nothing"), job, job, "--out", str(tmp_path / "out")])
     assert (nothing.exit_code, "NO_SAVEPOINT" in nothing.output) == (1, True)

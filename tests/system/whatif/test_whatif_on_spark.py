@@ -1,4 +1,4 @@
-"""Versions of a job from one savepoint over one range of input, and the repair of what a sink holds."""
+"""Forks and replays on a real Spark."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.connectors import FileSource, JsonLinesSink, SimpleSink, StreamFormat
-from penstock.engine.program import build
+from penstock.engine.program.builder import build_program
 from penstock.errors import PlanError
-from penstock.spark.retained import savepoint_of
-from penstock.spark.spark_log import last_commit, offsets_of
-from penstock.whatif.comparison import compared, lines_of
-from penstock.whatif.plan import ForkPlan, RunFacts, read_plan
-from tests.spark.test_jobs import environment
+from penstock.spark.checkpoint.spark_log import last_committed_batch, read_offsets
+from penstock.spark.savepoint.retained_checkpoint import savepoint_from_checkpoint
+from penstock.whatif.comparison import compare_outputs, read_lines
+from penstock.whatif.plan import ForkPlan, ForkRun, read_plan
+from tests.system.spark.test_jobs import environment
 from tests.waiting import until
 
 pytestmark = pytest.mark.spark
@@ -27,21 +27,21 @@ ENGINE = "penstock.whatif.engine:ForkEngine"
 
 
 class Totals(ps.KeyedProcessFunction):
-    """Adds up; `wrong` is what a version with a mistake adds instead."""
+    """Sums up values. `add` changes the values in a faulty version."""
 
-    def __init__(self, wrong: Callable[[int], int] = lambda n: n) -> None:
-        self.wrong = wrong
+    def __init__(self, add: Callable[[int], int] = lambda n: n) -> None:
+        self.add = add
 
     def open(self, runtime_context: Any) -> None:
         self.total = runtime_context.get_state(ps.ValueStateDescriptor("total", int))
 
     def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
-        self.total.update((self.total.value() or 0) + self.wrong(value))
+        self.total.update((self.total.value() or 0) + self.add(value))
         yield {"key": ctx.get_current_key(), "total": self.total.value()}
 
 
 class LatestValues(SimpleSink):
-    """A file of the last total of each key."""
+    """Writes the last total of each key to a file."""
 
     upserts = True
 
@@ -63,14 +63,14 @@ def job(env: ps.StreamExecutionEnvironment, folder: Path, sink: Any, function: T
     return env
 
 
-def given(folder: Path, name: str, numbers: range) -> None:
+def add_input(folder: Path, name: str, numbers: range) -> None:
     (folder / "in").mkdir(exist_ok=True)
     (folder / name).write_text("".join(f"{n}\n" for n in numbers))
     (folder / name).rename(folder / "in" / name)
 
 
 def reference(numbers: range) -> list[dict[str, Any]]:
-    """What the right version writes, element by element."""
+    """The output of the correct version."""
     totals: dict[str, int] = {}
     rows = []
     for n in numbers:
@@ -80,50 +80,50 @@ def reference(numbers: range) -> list[dict[str, Any]]:
     return rows
 
 
-def all_read(checkpoint: Path) -> bool:
+def has_read_first_file(checkpoint: Path) -> bool:
     """Whether the batch that read the first file is committed."""
-    _, offset = offsets_of(str(checkpoint), last_commit(str(checkpoint)))
+    _, offset = read_offsets(str(checkpoint), last_committed_batch(str(checkpoint)))
     return offset is not None and offset["file"] == 1
 
 
 @pytest.fixture
 def savepoint(spark: SparkSession, tmp_path: Path) -> str:
-    """Taken after the first thirty numbers; thirty more came since."""
-    given(tmp_path, "first", range(30))
+    """A savepoint after the first thirty numbers. Thirty more have arrived since."""
+    add_input(tmp_path, "first", range(30))
     env = job(environment(tmp_path), tmp_path, JsonLinesSink(tmp_path / "real"), Totals())
     client = env.execute_async("before")
-    until(lambda: len(list(lines_of(tmp_path / "real"))) == 30, 180)
+    until(lambda: len(list(read_lines(tmp_path / "real"))) == 30, 180)
     (checkpoint,) = (tmp_path / "checkpoints").iterdir()
-    until(lambda: last_commit(str(checkpoint)) >= 0 and all_read(checkpoint))
+    until(lambda: last_committed_batch(str(checkpoint)) >= 0 and has_read_first_file(checkpoint))
     client.cancel().result()
-    program = build(job(environment(tmp_path), tmp_path, JsonLinesSink(tmp_path / "x"), Totals()).graph("same"))
-    path = savepoint_of(str(checkpoint), program, environment(tmp_path).configuration).path
-    given(tmp_path, "second", range(30, 60))
+    program = build_program(job(environment(tmp_path), tmp_path, JsonLinesSink(tmp_path / "x"), Totals()).graph("same"))
+    path = savepoint_from_checkpoint(str(checkpoint), program, environment(tmp_path).configuration).path
+    add_input(tmp_path, "second", range(30, 60))
     return path
 
 
-def ran(tmp_path: Path, plan: ForkPlan, name: str, sink: Any, function: Totals) -> RunFacts:
+def run_version(tmp_path: Path, plan: ForkPlan, name: str, sink: Any, function: Totals) -> ForkRun:
     file = tmp_path / "fork" / "plan.json"
     if not file.exists():
         file.parent.mkdir(exist_ok=True)
         plan.write(file)
     options = {"execution.engine": ENGINE, "execution.fork.plan": str(file), "execution.fork.run": name}
     job(environment(tmp_path, **options), tmp_path, sink, function).execute(name)
-    return msgspec.json.decode((file.parent / name / "run.json").read_bytes(), type=RunFacts)
+    return msgspec.json.decode((file.parent / name / "run.json").read_bytes(), type=ForkRun)
 
 
-def test_versions_read_the_same_and_write_nothing_outside(savepoint: str, tmp_path: Path) -> None:
+def test_versions_read_the_same_input_and_do_not_write_to_real_sinks(savepoint: str, tmp_path: Path) -> None:
     plan = ForkPlan(savepoint, str(tmp_path / "fork"))
-    same = ran(tmp_path, plan, "same", JsonLinesSink(tmp_path / "real"), Totals())
-    given(tmp_path, "third", range(60, 90))  # comes too late for both
+    same = run_version(tmp_path, plan, "same", JsonLinesSink(tmp_path / "real"), Totals())
+    add_input(tmp_path, "third", range(60, 90))  # arrives after the range was fixed
     changed = Totals(lambda n: n + 1 if n == 40 else n)
-    other = ran(tmp_path, plan, "other", JsonLinesSink(tmp_path / "real"), changed)
-    assert len(list(lines_of(tmp_path / "real"))) == 30, "nothing may be written to the real sink"
+    other = run_version(tmp_path, plan, "other", JsonLinesSink(tmp_path / "real"), changed)
+    assert len(list(read_lines(tmp_path / "real"))) == 30, "nothing may be written to the real sink"
     (first,), (second,) = same.redirected, other.redirected
     assert (first.uid, first.kind) == ("out", "JsonLinesSink")
-    rows = [json.loads(line) for line in lines_of(first.folder)]
+    rows = [json.loads(line) for line in read_lines(first.folder)]
     assert sorted(rows, key=str) == sorted(reference(range(60))[30:], key=str)
-    found = compared("out", "other", Path(first.folder), Path(second.folder), "total")
+    found = compare_outputs("out", "other", Path(first.folder), Path(second.folder), "total")
     # Element 40 is of key k1, and all totals of k1 from it on are one higher.
     later = len([n for n in range(40, 60) if n % 3 == 1])
     assert (found.rows, found.only_here, found.only_in_first, found.same) == (30, later, later, 30 - later)
@@ -133,9 +133,9 @@ def test_versions_read_the_same_and_write_nothing_outside(savepoint: str, tmp_pa
 def test_an_upsert_sink_is_repaired(savepoint: str, tmp_path: Path) -> None:
     latest = tmp_path / "latest.json"
     before = {row["key"]: row["total"] for row in reference(range(30))}
-    latest.write_text(json.dumps({**before, "k1": -5}))  # what a version with a mistake has left there since
+    latest.write_text(json.dumps({**before, "k1": -5}))  # written by a faulty version
     plan = ForkPlan(savepoint, str(tmp_path / "fork"), redirect=False)
-    ran(tmp_path, plan, "replay", LatestValues(latest), Totals())
+    run_version(tmp_path, plan, "replay", LatestValues(latest), Totals())
     assert json.loads(latest.read_text()) == {row["key"]: row["total"] for row in reference(range(60))}
     with pytest.raises(PlanError, match="REPLAY_APPENDS"):
-        ran(tmp_path, plan, "appending", JsonLinesSink(tmp_path / "real"), Totals())
+        run_version(tmp_path, plan, "appending", JsonLinesSink(tmp_path / "real"), Totals())

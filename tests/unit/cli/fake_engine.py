@@ -1,4 +1,4 @@
-"""An engine that runs nothing: it prints what it was asked to run, as one line of JSON."""
+"""An engine that runs nothing. It prints each job as one line of JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = f"{__name__}:FakeEngine"
 
 
 class FakeEngine:
-    """Fails when the job's name says so."""
+    """Prints the job, or raises an error if its name is "fails"."""
 
     def default_parallelism(self, configuration: Configuration) -> int:
         return 2

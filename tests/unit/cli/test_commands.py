@@ -1,4 +1,4 @@
-"""The commands that need no job."""
+"""Commands that do not need a job."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
-"""The demo's job in the harness, against a plain calculation."""
+"""The demo job in the harness, compared with a plain calculation."""
 
 from __future__ import annotations
 
 import pytest
 
 from penstock import StreamExecutionEnvironment
-from penstock.cli.ads import MINUTE, Impressions, Total, add, campaign_totals
+from penstock.cli.run.demo_job import MINUTE, Impressions, Total, add, campaign_totals
 from penstock.testing import Harness
 
 EVENTS = 5000
 
 
 def expected(events: int) -> dict[str, Total]:
-    """All impressions in order, with the watermark of time.md 1.3 (highest time so far, less 5 s and 1 ms)."""
+    """All impressions in order, with the watermark of time-rules 1.3 (highest time so far, less 5 s and 1 ms)."""
     generate = Impressions(events)
     minutes: dict[tuple[str, int], Total] = {}
     late: list[Total] = []
@@ -44,7 +44,7 @@ def test_totals(parallelism: int, records_per_batch: int) -> None:
     assert {total.campaign: total for total in out} == expected(EVENTS)
 
 
-def test_some_are_late_and_most_are_not() -> None:
+def test_a_few_impressions_are_late() -> None:
     totals = expected(EVENTS).values()
     late, shown = sum(t.late for t in totals), sum(t.shown for t in totals)
     assert late + shown == EVENTS

@@ -1,4 +1,4 @@
-"""`penstock doctor`: each check can find good and bad."""
+"""`penstock doctor`: good and bad results of each check."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from penstock.cli import checks
-from penstock.cli.checks import Finding
+from penstock.cli.dev import doctor_checks as checks
+from penstock.cli.dev.doctor_checks import CheckResult
 from penstock.cli.main import app
 from penstock.config import Configuration
-from penstock.jobs.registry import Registry
-from penstock.servers.java import check_java
-from tests.jobs_registry.jobs import NOBODY, entry
+from penstock.devservers.java import check_java
+from penstock.jobs.registry.registry import Registry
+from tests.unit.jobs.jobs import DEAD_PROCESS, entry
 
 
 @pytest.fixture(autouse=True)
-def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PENSTOCK_OPTIONS", json.dumps({"state.local.dir": str(tmp_path / "state")}))
 
 
-def test_all_checks_are_told() -> None:
+def test_the_output_contains_all_checks() -> None:
     result = CliRunner(env={"COLUMNS": "100"}).invoke(app, ["doctor"])
     for name in ("Python", "Java", "pyspark", "pandas", "pyarrow", "jars", "local state", "checkpoints", "ports",
                  "host name", "memory", "leftover working copies"):  # fmt: skip
@@ -34,14 +34,14 @@ def test_all_checks_are_told() -> None:
 
 
 def test_json_and_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.cli.doctor.CHECKS", (lambda _: Finding("one", "warn", "so", "do it"),))
+    monkeypatch.setattr("penstock.cli.dev.doctor.CHECKS", (lambda _: CheckResult("one", "warn", "so", "do it"),))
     result = CliRunner().invoke(app, ["doctor", "--json"])
     assert result.exit_code == 0
     assert json.loads(result.stdout) == {
         "ok": True,
         "checks": [{"name": "one", "verdict": "warn", "found": "so", "advice": "do it"}],
     }
-    monkeypatch.setattr("penstock.cli.doctor.CHECKS", (lambda _: Finding("one", "bad", "so", "do it"),))
+    monkeypatch.setattr("penstock.cli.dev.doctor.CHECKS", (lambda _: CheckResult("one", "bad", "so", "do it"),))
     result = CliRunner().invoke(app, ["doctor"])
     assert result.exit_code == 1
     assert result.stdout.split() == ["bad", "one", "so", "do", "it"]
@@ -55,7 +55,7 @@ def test_java_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.verdict, "Install a JDK" in found.advice) == ("bad", True)
 
 
-def test_another_python_for_the_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_different_python_of_the_workers_is_bad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert checks.python(Configuration()).verdict == "ok"
     other = tmp_path / "python"
     other.write_text("#!/bin/sh\necho Python 3.9.2\n")
@@ -85,7 +85,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("free", "verdict"), [(50, "bad"), (500, "warn"), (5000, "ok")])
-def test_room_on_the_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: int, verdict: str) -> None:
+def test_free_disk_space(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: int, verdict: str) -> None:
     usage: Any = type("Usage", (), {"free": free * 10**6})
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
     assert checks.local_state(Configuration()).verdict == verdict
@@ -125,5 +125,5 @@ def test_leftover_working_copies_are_those_of_no_running_job(tmp_path: Path) -> 
 
 def test_lost_jobs_are_named(tmp_path: Path) -> None:
     assert checks.lost_jobs(Configuration()).verdict == "ok"
-    Registry(tmp_path / "home").write(entry("abcdef1234", status="running", process=NOBODY))
+    Registry(tmp_path / "home").write(entry("abcdef1234", status="running", process=DEAD_PROCESS))
     assert checks.lost_jobs(Configuration()).found == "1 job: abcdef12 (ads)"

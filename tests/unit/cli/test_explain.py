@@ -1,4 +1,4 @@
-"""`penstock explain`: what it shows of programs, and that nothing of them runs."""
+"""`penstock explain`: what it shows of a program, without running jobs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ numbers = env.from_sequence(1, 8).map(lambda n: n + 1).uid("add <1>")
 totals = numbers.key_by(lambda n: n % 2).process(Running()).uid("totals").set_parallelism(2)
 totals.print()
 totals.get_side_output(LATE).rebalance().map(str).print()
-print("a word of the program's own", sys.argv[1:])
+print("output of the program", sys.argv[1:])
 env.execute("running")
 """
 
@@ -60,7 +60,7 @@ def steps(result: Result) -> dict[str, dict[str, Any]]:
     return {step["uid"]: step for step in job["steps"]}
 
 
-def test_steps_have_levels_state_and_ways(program: Path) -> None:
+def test_steps_have_levels_state_and_edges(program: Path) -> None:
     found = steps(explain(program, "--json"))
     assert {uid: s["level"] for uid, s in found.items()} == {
         "sequence-1": 0,
@@ -79,12 +79,12 @@ def test_steps_have_levels_state_and_ways(program: Path) -> None:
     assert (way["partitioning"], way["side_output"]) == ("rebalance", "late")
 
 
-def test_the_tree_tells_each_step_once(program: Path) -> None:
+def test_the_tree_contains_each_step_once(program: Path) -> None:
     shown = explain(program)
     assert shown.exit_code == 0, shown.output
     text = shown.stdout
     assert "job 'running'  parallelism 3, 128 key groups" in text
-    assert "a word" not in text
+    assert "output of the program" not in text
     for uid in ("sequence-1", "add <1>", "totals", "sink-1", "map-2", "sink-2"):
         assert len(re.findall(rf"uid {re.escape(uid)}\s", text)) == 1, uid
     assert "→ hash to level 1, totals" in text
@@ -145,7 +145,7 @@ env.execute_async("fourth").get_job_execution_result().result()
     assert sorted(p.name for p in tmp_path.glob("*.svg")) == ["p-2.svg", "p-3.svg", "p-4.svg", "p.svg"]
 
 
-def test_a_program_that_needs_results_is_shown_up_to_there(program: Path) -> None:
+def test_a_program_that_fails_without_results_is_shown_up_to_that_point(program: Path) -> None:
     shown = explain(program, text=PROGRAM + "\nraise ValueError('no results')\n")
     assert shown.exit_code == 0
     assert "uid totals" in shown.stdout
@@ -153,20 +153,20 @@ def test_a_program_that_needs_results_is_shown_up_to_there(program: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("x = 1", "ended without a job"),
         ("raise ValueError('early')", "early"),
         (PROGRAM.replace("totals.print()", "").replace(".map(str).print()", ""), "NO_SINK"),
     ],
 )
-def test_without_a_job_it_says_why(program: Path, text: str, words: str) -> None:
+def test_a_program_without_a_job_is_an_error(program: Path, text: str, message: str) -> None:
     shown = explain(program, text=text)
     assert shown.exit_code == 1
-    assert words in shown.stderr
+    assert message in shown.stderr
 
 
-def test_a_program_of_pyflinks(program: Path) -> None:
+def test_a_pyflink_program(program: Path) -> None:
     text = PROGRAM.replace(
         "import penstock as ps", "import pyflink.datastream as ps, pyflink.datastream.state as state"
     )
@@ -217,12 +217,12 @@ env.execute("operators")
         ("pattern", "pattern first(next, single) -> second(next, single), within 1000 ms", ["partial matches"]),
     ],
 )
-def test_operators_tell_what_they_were_told(program: Path, uid: str, window: str, state: list[str]) -> None:
+def test_operators_show_their_settings(program: Path, uid: str, window: str, state: list[str]) -> None:
     found = steps(explain(program, "--json", text=OPERATORS))[uid]
     assert found["window"] == window
     assert found["state"][: len(state)] == state
     assert found["keyed"] is True
 
 
-def test_batch_mode_is_told(program: Path) -> None:
+def test_batch_mode_is_shown(program: Path) -> None:
     assert "BATCH mode, parallelism" in explain(program, "-D", "execution.runtime-mode=BATCH").stdout

@@ -1,4 +1,4 @@
-"""Ctrl-C in two steps, without a job of Spark's."""
+"""Ctrl-C in two steps, without Spark."""
 
 from __future__ import annotations
 
@@ -9,76 +9,76 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.interrupt import interrupts
-from penstock.cli.watcher import Watcher
+from penstock.cli.run.interrupt import handle_interrupts
+from penstock.cli.run.watcher import Watcher
 from penstock.config import Configuration
-from penstock.jobs.registry import Registry
-from penstock.jobs.run import Run
-from tests.jobs_registry.jobs import FakeJob, entry
+from penstock.jobs.registry.registry import Registry
+from penstock.jobs.run.run import Run
+from tests.unit.jobs.jobs import FakeJob, entry
 
 
-def begun(tmp_path: Path, name: str = "a") -> tuple[Run, FakeJob]:
+def start_run(tmp_path: Path, name: str = "a") -> tuple[Run, FakeJob]:
     run, job = Run(Registry(tmp_path), entry(name), [], Configuration()), FakeJob()
     run.begin(job)
     return run, job
 
 
-def press(number: int = signal.SIGINT) -> None:
+def send_signal(number: int = signal.SIGINT) -> None:
     os.kill(os.getpid(), number)
-    time.sleep(0.01)  # Python runs handlers between two steps
+    time.sleep(0.01)  # Python runs signal handlers between two bytecode instructions
 
 
-def test_without_a_job_the_program_is_interrupted() -> None:
-    with interrupts(Watcher()) as heard, pytest.raises(KeyboardInterrupt):
-        press()
-    assert heard.exit_code == 130
+def test_without_a_job_the_signal_interrupts_the_program() -> None:
+    with handle_interrupts(Watcher()) as interrupts, pytest.raises(KeyboardInterrupt):
+        send_signal()
+    assert interrupts.exit_code == 130
 
 
-def test_the_first_stops_all_jobs_and_the_program_follows(tmp_path: Path) -> None:
-    (one, first), (two, second) = begun(tmp_path, "a"), begun(tmp_path, "b")
-    with interrupts(Watcher()):
-        press()
-        assert (first.asked, second.asked) == (["stop"], ["stop"])
+def test_the_first_signal_stops_all_jobs_and_then_the_program(tmp_path: Path) -> None:
+    (one, first), (two, second) = start_run(tmp_path, "a"), start_run(tmp_path, "b")
+    with handle_interrupts(Watcher()):
+        send_signal()
+        assert (first.actions, second.actions) == (["stop"], ["stop"])
         one.end("finished")
-        time.sleep(0.01)  # the other one has not ended
+        time.sleep(0.01)  # the other job has not ended
         with pytest.raises(KeyboardInterrupt):
             end(two)
 
 
 def end(run: Run) -> None:
     run.end("finished")
-    time.sleep(1)
+    time.sleep(120)  # until the signal arrives
 
 
-def test_the_second_interrupts_at_once(tmp_path: Path) -> None:
-    run, job = begun(tmp_path)
-    with interrupts(Watcher()) as heard:
-        press(signal.SIGTERM)
+def test_the_second_signal_interrupts_immediately(tmp_path: Path) -> None:
+    run, job = start_run(tmp_path)
+    with handle_interrupts(Watcher()) as interrupts:
+        send_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
-            press()
+            send_signal()
         run.end("cancelled")
-    assert job.asked == ["stop"]
-    assert heard.exit_code == 130
+    assert job.actions == ["stop"]
+    assert interrupts.exit_code == 130
 
 
-def test_a_terminated_program_says_so(tmp_path: Path) -> None:
-    with interrupts(Watcher()) as heard, pytest.raises(KeyboardInterrupt):
-        press(signal.SIGTERM)
-    assert heard.exit_code == 143
+def test_the_exit_code_after_sigterm(tmp_path: Path) -> None:
+    with handle_interrupts(Watcher()) as interrupts, pytest.raises(KeyboardInterrupt):
+        send_signal(signal.SIGTERM)
+    assert interrupts.exit_code == 143
 
 
-def test_a_session_that_takes_ctrl_c_does_not_keep_it(tmp_path: Path) -> None:
-    with interrupts(Watcher()):
+def test_the_handler_is_restored_after_a_spark_session_starts(tmp_path: Path) -> None:
+    with handle_interrupts(Watcher()):
         signal.signal(signal.SIGINT, signal.default_int_handler)  # as pyspark does when a session starts
-        run, job = begun(tmp_path)
-        press()
-        assert job.asked == ["stop"]
+        run, job = start_run(tmp_path)
+        send_signal()
+        assert job.actions == ["stop"]
         with pytest.raises(KeyboardInterrupt):
             end(run)
 
 
-def test_the_handlers_are_given_back() -> None:
+def test_previous_handlers_are_restored() -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    with interrupts(Watcher()):
+    with handle_interrupts(Watcher()):
         assert signal.getsignal(signal.SIGINT) != before[0]
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before

@@ -1,4 +1,4 @@
-"""The check for Java, with a Java that is only a script."""
+"""The check of the Java version, with a script in place of Java."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from penstock.devservers.java import check_java
 from penstock.errors import ConfigError
-from penstock.servers.java import check_java
 
 
 @pytest.fixture(autouse=True)
-def _afresh() -> None:
+def _clear_cache() -> None:
     check_java.cache_clear()
 
 
@@ -30,18 +30,18 @@ def test_new_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: st
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("script", "message"),
     [
         ("echo 'java version \"1.8.0_392\"' >&2", "is version 1.8.0_392"),
         ("echo 'openjdk version \"11.0.2\"' >&2", "is version 11.0.2"),
-        ("exit 1", "-version' did not answer"),
+        ("exit 1", "-version' printed no version"),
     ],
 )
-def test_too_old_or_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, words: str) -> None:
+def test_too_old_or_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str) -> None:
     monkeypatch.setenv("JAVA_HOME", java(tmp_path, script))
     with pytest.raises(ConfigError, match="Penstock needs Java 17 or newer") as caught:
         check_java()
-    assert words in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -1,24 +1,26 @@
-"""`penstock list`, `info`, `logs`, `stop`, `cancel` on a registry that the tests fill."""
+"""`penstock list`, `info`, `logs`, `stop`, `cancel`, on a registry that the tests fill."""
 
 from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from penstock.cli.info import pages
+from penstock.cli.jobs.info import job_report
 from penstock.cli.main import app
 from penstock.config import Configuration
-from penstock.jobs import requests
-from penstock.jobs.entry import Failure
-from penstock.jobs.progress import OperatorFigures, Progress
-from penstock.jobs.registry import Registry
-from penstock.jobs.run import Run
-from tests.jobs_registry.jobs import NOBODY, FakeJob, entry, report
+from penstock.jobs.actions.logs import read_log
+from penstock.jobs.registry import requests
+from penstock.jobs.registry.entry import Failure
+from penstock.jobs.registry.progress import OperatorProgress, Progress
+from penstock.jobs.registry.registry import Registry
+from penstock.jobs.run.run import Run
+from tests.unit.jobs.jobs import DEAD_PROCESS, FakeJob, StoppableJob, entry, report
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def penstock(*arguments: str, width: int = 120) -> Result:
 
 
 def ended_run(registry: Registry, **more: Any) -> Run:
-    run = Run(registry, entry(**more), [OperatorFigures("s", "numbers", "source")], Configuration())
+    run = Run(registry, entry(**more), [OperatorProgress("s", "numbers", "source")], Configuration())
     job = FakeJob()
     run.begin(job)
     job.reports = [report(0, 1234)]
@@ -40,29 +42,14 @@ def ended_run(registry: Registry, **more: Any) -> Run:
     return run
 
 
-class EndsWhenAsked(FakeJob):
-    """Ends its run as the engine does."""
-
-    def __init__(self, registry: Registry) -> None:
-        super().__init__()
-        self.planned = True
-        self.run = Run(registry, entry(), [], Configuration())
-        self.run.begin(self)
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        self.heard.wait(30)
-        self.run.end("cancelled" if self.asked == ["cancel"] else "finished")
-
-
 def test_an_empty_registry(registry: Registry) -> None:
     assert penstock("list").stdout == f"No jobs in {registry.folder}.\n"
     assert penstock("list", "--json").stdout == ""
 
 
-def test_list_shows_what_runs_and_what_is_over(registry: Registry) -> None:
+def test_list_shows_running_and_ended_jobs(registry: Registry) -> None:
     ended_run(registry, job_id="done1")
-    registry.write(entry("lost22", "orders", process=NOBODY, status="running"))
+    registry.write(entry("lost22", "orders", process=DEAD_PROCESS, status="running"))
     registry.write(entry("runs33", "clicks", status="running"))
     rows = {line.split()[0]: line for line in penstock("list").stdout.splitlines() if line.strip()}
     assert "finished" in rows["done1"]
@@ -83,10 +70,10 @@ def test_list_fits_a_narrow_terminal(registry: Registry) -> None:
     assert len([line for line in text if "a1b2c3" in line]) == 1
 
 
-def test_info_tells_all(registry: Registry) -> None:
+def test_info_shows_all_details(registry: Registry) -> None:
     ended_run(registry)
     text = penstock("info", "ads").stdout
-    for words in (
+    for text_part in (
         "a1b2c3",
         "finished",
         "ads.py",
@@ -97,34 +84,34 @@ def test_info_tells_all(registry: Registry) -> None:
         "totals.hits",
         "0.2 s",
     ):
-        assert words in text, words
-    assert "Go on with: penstock run ads.py --resume /checkpoints/a1b2c3" in text
+        assert text_part in text, text_part
+    assert "Resume with: penstock run ads.py --resume /checkpoints/a1b2c3" in text
     facts = json.loads(penstock("info", "a1b", "--json").stdout)
     assert (facts["status"], facts["progress"]["read"]) == ("finished", 1234)
 
 
-def test_info_tells_what_was_put_aside_and_skipped() -> None:
-    facts = next(iter(pages(entry(), Progress(batches=1, read=9, dead=2, skipped=1), 100)))
-    assert "9 in, 0 out, 0 late, 2 put aside, 1 skipped" in str(facts)
+def test_info_shows_dead_letters_and_skipped_records() -> None:
+    facts = next(iter(job_report(entry(), Progress(batches=1, read=9, dead=2, skipped=1), 100)))
+    assert "9 in, 0 out, 0 late, 2 dead letters, 1 skipped" in str(facts)
 
 
-def test_info_tells_why_a_job_failed(registry: Registry) -> None:
+def test_info_shows_the_error_of_a_failed_job(registry: Registry) -> None:
     error = Failure("USER_FUNCTION", "Operator [totals] raised ValueError: [red] is no number.")
     registry.write(entry(status="failed", error=error, ended=9.0))
     text = " ".join(penstock("info", "ads").stdout.split())
     assert "[USER_FUNCTION] Operator [totals] raised ValueError: [red] is no number." in text
 
 
-def test_a_job_that_waits_says_for_what(registry: Registry) -> None:
-    words = "waits for the checkpoint store since 12:03:20: No space left on device; tries again every 30 s"
-    registry.write(entry(status="running", waits=words))
-    assert words in penstock("info", "ads", width=200).stdout
+def test_a_waiting_job_shows_what_it_waits_for(registry: Registry) -> None:
+    text_part = "waits for checkpoint storage since 12:03:20: No space left on device; retries every 30 s"
+    registry.write(entry(status="running", waits=text_part))
+    assert text_part in penstock("info", "ads", width=200).stdout
     assert "running, waits" in penstock("list").stdout
-    registry.write(entry(status="failed", waits=words, ended=9.0))
+    registry.write(entry(status="failed", waits=text_part, ended=9.0))
     assert "waits" not in penstock("list").stdout
 
 
-def test_an_unknown_job_is_one_line(registry: Registry) -> None:
+def test_an_unknown_job_is_an_error_of_one_line(registry: Registry) -> None:
     for command in ("info", "logs", "stop", "cancel"):
         result = penstock(command, "nobody")
         assert (result.exit_code, result.stdout) == (1, "")
@@ -135,34 +122,36 @@ def test_an_unknown_job_is_one_line(registry: Registry) -> None:
     ("arguments", "action", "status"),
     [(("stop",), "stop", "finished"), (("stop", "--drain"), "drain", "finished"), (("cancel",), "cancel", "cancelled")],
 )
-def test_a_job_is_asked_to_end(registry: Registry, arguments: tuple[str, ...], action: str, status: str) -> None:
-    job = EndsWhenAsked(registry)
+def test_stop_drain_and_cancel_end_a_job(
+    registry: Registry, arguments: tuple[str, ...], action: str, status: str
+) -> None:
+    job = StoppableJob(registry)
     result = penstock(*arguments, "ads")
     assert (result.exit_code, result.stdout) == (0, f"a1b2c3 {status}\n")
-    assert job.asked == [action]
+    assert job.actions == [action]
     assert ("--resume /checkpoints/a1b2c3" in result.stderr) == (action != "drain")
 
 
-def test_a_job_is_asked_to_take_less(registry: Registry) -> None:
+def test_limit_writes_a_request(registry: Registry) -> None:
     registry.write(entry(status="running"))
     result = penstock("limit", "ads", "5000")
-    assert (result.exit_code, result.stdout) == (0, "a1b2c3 at most 5000 records of a source in a batch\n")
-    assert requests.limit_asked(registry, "a1b2c3") == 5000
+    assert (result.exit_code, result.stdout) == (0, "a1b2c3 at most 5000 records per source in a batch\n")
+    assert requests.read_limit(registry, "a1b2c3") == 5000
     assert penstock("limit", "ads", "0").exit_code == 2
 
 
-def test_a_job_that_does_not_answer_in_time(registry: Registry) -> None:
+def test_a_job_that_does_not_end_in_time(registry: Registry) -> None:
     registry.write(entry(status="running"))
     result = penstock("stop", "ads", "--wait", "0.2")
     assert result.exit_code == 1
     assert result.stderr == "penstock: job a1b2c3 was asked to stop and is still running\n"
 
 
-def test_a_dead_process_is_named(registry: Registry) -> None:
-    registry.write(entry(status="running", process=NOBODY))
+def test_a_lost_job_is_an_error(registry: Registry) -> None:
+    registry.write(entry(status="running", process=DEAD_PROCESS))
     result = penstock("cancel", "ads")
     assert result.exit_code == 1
-    assert result.stderr.startswith("penstock: [JOB_LOST] Job a1b2c3 ('ads') has no process any more")
+    assert result.stderr.startswith("penstock: [JOB_LOST] The process of job a1b2c3 ('ads') does not run any more")
 
 
 def test_logs_of_a_finished_job(registry: Registry) -> None:
@@ -178,16 +167,25 @@ def test_logs_of_a_finished_job(registry: Registry) -> None:
     assert "[NO_LOG]" in result.stderr
 
 
-def test_following_a_log_ends_with_the_job(registry: Registry) -> None:
-    job = EndsWhenAsked(registry)
+def test_following_a_log_ends_with_the_job(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = StoppableJob(registry)
+    first_read = threading.Event()
 
-    def later() -> None:
+    def read_and_notify(*arguments: Any, **options: Any) -> Iterator[str]:
+        for text in read_log(*arguments, **options):
+            yield text
+            first_read.set()
+
+    def append_and_stop() -> None:
+        first_read.wait(120)
         with open(job.run.entry.log, "a", encoding="utf-8") as log:
             log.write("something new\n")
-        job.end_by("stop")
+        job.request_end("stop")
 
-    timer = threading.Timer(0.5, later)
-    timer.start()
+    monkeypatch.setattr("penstock.cli.jobs.logs.read_log", read_and_notify)
+    writer = threading.Thread(target=append_and_stop)
+    writer.start()
     text = penstock("logs", "ads", "--follow").stdout
+    writer.join()
     assert "something new\n" in text
     assert text.endswith("finished\n")

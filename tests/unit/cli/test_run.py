@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from penstock.cli.main import app
 from penstock.config import OPTIONS_VARIABLE
-from tests.cli.fake_engine import NAME
+from tests.unit.cli.fake_engine import NAME
 
 PROGRAM = """
 import penstock as ps
@@ -37,14 +37,14 @@ def run(program: Path, *arguments: str, text: str | None = None, engine: str = N
     return CliRunner().invoke(app, ["run", str(program), "-D", f"execution.engine={engine}", *arguments])
 
 
-def told(result: Result) -> dict[str, Any]:
+def job_of(result: Result) -> dict[str, Any]:
     assert result.exit_code == 0, result.stderr
     facts: dict[str, Any] = json.loads(result.stdout)
     return facts
 
 
 def test_options_are_the_defaults_of_every_environment(program: Path, tmp_path: Path) -> None:
-    facts = told(run(program, "--master", "local[2]", "--resume", str(tmp_path), "-D", "source.batch.records=7"))
+    facts = job_of(run(program, "--master", "local[2]", "--resume", str(tmp_path), "-D", "source.batch.records=7"))
     assert facts["options"] == {
         "spark.master": "local[2]",
         "execution.resume": str(tmp_path),
@@ -52,31 +52,31 @@ def test_options_are_the_defaults_of_every_environment(program: Path, tmp_path: 
     }
 
 
-def test_spark_settings_are_passed_on(program: Path) -> None:
-    assert told(run(program, "-D", "spark.executor.memory=2g"))["spark"] == {"spark.executor.memory": "2g"}
+def test_spark_settings_are_passed_to_spark(program: Path) -> None:
+    assert job_of(run(program, "-D", "spark.executor.memory=2g"))["spark"] == {"spark.executor.memory": "2g"}
 
 
-def test_what_the_program_sets_wins(program: Path) -> None:
+def test_options_of_the_program_override_those_of_the_command(program: Path) -> None:
     text = PROGRAM.replace(
         "get_execution_environment()", "get_execution_environment(ps.Configuration({'source.batch.records': 3}))"
     )
-    assert told(run(program, "-D", "source.batch.records=7", text=text))["options"] == {"source.batch.records": "3"}
+    assert job_of(run(program, "-D", "source.batch.records=7", text=text))["options"] == {"source.batch.records": "3"}
 
 
-def test_options_of_the_variable_stand_below_those_of_the_command(
+def test_options_of_the_command_override_those_of_the_environment_variable(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(OPTIONS_VARIABLE, '{"source.batch.records": 1, "execution.heartbeat": 5}')
-    facts = told(run(program, "-D", "source.batch.records=7"))
+    facts = job_of(run(program, "-D", "source.batch.records=7"))
     assert facts["options"] == {"source.batch.records": "7", "execution.heartbeat": "5 ms"}
     assert os.environ[OPTIONS_VARIABLE] == '{"source.batch.records": 1, "execution.heartbeat": 5}'
 
 
 def test_arguments_reach_the_program(program: Path) -> None:
-    assert told(run(program, "in.txt", "--", "--fast", "-x"))["argv"] == [str(program), "in.txt", "--fast", "-x"]
+    assert job_of(run(program, "in.txt", "--", "--fast", "-x"))["argv"] == [str(program), "in.txt", "--fast", "-x"]
 
 
-def test_the_program_is_main_and_imports_what_lies_beside_it(program: Path, tmp_path: Path) -> None:
+def test_the_program_is_main_and_imports_modules_of_its_folder(program: Path, tmp_path: Path) -> None:
     (tmp_path / "beside_it.py").write_text("WORD = 'beside'")
     before = list(sys.path), sys.argv
     result = run(program, text="import beside_it; print(__name__, beside_it.WORD)")
@@ -85,12 +85,12 @@ def test_the_program_is_main_and_imports_what_lies_beside_it(program: Path, tmp_
     assert (list(sys.path), sys.argv) == before
 
 
-def test_an_error_of_ours_is_one_line(program: Path) -> None:
+def test_an_error_of_penstock_is_one_line(program: Path) -> None:
     result = run(program, text=PROGRAM.replace(".print()", ""))
     assert result.exit_code == 1
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
-        "penstock: [NO_SINK] No operators defined in streaming topology: job 'job' has no sink, so nothing would come out. "
+        "penstock: [NO_SINK] No operators defined in streaming topology: job 'job' has no sink. "
         "Add sink_to() or print() to a stream."
     ]
 
@@ -101,17 +101,17 @@ def test_verbose_shows_the_stack(program: Path) -> None:
     assert "penstock: [NO_SINK]" in result.stderr
 
 
-def test_sparks_stack_stays_out(program: Path) -> None:
+def test_the_stack_trace_of_spark_is_not_shown(program: Path) -> None:
     result = run(program, text=PROGRAM.replace('execute("job")', 'execute("fails")'))
     assert result.stderr.splitlines() == ["penstock: [JOB_FAILED] The job failed in Spark: no luck."]
 
 
-def test_what_is_logged_is_json_too(program: Path) -> None:
-    """In a process of its own: pytest has a place for logs, and then the command leaves them alone."""
+def test_log_records_are_json_too(program: Path) -> None:
+    """Runs in another process, because pytest configures logging, and then the command does not."""
     program.write_text("import logging; logging.getLogger('mine').warning('mind %s', 'this')")
     command = [sys.executable, "-m", "penstock", "run", str(program), "--json"]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=120).stderr.splitlines()
-    assert json.loads(told[0]) == {"event": "log", "level": "WARNING", "logger": "mine", "text": "mind this"}
+    lines = subprocess.run(command, capture_output=True, text=True, timeout=120).stderr.splitlines()
+    assert json.loads(lines[0]) == {"event": "log", "level": "WARNING", "logger": "mine", "text": "mind this"}
 
 
 def test_errors_as_json(program: Path) -> None:
@@ -121,7 +121,7 @@ def test_errors_as_json(program: Path) -> None:
     assert failed["message"] == "The job failed in Spark: no luck."
 
 
-def test_an_error_of_the_program_shows_the_program(program: Path) -> None:
+def test_an_error_of_the_program_shows_its_stack_trace(program: Path) -> None:
     result = run(program, text="def f():\n    return 1 / 0\nf()\n")
     assert result.exit_code == 1
     assert "ZeroDivisionError: division by zero" in result.stderr
@@ -130,12 +130,12 @@ def test_an_error_of_the_program_shows_the_program(program: Path) -> None:
     assert "penstock/cli" not in result.stderr
 
 
-def test_the_programs_exit_code_is_ours(program: Path) -> None:
+def test_the_exit_code_of_the_program_is_returned(program: Path) -> None:
     assert run(program, text="raise SystemExit(3)").exit_code == 3
 
 
 @pytest.mark.parametrize(
-    ("setting", "words"),
+    ("setting", "message"),
     [
         (
             "source.batch.recrods=1",
@@ -145,14 +145,14 @@ def test_the_programs_exit_code_is_ours(program: Path) -> None:
         ("source.batch.records", "[OPTION_FORM] -D got 'source.batch.records'; it takes key=value."),
     ],
 )
-def test_a_wrong_option_is_refused_before_the_program_runs(program: Path, setting: str, words: str) -> None:
+def test_a_wrong_option_is_refused_before_the_program_runs(program: Path, setting: str, message: str) -> None:
     result = run(program, "-D", setting)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"penstock: {words}")
+    assert result.stderr.startswith(f"penstock: {message}")
 
 
 def test_java_missing_is_one_line_before_spark_starts(program: Path) -> None:
-    # In a process of its own: tests before this one may have started Spark here.
+    # Runs in another process, because earlier tests may have started Spark in this one.
     run_it = [sys.executable, "-m", "penstock", "run", str(program)]
     result = subprocess.run(
         run_it, env={**os.environ, "JAVA_HOME": "/nowhere"}, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""`penstock savepoints check`: the table, the words, JSON and exit codes."""
+"""`penstock savepoints check`: the table, messages, JSON and exit codes."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def savepoint(tmp_path_factory: pytest.TempPathFactory) -> str:
     return harness.savepoint(tmp_path_factory.mktemp("savepoint") / "one")
 
 
-def checked(savepoint: str, folder: Path, text: str, *options: str) -> Result:
+def run_check(savepoint: str, folder: Path, text: str, *options: str) -> Result:
     program = folder / "job.py"
     program.write_text(PROGRAM.replace("CLASS", text))
     return CliRunner().invoke(app, ["savepoints", "check", *options, savepoint, str(program)])
 
 
 def test_the_table(savepoint: str, tmp_path: Path) -> None:
-    result = checked(savepoint, tmp_path, FITS)
+    result = run_check(savepoint, tmp_path, FITS)
     assert result.exit_code == 0, result.output
     lines = {line.split()[1]: line for line in result.output.splitlines() if line.startswith("spending ")}
     assert "value: Spent(sum: int)" in lines["spent"]
@@ -108,12 +108,12 @@ def test_the_table(savepoint: str, tmp_path: Path) -> None:
     assert "as is" in lines["any"]
     assert "spending: spent: total: was called 'sum'" in result.output
     assert "spending: spent: tags: was added with a default" in result.output
-    assert "spending: any: no declared type: pickled objects" in result.output
+    assert "spending: any: no declared type" in result.output
     assert result.output.splitlines()[-1] == "Job 'spending' can start from it."
 
 
 def test_an_incompatible_state(savepoint: str, tmp_path: Path) -> None:
-    result = checked(savepoint, tmp_path, NO_DEFAULT)
+    result = run_check(savepoint, tmp_path, NO_DEFAULT)
     assert result.exit_code == 1
     assert "incompatible" in result.output
     assert "tags: was added without a default" in result.output
@@ -121,21 +121,21 @@ def test_an_incompatible_state(savepoint: str, tmp_path: Path) -> None:
 
 
 def test_json(savepoint: str, tmp_path: Path) -> None:
-    result = checked(savepoint, tmp_path, FITS, "--json")
-    told = json.loads(result.stdout)
-    assert (told["job"], told["fits"]) == ("spending", True)
-    assert {s["state"]: s["verdict"] for s in told["states"]} == {"spent": "after migration", "any": "as is"}
+    result = run_check(savepoint, tmp_path, FITS, "--json")
+    output = json.loads(result.stdout)
+    assert (output["job"], output["fits"]) == ("spending", True)
+    assert {s["state"]: s["verdict"] for s in output["states"]} == {"spent": "after migration", "any": "as is"}
 
 
-def test_every_value_is_tried_if_asked_for(savepoint: str, tmp_path: Path) -> None:
-    assert checked(savepoint, tmp_path, NEVER).exit_code == 0  # what a function does with values is not known before
-    result = checked(savepoint, tmp_path, NEVER, "--values")
+def test_values_converts_every_value(savepoint: str, tmp_path: Path) -> None:
+    assert run_check(savepoint, tmp_path, NEVER).exit_code == 0  # without --values, the migrate function is not called
+    result = run_check(savepoint, tmp_path, NEVER, "--values")
     assert result.exit_code == 1
-    assert "3 values tried, 1 do not fit" in result.output
+    assert "3 values converted, 1 failed" in result.output
     assert "ZeroDivisionError" in result.output
-    result = checked(savepoint, tmp_path, FITS, "--values")
+    result = run_check(savepoint, tmp_path, FITS, "--values")
     assert result.exit_code == 0
-    assert "3 values tried, 0 do not fit" in result.output
+    assert "3 values converted, 0 failed" in result.output
 
 
 KEYED = """
@@ -178,7 +178,7 @@ def sales(tmp_path_factory: pytest.TempPathFactory) -> str:
     return harness.savepoint(tmp_path_factory.mktemp("savepoint") / "sales")
 
 
-def checked_keys(savepoint: str, folder: Path, keys: str, *options: str) -> Result:
+def run_key_check(savepoint: str, folder: Path, keys: str, *options: str) -> Result:
     text, declared = KEYS[keys]
     program = folder / "job.py"
     program.write_text(KEYED.replace("CLASS", text).replace("KEY", declared))
@@ -194,35 +194,38 @@ def checked_keys(savepoint: str, folder: Path, keys: str, *options: str) -> Resu
         ("same", "as is", 0),
     ],
 )
-def test_the_line_of_an_operators_keys(sales: str, tmp_path: Path, keys: str, verdict: str, code: int) -> None:
-    result = checked_keys(sales, tmp_path, keys)
+def test_the_row_of_the_keys_of_an_operator(sales: str, tmp_path: Path, keys: str, verdict: str, code: int) -> None:
+    result = run_key_check(sales, tmp_path, keys)
     assert result.exit_code == code, result.output
     (line,) = [line for line in result.output.splitlines() if line.startswith("sums ") and " (key) " in line]
     assert line.split()[:5] == ["sums", "(key)", "Sale(region:", "str,", "shop:"]
     assert line.rstrip().endswith(verdict)
 
 
-def test_what_differs_in_keys(sales: str, tmp_path: Path) -> None:
-    assert "sums: (key): fields stand in another order" in checked_keys(sales, tmp_path, "reordered").output
-    assert "sums: (key): field 'shop' was removed" in checked_keys(sales, tmp_path, "removed").output
-    assert "sums: (key): Sale cannot become str by itself" in checked_keys(sales, tmp_path, "incompatible").output
+def test_differences_of_keys(sales: str, tmp_path: Path) -> None:
+    assert "sums: (key): the order of the fields changed" in run_key_check(sales, tmp_path, "reordered").output
+    assert "sums: (key): field 'shop' was removed" in run_key_check(sales, tmp_path, "removed").output
+    assert (
+        "sums: (key): Sale cannot be converted to str automatically"
+        in run_key_check(sales, tmp_path, "incompatible").output
+    )
 
 
-def test_every_key_is_tried_if_asked_for(sales: str, tmp_path: Path) -> None:
-    result = checked_keys(sales, tmp_path, "reordered", "--values")
+def test_values_converts_every_key(sales: str, tmp_path: Path) -> None:
+    result = run_key_check(sales, tmp_path, "reordered", "--values")
     assert result.exit_code == 0
-    assert "sums: (key): 3 keys tried, 0 do not fit" in result.output
-    result = checked_keys(sales, tmp_path, "removed", "--values")
+    assert "sums: (key): 3 keys converted, 0 failed" in result.output
+    result = run_key_check(sales, tmp_path, "removed", "--values")
     assert result.exit_code == 1
-    assert "sums: (key): 3 keys tried, 1 do not fit" in result.output
+    assert "sums: (key): 3 keys converted, 1 failed" in result.output
     assert "of operator 'sums' both become Sale('north')" in result.output
-    result = checked_keys(sales, tmp_path, "refused", "--values", "--json")
+    result = run_key_check(sales, tmp_path, "refused", "--values", "--json")
     (tried,) = json.loads(result.stdout)["values"]
     assert (tried["operator"], tried["state"], tried["values"], tried["failed"]) == ("sums", "(key)", 3, 1)
-    assert "Key Sale('north', 2) of operator 'sums' cannot become a key of type LONG" in tried["reasons"][0]
+    assert "Key Sale('north', 2) of operator 'sums' cannot be converted to type LONG" in tried["reasons"][0]
 
 
 def test_no_savepoint(tmp_path: Path) -> None:
-    result = checked(str(tmp_path / "nothing"), tmp_path, FITS)
+    result = run_check(str(tmp_path / "nothing"), tmp_path, FITS)
     assert result.exit_code == 1
     assert "NO_SAVEPOINT" in result.output

@@ -1,4 +1,4 @@
-"""Options: Flink's keys, the ways Flink writes values, and what is refused."""
+"""Options: the keys of Flink, the notation of values, and rejected keys."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock import config
-from penstock.config import Configuration
-from penstock.config.kinds import COMMAS, LIST, MAP, read_duration, read_memory, write_duration, write_memory
+from penstock.config import Configuration, execution_options
+from penstock.config.value_kinds import COMMA_LIST, LIST, MAP, read_duration, read_memory, write_duration, write_memory
 from penstock.errors import ConfigError, OptionIgnored, UnsupportedOperation
 
 
@@ -45,7 +45,7 @@ def test_memory_sizes_as_flink_writes_them(text: Any, size: int) -> None:
 
 
 @given(st.integers(0, 10**15))
-def test_what_is_written_is_read_back(number: int) -> None:
+def test_written_values_are_read_back(number: int) -> None:
     assert read_duration(write_duration(number)) == number
     assert read_memory(write_memory(number)) == number
 
@@ -56,7 +56,7 @@ words = st.text(st.characters(codec="utf-8", exclude_characters="\"'", exclude_c
 @given(st.lists(words))
 def test_lists_are_read_back(parts: list[str]) -> None:
     assert LIST.read(LIST.write(parts)) == parts
-    assert COMMAS.read(COMMAS.write(parts)) == parts
+    assert COMMA_LIST.read(COMMA_LIST.write(parts)) == parts
 
 
 @given(st.dictionaries(words.filter(lambda w: ":" not in w), words))
@@ -80,7 +80,7 @@ def test_maps_are_read_back(table: dict[str, str]) -> None:
         ("pipeline.name", 7),
     ],
 )
-def test_a_value_that_does_not_fit_is_told_with_the_type(key: str, value: Any) -> None:
+def test_a_wrong_value_raises_an_error_with_the_type(key: str, value: Any) -> None:
     with pytest.raises(ConfigError, match="OPTION_VALUE") as caught:
         Configuration({key: value})
     assert key in caught.value.text
@@ -96,12 +96,12 @@ def test_a_value_that_does_not_fit_is_told_with_the_type(key: str, value: Any) -
         ("state.backend.typ", "state.backend.type"),
     ],
 )
-def test_an_unknown_key_is_refused_with_the_nearest(key: str, nearest: str) -> None:
+def test_an_unknown_key_raises_an_error_with_a_suggestion(key: str, nearest: str) -> None:
     with pytest.raises(ConfigError, match=f"UNKNOWN_OPTION.*Did you mean '{nearest}'"):
         Configuration({key: "1"})
 
 
-def test_a_key_of_flinks_machinery_is_kept_and_ignored_with_a_warning() -> None:
+def test_a_tuning_key_of_flink_is_stored_and_ignored_with_a_warning() -> None:
     with pytest.warns(OptionIgnored, match=r"taskmanager.numberOfTaskSlots.*no effect") as caught:
         made = Configuration({"taskmanager.numberOfTaskSlots": "4"})
     assert caught[0].filename == __file__
@@ -109,7 +109,7 @@ def test_a_key_of_flinks_machinery_is_kept_and_ignored_with_a_warning() -> None:
 
 
 @pytest.mark.parametrize("key", ["table.exec.mini-batch.enabled", "pipeline.cached-files", "python.pythonpath"])
-def test_a_key_that_asks_for_what_is_not_there_is_refused_with_the_reason(key: str) -> None:
+def test_an_unsupported_key_raises_an_error_with_the_reason(key: str) -> None:
     with pytest.raises(UnsupportedOperation, match=f"FLINK_OPTION.*{key}"):
         Configuration({key: "1"})
 
@@ -124,7 +124,7 @@ def test_a_key_that_asks_for_what_is_not_there_is_refused_with_the_reason(key: s
         ("execution.buffer-timeout", "execution.buffer-timeout.interval", "5 ms"),
     ],
 )
-def test_older_names_mean_the_same(older: str, key: str, value: str) -> None:
+def test_deprecated_keys_set_the_same_option(older: str, key: str, value: str) -> None:
     made = Configuration({older: value})
     assert made.get_string(key, "") == made.get_string(older, "") == value
     assert made.to_dict() == {key: value}
@@ -160,7 +160,7 @@ def test_pyflinks_methods() -> None:
         made.set_bytearray("pipeline.name", bytearray(b"x"))
 
 
-def test_one_configuration_takes_over_another() -> None:
+def test_options_of_another_configuration_are_copied() -> None:
     base = Configuration.from_dict({"parallelism.default": "2", "spark.executor.cores": "4"})
     other = Configuration({"parallelism.default": 3, "pipeline.name": "b"})
     copied = Configuration(base)
@@ -188,3 +188,9 @@ def test_every_default_fits_its_own_type() -> None:
             assert option.read(option.default) == option.default, option.key
             assert option.read(option.kind.write(option.default)) == option.default, option.key
         assert option.doc.endswith("."), option.key
+
+
+def test_options_can_be_imported_from_the_package() -> None:
+    assert getattr(config, "PARALLELISM") is execution_options.PARALLELISM  # noqa: B009 - not known to mypy
+    with pytest.raises(AttributeError, match="NO_SUCH_OPTION"):
+        getattr(config, "NO_SUCH_OPTION")  # noqa: B009

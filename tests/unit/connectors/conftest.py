@@ -1,4 +1,4 @@
-"""An object store on loopback, for what must work without renames and folders."""
+"""A local object store, for file systems without renames and folders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @dataclass(frozen=True)
 class ObjectStore:
-    """A bucket of its own for each test."""
+    """A bucket per test."""
 
     path: str
     options: dict[str, Any]

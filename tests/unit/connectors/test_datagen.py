@@ -1,4 +1,4 @@
-"""Generated rows: limits, sequences, nulls, the same rows when a batch runs again."""
+"""DataGenSource: limits, sequences, nulls, and the same rows if a batch runs again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rows(source: DataGenSource, count: int, parallelism: int = 1) -> list[tuple[
     return [tuple(row) for task in tasks for chunk in source.read(task) for row in chunk.values]
 
 
-def test_numbers_and_texts_keep_their_limits() -> None:
+def test_numbers_and_strings_are_within_their_limits() -> None:
     fields = {
         "small": RandomField(BasicType.INT, 3, 5),
         "any": RandomField(BasicType.BYTE),
@@ -29,12 +29,12 @@ def test_numbers_and_texts_keep_their_limits() -> None:
         "text": RandomField(BasicType.STRING, length=7),
         "truth": RandomField(BasicType.BOOLEAN),
     }
-    found = rows(DataGenSource(fields, seed=1), 3000)
-    assert {row[0] for row in found} == {3, 4, 5}
-    assert {row[1] for row in found} == set(range(-128, 128))
-    assert all(-1 <= row[2] <= 1 for row in found)
-    assert all(len(row[3]) == 7 and set(row[3]) <= set("0123456789abcdef") for row in found)
-    assert {row[4] for row in found} == {True, False}
+    result = rows(DataGenSource(fields, seed=1), 3000)
+    assert {row[0] for row in result} == {3, 4, 5}
+    assert {row[1] for row in result} == set(range(-128, 128))
+    assert all(-1 <= row[2] <= 1 for row in result)
+    assert all(len(row[3]) == 7 and set(row[3]) <= set("0123456789abcdef") for row in result)
+    assert {row[4] for row in result} == {True, False}
     assert DataGenSource(fields).row_type().fits([])
 
 
@@ -45,18 +45,18 @@ def test_a_sequence_ends_the_source() -> None:
     assert not DataGenSource({"x": RandomField(BasicType.INT)}).bounded
 
 
-def test_nulls_come_at_their_rate() -> None:
-    found = rows(DataGenSource({"x": RandomField(BasicType.INT, null_rate=0.25)}, seed=3), 4000)
-    assert 800 < sum(row[0] is None for row in found) < 1200
+def test_null_rate() -> None:
+    result = rows(DataGenSource({"x": RandomField(BasicType.INT, null_rate=0.25)}, seed=3), 4000)
+    assert 800 < sum(row[0] is None for row in result) < 1200
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(1, 5000), st.integers(1, 7), st.integers(0, 2**63))
-def test_rows_do_not_depend_on_how_they_are_read(count: int, parallelism: int, seed: int) -> None:
+def test_rows_do_not_depend_on_the_tasks(count: int, parallelism: int, seed: int) -> None:
     fields = {"x": RandomField(BasicType.LONG), "s": RandomField(BasicType.STRING, length=3)}
     some = min(count, 50)
-    whole = rows(DataGenSource(fields, seed=seed), some)
-    assert rows(DataGenSource(fields, seed=seed), count, parallelism)[:some] == whole
+    all_rows = rows(DataGenSource(fields, seed=seed), some)
+    assert rows(DataGenSource(fields, seed=seed), count, parallelism)[:some] == all_rows
 
 
 def test_a_resumed_job_reads_the_same_rows(tmp_path: Path) -> None:
@@ -67,11 +67,11 @@ def test_a_resumed_job_reads_the_same_rows(tmp_path: Path) -> None:
     assert rows(first, 5) == rows(second, 5)
 
 
-def test_rows_come_at_their_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr("penstock.connectors.collection.time.monotonic", lambda: clock[0])
     source = DataGenSource({"x": RandomField(BasicType.INT)}, rows_per_second=5)
-    assert source.latest({"n": 0}) == {"n": 5}, "those of the first second at once"
+    assert source.latest({"n": 0}) == {"n": 5}, "the rows of the first second are emitted immediately"
     clock[0] += 0.5
     assert source.latest({"n": 5}) == {"n": 7}
     clock[0] += 10
@@ -83,9 +83,9 @@ def test_in_a_job() -> None:
     source = DataGenSource({"n": SequenceField(1, 3)}, rows_per_second=1_000_000)
     numbers = env.from_source(source, type_info=source.row_type()).map(lambda row: row.n * 2)
     harness = Harness(env)
-    found = harness.collect(numbers)
+    result = harness.collect(numbers)
     harness.run()
-    assert sorted(found) == [2, 4, 6]
+    assert sorted(result) == [2, 4, 6]
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,6 @@ def test_in_a_job() -> None:
         SequenceField(2, 1),
     ],
 )
-def test_what_makes_no_sense_is_refused(field: RandomField | SequenceField) -> None:
+def test_invalid_fields_are_rejected(field: RandomField | SequenceField) -> None:
     with pytest.raises(ConfigError, match="Field 'x'"):
         DataGenSource({"x": field})

@@ -1,4 +1,4 @@
-"""An engine without a JVM: jobs are what the test makes of them."""
+"""An engine without a JVM, whose jobs are controlled by the test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = f"{__name__}:RecordingEngine"
 
 
 class FakeJob:
-    """A job that ends when it is told to."""
+    """A job that ends when the test ends it."""
 
     def __init__(self, graph: JobGraph) -> None:
         self.graph = graph
@@ -49,7 +49,7 @@ def result_of(graph: JobGraph) -> JobExecutionResult:
 
 
 class RecordingEngine:
-    """Remembers what it was asked to run."""
+    """Records the jobs that it gets."""
 
     asked: ClassVar[list[tuple[JobGraph, ps.Configuration, dict[str, list[str]]]]] = []
     jobs: ClassVar[list[FakeJob]] = []

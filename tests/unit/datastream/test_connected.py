@@ -1,4 +1,4 @@
-"""Two streams and one function: keyed or not, and beside a broadcast stream."""
+"""Connected streams with and without keys, and broadcast streams."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Beside(ps.BroadcastProcessFunction):
         ctx.get_broadcast_state(RULES).put(*value)
 
 
-def test_a_stream_without_keys_beside_a_broadcast_one() -> None:
+def test_a_stream_without_keys_connected_with_a_broadcast_stream() -> None:
     env, left, right = two()
     harness = Harness(env)
     out = harness.collect(left.connect(right.broadcast(RULES)).process(Beside()))
@@ -179,7 +179,7 @@ class KeyedBeside(ps.KeyedBroadcastProcessFunction):
         yield "timer", ctx.get_current_key(), ctx.time_domain() == ps.TimeDomain.PROCESSING_TIME
 
 
-def test_a_keyed_stream_beside_a_broadcast_one() -> None:
+def test_a_keyed_stream_connected_with_a_broadcast_stream() -> None:
     env, left, right = two()
     harness = Harness(env)
     out = harness.collect(left.key_by(str).connect(right.broadcast(RULES)).process(KeyedBeside()))

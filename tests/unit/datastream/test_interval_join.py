@@ -1,4 +1,4 @@
-"""Interval joins as users write them; tests/runtime has the operator's rules."""
+"""The API of interval joins. The tests of the operator are in tests/unit/runtime."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Fragile(ps.ProcessJoinFunction):
         yield left[1] / right[1]
 
 
-def test_a_failing_function_is_told_with_key_and_element() -> None:
+def test_an_error_of_a_function_names_key_and_element() -> None:
     env, views, clicks = streams()
     joined = views.interval_join(clicks).between(0, 5).process(Fragile()).name("ratio")
     harness = Harness(env)
@@ -153,7 +153,7 @@ def test_dead_letters() -> None:
     harness.push_all([At(("a", 0), 2), At(("a", 3), 3)], source="clicks")
     harness.push(("a", 12), 2, source="views")
     assert [letter.element for letter in dead] == [("a", 0)]
-    assert out == [2.0, 4.0]  # the click that failed is not kept, so the second view does not meet it
+    assert out == [2.0, 4.0]  # the click that failed is not stored, so the second view is not joined with it
     assert far == ["of the failed call"] * 2
 
 
@@ -173,14 +173,14 @@ def test_dead_letters() -> None:
         (lambda v, c: v.interval_join(c).between(0, 1).process(lambda left, right: []), "FUNCTION_ARGUMENTS"),
     ],
 )
-def test_mistakes_are_found_where_they_are_made(wrong: Any, code: str) -> None:
+def test_wrong_arguments_raise_an_error(wrong: Any, code: str) -> None:
     _, views, clicks = streams()
     with pytest.raises(PlanError) as caught:
         wrong(views, clicks)
     assert caught.value.code == code
 
 
-def test_processing_time_is_refused() -> None:
+def test_processing_time_is_not_supported() -> None:
     _, views, clicks = streams()
     with pytest.raises(UnsupportedOperation, match="JOIN_IN_PROCESSING_TIME"):
         views.interval_join(clicks).in_processing_time()
@@ -194,7 +194,7 @@ def test_elements_need_timestamps() -> None:
         harness.push(("a", 1), source="views")
 
 
-def test_types_are_read_from_the_function_and_kept_in_state() -> None:
+def test_types_are_inferred_from_the_function_and_used_in_state() -> None:
     class Sum(ps.ProcessJoinFunction):
         def process_element(self, left: Any, right: Any, ctx: JoinContext) -> Iterator[int]:
             yield left[1] + right[1]
@@ -221,5 +221,5 @@ def test_marks_inside_a_batch_count() -> None:
     with harness.batch():
         harness.push_all([At(("a", 1), 10), Mark(10), At(("b", 1), 10), Mark(11)], source="views")
         harness.push_all([Mark(10), At(("a", 1), 10), At(("b", 1), 10), Mark(11)], source="clicks")
-    # a's view was dropped when the watermark reached it; b's came when it was there already, and lives until the next one
+    # the view of a was removed when the watermark reached it; the view of b arrived later and remains until the next watermark
     assert out == [("b", 0)]

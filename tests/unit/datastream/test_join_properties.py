@@ -1,4 +1,4 @@
-"""Joins of random streams: equal to a computation over all events at once, however batches are cut and keys are spread."""
+"""Joins of random streams equal a batch computation, for all batch boundaries and distributions of keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.windows import (
 
 
 class Event(NamedTuple):
-    """An element; `number` tells it from all others."""
+    """An element with a unique number."""
 
     key: str
     time: int
@@ -45,16 +45,16 @@ places = st.lists(st.integers(0, 25), max_size=4)
 spreads = st.sampled_from([(1, 1), (2, 7), (3, 128)])  # parallelism and key groups
 
 
-def numbered(told: list[tuple[str, int]], joins: str) -> list[Event]:
+def numbered(pairs: list[tuple[str, int]], joins: str) -> list[Event]:
     """Times of sessions are even, and their gap is odd: whether elements just the gap apart share a session depends on
     whether the watermark has come to the end of the first one, in Flink too.
     """
     factor = 2 if "sessions" in joins else 1
-    return [Event(key, time * factor, number) for number, (key, time) in enumerate(told)]
+    return [Event(key, time * factor, number) for number, (key, time) in enumerate(pairs)]
 
 
 def disorder(stream: list[Event]) -> int:
-    """How far behind an earlier element an element of the stream is at most."""
+    """Returns the maximum out-of-orderness of the stream."""
     most, latest = 0, MIN_WATERMARK
     for event in stream:
         latest = max(latest, event.time)
@@ -71,7 +71,7 @@ def by_key(event: Event) -> str:
     return event.key
 
 
-# -- what the joins are, over all events at once
+# -- the joins as batch computations
 
 
 def windows_of(kind: str, stream: list[Event]) -> Iterator[tuple[int, int]]:
@@ -144,21 +144,21 @@ def build(joins: str, left: Any, right: Any, lower: int = 0, upper: int = 0) -> 
 @settings(max_examples=150, deadline=None)
 @given(
     joins=st.sampled_from([f"{how} {kind}" for how in ("join", "co_group") for kind in ASSIGNERS] + ["interval"] * 3),
-    told=st.tuples(events, events) | st.tuples(of_one_key, of_one_key),
+    pairs=st.tuples(events, events) | st.tuples(of_one_key, of_one_key),
     cuts=st.tuples(places, places),
     spread=spreads,
     bounds=st.tuples(st.integers(-12, 12), st.integers(0, 15)),
     restored=st.booleans(),
 )
-def test_without_late_records_the_result_is_that_of_all_events_at_once(
+def test_without_late_records_the_result_equals_a_batch_computation(
     joins: str,
-    told: tuple[Any, Any],
+    pairs: tuple[Any, Any],
     cuts: tuple[list[int], list[int]],
     spread: tuple[int, int],
     bounds: tuple[int, int],
     restored: bool,
 ) -> None:
-    left, right = (numbered(side, joins) for side in told)
+    left, right = (numbered(side, joins) for side in pairs)
     lower, upper = bounds[0], bounds[0] + bounds[1]
 
     def program() -> tuple[Harness, Any]:
@@ -199,7 +199,7 @@ def test_without_late_records_the_result_is_that_of_all_events_at_once(
 
 
 def late_ones(stream: list[Event], delay: int) -> list[Event]:
-    """Those behind the watermark that the elements before them gave."""
+    """Returns the elements behind the watermark of the previous elements."""
     late, watermark = [], MIN_WATERMARK
     for event in stream:
         if event.time < watermark:
@@ -211,7 +211,7 @@ def late_ones(stream: list[Event], delay: int) -> list[Event]:
 @settings(max_examples=150, deadline=None)
 @given(
     joins=st.sampled_from(["join tumbling", "co_group sliding", "join sessions", "interval", "interval"]),
-    told=events,
+    pairs=events,
     cuts=st.tuples(places, places),
     spread=spreads,
     delay=st.integers(0, 6),
@@ -219,13 +219,13 @@ def late_ones(stream: list[Event], delay: int) -> list[Event]:
 )
 def test_with_late_records_of_one_split_cuts_and_keys_do_not_matter(
     joins: str,
-    told: Any,
+    pairs: Any,
     cuts: tuple[list[int], list[int]],
     spread: tuple[int, int],
     delay: int,
     bounds: tuple[int, int],
 ) -> None:
-    stream = numbered(told, joins)
+    stream = numbered(pairs, joins)
 
     def run(cut: list[int], parallelism: int, max_parallelism: int) -> tuple[Any, ...]:
         env = ps.StreamExecutionEnvironment()

@@ -1,4 +1,4 @@
-"""Window joins and co_group as users write them."""
+"""The API of window joins and co_group."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def watermark(harness: Harness, time: int) -> None:
         harness.push_watermark(time, source="clicks")
 
 
-def test_a_window_gives_the_pairs_of_each_key_with_its_last_timestamp() -> None:
+def test_a_window_emits_the_pairs_of_each_key_with_its_maximum_timestamp() -> None:
     env, views, clicks = streams()
     harness = Harness(env)
     out = harness.collect(joined(views, clicks).apply(pair))
@@ -248,7 +248,7 @@ def test_state_survives_another_parallelism_and_other_key_groups() -> None:
     assert sorted(out) == list("abcdef")
 
 
-def test_nothing_is_left_behind() -> None:
+def test_no_state_remains() -> None:
     for assigner in (TEN, SlidingEventTimeWindows.of(10, 5), EventTimeSessionWindows.with_gap(5)):
         env, views, clicks = streams(1)
         harness = Harness(env)
@@ -260,7 +260,7 @@ def test_nothing_is_left_behind() -> None:
         assert len(harness.snapshot()) < 1500, assigner  # its elements would take more
 
 
-def test_a_failing_function_is_told_with_its_key() -> None:
+def test_an_error_of_a_function_names_the_key() -> None:
     env, views, clicks = streams()
     harness = Harness(env)
     harness.collect(joined(views, clicks).apply(lambda view, click: view[1] / click[1]).name("ratio"))
@@ -314,7 +314,7 @@ NO_MERGE = OnClick()
         (lambda v, c: grouped(v, c).apply(lambda views, clicks, window: []), "FUNCTION_ARGUMENTS"),
     ],
 )
-def test_mistakes_are_found_where_they_are_made(wrong: Any, code: str) -> None:
+def test_wrong_arguments_raise_an_error(wrong: Any, code: str) -> None:
     _, views, clicks = streams()
     with pytest.raises(PlanError) as caught:
         wrong(views, clicks)
@@ -334,7 +334,7 @@ def test_types_are_read_from_the_function() -> None:
     assert joined(views, clicks).apply(pair, ps.Types.STRING()).get_type() == ps.Types.STRING()
 
 
-def test_settings_do_not_change_the_windows_they_were_made_from() -> None:
+def test_settings_do_not_change_the_original_windows() -> None:
     env, views, clicks = streams()
     windows = joined(views, clicks)
     windows.allowed_lateness(5)
@@ -345,7 +345,7 @@ def test_settings_do_not_change_the_windows_they_were_made_from() -> None:
     assert (out, harness.late_records()) == ([], 2)
 
 
-def test_batch_mode_gives_the_same_results() -> None:
+def test_batch_mode_emits_the_same_results() -> None:
     found = []
     for batch_mode in (False, True):
         env, views, clicks = streams()

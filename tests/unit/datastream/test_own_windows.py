@@ -1,4 +1,4 @@
-"""Assigners, triggers and evictors of the user's own, written as PyFlink's and Flink's are."""
+"""Custom window assigners, triggers and evictors, as in PyFlink and Flink."""
 
 from __future__ import annotations
 
@@ -33,18 +33,9 @@ from penstock.windows import (
     Window,
     WindowAssigner,
 )
+from tests.unit.datastream.words import Total, Word, added, keyed
 
-Word = tuple[str, int]
 TEN = TumblingEventTimeWindows.of(10)
-
-
-def keyed() -> ps.KeyedStream[Word, str]:
-    words: DataStream[Word] = ps.StreamExecutionEnvironment().set_parallelism(2).from_source(PushSource())
-    return words.key_by(lambda word: word[0])
-
-
-def added(a: Word, b: Word) -> Word:
-    return a[0], a[1] + b[1]
 
 
 def run(stream: DataStream[Any], *batches: list[Any]) -> list[Any]:
@@ -101,7 +92,7 @@ class ByParity(WindowAssigner[Word, Named]):
         return True
 
 
-def test_windows_of_ones_own_class() -> None:
+def test_custom_window_class() -> None:
     items = [At(("a", n), n) for n in (1, 2, 3, 4, 15)]
     found = run(keyed().window(ByParity()).apply(Listed()), items, [Mark(9)], [Mark(19)])
     assert sorted(found) == [("even", 9, [2, 4]), ("odd", 9, [1, 3]), ("odd", 19, [15])]
@@ -109,7 +100,7 @@ def test_windows_of_ones_own_class() -> None:
 
 
 class OldSessions(MergingWindowAssigner):  # type: ignore[type-arg]
-    """Sessions as PyFlink's own: they say how windows merge and how they are written."""
+    """Sessions as in PyFlink, with custom merging and serialization."""
 
     def __init__(self, gap: int) -> None:
         self.gap = gap
@@ -130,7 +121,7 @@ class OldSessions(MergingWindowAssigner):  # type: ignore[type-arg]
         return True
 
 
-def test_merging_windows_of_ones_own_are_sessions() -> None:
+def test_custom_merging_windows_are_sessions() -> None:
     items = [[At(("a", n), n) for n in part] for part in ([1, 20], [12, 8], [40])]
     batches: list[list[Any]] = [*items, [Mark(29)], [Mark(60)]]
     ours = run(keyed().window(EventTimeSessionWindows.with_gap(10)).apply(Listed()), *batches)
@@ -155,7 +146,7 @@ class Numbered(WindowAssigner):  # type: ignore[type-arg]
         return False
 
 
-def test_a_serializer_tells_the_class_of_windows() -> None:
+def test_a_serializer_determines_the_window_class() -> None:
     found = run(keyed().window(Numbered()).apply(Listed()), [("a", 1), ("a", 2)], [("a", 3), ("a", 4)])
     assert found == [(1, [1, 3]), (0, [2, 4])]
 
@@ -169,7 +160,7 @@ def test_a_serializer_tells_the_class_of_windows() -> None:
         (ByParity().get_window_serializer(), Named("odd", 9)),
     ],
 )
-def test_serializers_give_back_what_they_took(serializer: Any, window: Any) -> None:
+def test_serializers_round_trip(serializer: Any, window: Any) -> None:
     stream = BytesIO()
     serializer.serialize(window, stream)
     assert serializer.deserialize(BytesIO(stream.getvalue())) == window
@@ -258,7 +249,7 @@ class Negatives(Evictor):
             elements.remove(max(elements, key=lambda e: e.value[1]))
 
 
-def test_an_evictor_of_ones_own() -> None:
+def test_custom_evictor() -> None:
     windows = keyed().window(TEN).trigger(CountTrigger.of(2)).evictor(Negatives())
     batches = [
         [At(("a", 5), 1), At(("a", -1), 2)],
@@ -268,21 +259,7 @@ def test_an_evictor_of_ones_own() -> None:
     assert run(windows.apply(Listed()), *batches) == [(0, 10, [5]), (0, 10, [3, 4]), (0, 10, [3, 1])]
 
 
-class Total(ps.AggregateFunction[Word, int, int]):
-    def create_accumulator(self) -> int:
-        return 0
-
-    def add(self, value: Word, accumulator: int) -> int:
-        return accumulator + value[1]
-
-    def get_result(self, accumulator: int) -> int:
-        return accumulator
-
-    def merge(self, acc_a: int, acc_b: int) -> int:
-        return acc_a + acc_b
-
-
-def test_evictors_beside_reduce_and_aggregate_see_all_elements() -> None:
+def test_evictors_with_reduce_and_aggregate_get_all_elements() -> None:
     def windows() -> Any:
         return keyed().window(TEN).trigger(CountTrigger.of(2)).evictor(CountEvictor.of(3))
 
@@ -292,7 +269,7 @@ def test_evictors_beside_reduce_and_aggregate_see_all_elements() -> None:
     assert run(typed, *batches) == [3, 9]
 
 
-def test_declared_elements_are_kept_as_what_they_are() -> None:
+def test_declared_elements_keep_their_type() -> None:
     declared = ps.Types.TUPLE([ps.Types.STRING(), ps.Types.INT()])
     words = ps.StreamExecutionEnvironment().from_source(PushSource()).map(lambda w: w, declared)
     windows = words.key_by(lambda word: word[0]).window(TEN)

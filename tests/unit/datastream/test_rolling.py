@@ -1,4 +1,4 @@
-"""sum, min, max, min_by and max_by: by position or name, on all kinds of elements."""
+"""sum, min, max, min_by and max_by, by position or name, for all kinds of elements."""
 
 from __future__ import annotations
 
@@ -100,17 +100,17 @@ def test_one_field_is_aggregated(how: str, make: Any, position: int | str) -> No
     ("how", "expected"),
     [("sum", [3, 8, 9]), ("min", [3, 3, 1]), ("max", [3, 5, 5]), ("min_by", [3, 3, 1]), ("max_by", [3, 5, 5])],
 )
-def test_a_value_without_fields_is_its_own_field_0(how: str, expected: list[int]) -> None:
+def test_field_0_of_a_value_without_fields_is_the_value(how: str, expected: list[int]) -> None:
     assert rolling([3, 5, 1], how) == expected
     assert rolling([3, 5, 1], how, 0) == expected
 
 
-def test_each_key_has_its_own_result() -> None:
+def test_each_key_has_a_separate_result() -> None:
     found = rolling([("a", 1), ("b", 10), ("a", 2), ("b", 20)], "sum", 1, key=lambda e: e[0])
     assert sorted(found) == [("a", 1), ("a", 3), ("b", 10), ("b", 30)]
 
 
-def test_a_position_that_is_neither_number_nor_name_is_refused() -> None:
+def test_a_position_must_be_a_number_or_a_name() -> None:
     with pytest.raises(PlanError, match=r"\[FIELD_POSITION\] sum\(\) got 1.5"):
         rolling([(1, 2)], "sum", 1.5)
 
@@ -118,17 +118,17 @@ def test_a_position_that_is_neither_number_nor_name_is_refused() -> None:
 @pytest.mark.parametrize(
     ("element", "position", "text"),
     [
-        (7, 1, "field 1 was chosen of a int"),
+        (7, 1, "a int has no field 1"),
         (Named("a", 1, ""), "price", "no field 'price'"),
         (Data("a", 1, ""), "x", "no field 'x'"),
     ],
 )
-def test_a_field_that_is_not_there_is_told(element: Any, position: int | str, text: str) -> None:
+def test_a_missing_field_raises_an_error(element: Any, position: int | str, text: str) -> None:
     with pytest.raises(UserFunctionError, match=text):
         rolling([element, element], "sum", position)
 
 
-def test_in_batch_mode_only_the_last_result_comes() -> None:
+def test_batch_mode_emits_only_the_last_result() -> None:
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env, batch_mode=True)
     out = harness.collect(env.from_collection([("a", 1), ("b", 5), ("a", 2)]).key_by(lambda e: e[0]).sum(1))

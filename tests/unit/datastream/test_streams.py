@@ -1,4 +1,4 @@
-"""Streams as PyFlink's: settings, projections, refusals, and functions of the wrong kind."""
+"""The API of streams: settings, projections, unsupported methods, and wrong functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import penstock as ps
 from penstock.connectors import CollectSink
 from penstock.datastream import CloseableIterator, DataStream, KeyedStream
-from penstock.errors import KeyError_, PlanError, UnsupportedOperation
+from penstock.errors import InvalidKeyError, PlanError, UnsupportedOperation
 from penstock.testing import Harness
 
 
@@ -25,7 +25,7 @@ def run(stream: DataStream[Any]) -> list[Any]:
     return list(out)
 
 
-def test_a_projection_knows_its_type() -> None:
+def test_projection_has_an_output_type() -> None:
     env = ps.StreamExecutionEnvironment()
     typed = env.from_collection([("a", 1, 2.0)], ps.Types.TUPLE([ps.Types.STRING(), ps.Types.INT(), ps.Types.DOUBLE()]))
     assert typed.project(2, 0).get_type() == ps.Types.TUPLE([ps.Types.DOUBLE(), ps.Types.STRING()])
@@ -53,9 +53,9 @@ def test_a_key_type_converts_and_checks_keys() -> None:
     assert [type(k) for k in keys(ps.Types.DOUBLE(), 1)] == [float]
     assert keys(ps.Types.TUPLE([ps.Types.STRING(), ps.Types.INT()]), ["a", 1]) == [("a", 1)]  # a list becomes a key
     assert keys(str, "a") == ["a"]
-    with pytest.raises(KeyError_, match=r"KEY_MISFIT.*declared as INT.*'x'.*operator 'key_by'.*element 'x'"):
+    with pytest.raises(InvalidKeyError, match=r"KEY_MISFIT.*declared as INT.*'x'.*operator 'key_by'.*element 'x'"):
         keys(ps.Types.INT(), 1, "x")
-    with pytest.raises(KeyError_, match="KEY_IS_NONE"):
+    with pytest.raises(InvalidKeyError, match="KEY_IS_NONE"):
         keys(ps.Types.INT(), None)
 
 
@@ -71,18 +71,18 @@ def test_all_elements_under_one_key() -> None:
     assert run(numbers("a", "b").key_by(ps.NullByteKeySelector()).process(Count())) == [(0, 1), (0, 2)]
 
 
-def test_projection_takes_fields_in_the_order_asked_for() -> None:
+def test_projection_returns_fields_in_the_order_of_the_indexes() -> None:
     assert run(numbers(("a", 1, True), ("b", 2, False)).project(2, 0)) == [(True, "a"), (False, "b")]
     assert run(numbers(("a", 1), ("b", 2)).project(1)) == [(1,), (2,)]
 
 
 @pytest.mark.parametrize("indexes", [(), (-1,), ("name",)])
-def test_projection_takes_positions(indexes: Any) -> None:
+def test_projection_requires_positions(indexes: Any) -> None:
     with pytest.raises(PlanError, match="FIELD_POSITION"):
         numbers().project(*indexes)
 
 
-def test_settings_give_the_same_stream_and_stay_in_the_plan() -> None:
+def test_settings_return_the_same_stream_and_are_in_the_plan() -> None:
     stream = numbers().map(str)
     settled = (
         stream.name("words")
@@ -100,7 +100,7 @@ def test_settings_give_the_same_stream_and_stay_in_the_plan() -> None:
     assert sorted(run(stream)) == ["1", "2", "3"]
 
 
-def test_a_stream_knows_the_settings_of_its_job() -> None:
+def test_a_stream_returns_the_settings_of_its_job() -> None:
     stream = numbers(parallelism=3)
     assert stream.get_execution_config().get_parallelism() == 3
 
@@ -113,7 +113,7 @@ def test_sinks_have_settings_too() -> None:
 
 def test_key_groups_belong_to_the_job() -> None:
     stream = numbers().map(str).name("text").set_max_parallelism(64)
-    with pytest.raises(PlanError, match="'text' wants max parallelism 64, and the job has 128"):
+    with pytest.raises(PlanError, match="'text' has max parallelism 64, but the job has 128"):
         run(stream)
 
 
@@ -140,7 +140,7 @@ def test_a_function_that_must_not_be_parallel_has_one_subtask(behind: str) -> No
     assert run(stream.map(Subtask()).force_non_parallel()) == [(0, 1)] * 20
 
 
-def test_parallelism_of_a_function_is_its_own() -> None:
+def test_parallelism_of_a_function_can_be_set() -> None:
     assert set(run(numbers(*range(20), parallelism=3).map(Subtask()).set_parallelism(2))) == {(0, 2), (1, 2)}
 
 
@@ -187,7 +187,7 @@ PARTITIONINGS: dict[str, Callable[[DataStream[Any]], object]] = {
 
 
 @pytest.mark.parametrize("kind", PARTITIONINGS)
-def test_keys_are_a_partitioning_that_no_other_replaces(kind: str) -> None:
+def test_a_keyed_stream_cannot_be_repartitioned(kind: str) -> None:
     with pytest.raises(UnsupportedOperation, match="KEYED_PARTITIONING"):
         PARTITIONINGS[kind](numbers().key_by(lambda n: n))
 
@@ -207,8 +207,8 @@ def test_keyed_streams_unite_project_and_end_like_others() -> None:
 # -- refusals
 
 
-def test_what_contradicts_spark_is_refused_with_its_reason() -> None:
-    with pytest.raises(UnsupportedOperation, match="keeps nothing when it ends"):
+def test_unsupported_methods_raise_an_error_with_a_reason() -> None:
+    with pytest.raises(UnsupportedOperation, match="does not keep elements"):
         numbers().cache()
     with pytest.raises(UnsupportedOperation, match="finds state by uid"):
         numbers().set_uid_hash("cafe")
@@ -218,7 +218,7 @@ def test_what_contradicts_spark_is_refused_with_its_reason() -> None:
 
 WRONG: dict[str, tuple[Callable[[DataStream[Any]], object], str]] = {
     "map": (lambda s: s.map(3), r"map\(\) got a int; it takes a MapFunction or a plain function"),  # type: ignore[arg-type]
-    "class": (lambda s: s.map(Subtask), r"map\(\) got the class Subtask; .*; make one: map\(Subtask\(...\)\)"),  # type: ignore[arg-type]
+    "class": (lambda s: s.map(Subtask), r"map\(\) got the class Subtask; .*; create an object: map\(Subtask\(...\)\)"),  # type: ignore[arg-type]
     "kind": (lambda s: s.filter(Subtask()), r"filter\(\) got a Subtask; it takes a FilterFunction"),  # type: ignore[arg-type]
     "process": (lambda s: s.process(Subtask()), r"it takes a ProcessFunction; call key_by first"),  # type: ignore[arg-type]
     "lambda": (lambda s: s.process(lambda value: value), r"process\(\) got a function"),  # type: ignore[arg-type]
@@ -231,7 +231,7 @@ WRONG: dict[str, tuple[Callable[[DataStream[Any]], object], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_function_of_the_wrong_kind_is_refused_where_it_is_passed(case: str) -> None:
+def test_a_function_of_the_wrong_class_raises_an_error(case: str) -> None:
     call, text = WRONG[case]
     with pytest.raises(PlanError, match=text):
         call(numbers())
@@ -241,7 +241,7 @@ def test_a_function_of_the_wrong_kind_is_refused_where_it_is_passed(case: str) -
 
 
 class FakeEngine:
-    """Gives elements as a job would, and notes when it is stopped."""
+    """Returns elements like a job, and records when it is stopped."""
 
     stopped = False
     names: tuple[str, ...] = ()
@@ -266,7 +266,7 @@ def collecting() -> DataStream[Any]:
     return ps.StreamExecutionEnvironment(configuration).from_collection([1, 2, 3])
 
 
-def test_collected_elements_come_one_by_one_and_closing_ends_the_job() -> None:
+def test_collected_elements_are_iterated_and_closing_ends_the_job() -> None:
     with collecting().execute_and_collect("mine") as found:
         assert isinstance(found, CloseableIterator)
         assert (found.next(), next(found)) == (1, 2)
@@ -278,7 +278,7 @@ def test_collected_elements_come_one_by_one_and_closing_ends_the_job() -> None:
     found.close()
 
 
-def test_a_limit_gives_a_list_and_ends_the_job() -> None:
+def test_a_limit_returns_a_list_and_ends_the_job() -> None:
     assert collecting().execute_and_collect(limit=2) == [1, 2]
     assert FakeEngine.stopped
     assert collecting().execute_and_collect("named", 5) == [1, 2, 3]

@@ -1,4 +1,4 @@
-"""Windows by hypothesis: results are those of a batch computation, and depend on neither cuts nor parallelism nor arrival."""
+"""Results of windows equal a batch computation, for all batch boundaries, parallelisms and orders of arrival."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Event(NamedTuple):
     value: int
 
 
-class Told(ps.ProcessWindowFunction[Event, tuple[Any, ...], str, Any]):
+class FormatElements(ps.ProcessWindowFunction[Event, tuple[Any, ...], str, Any]):
     """Tells the key, the window and the values in the order in which they came."""
 
     def process(self, key: str, context: WindowContext[Any], elements: Iterable[Event]) -> Iterable[tuple[Any, ...]]:
@@ -48,7 +48,7 @@ class Told(ps.ProcessWindowFunction[Event, tuple[Any, ...], str, Any]):
 
 
 class Listed(ps.AggregateFunction[Event, tuple[int, ...], tuple[int, ...]]):
-    """The values, kept in an accumulator."""
+    """Collects the values in the accumulator."""
 
     def create_accumulator(self) -> tuple[int, ...]:
         return ()
@@ -63,7 +63,7 @@ class Listed(ps.AggregateFunction[Event, tuple[int, ...], tuple[int, ...]]):
         return acc_a + acc_b
 
 
-class ToldOfOne(ps.ProcessWindowFunction[tuple[int, ...], tuple[Any, ...], str, Any]):
+class FormatResult(ps.ProcessWindowFunction[tuple[int, ...], tuple[Any, ...], str, Any]):
     """The same of an aggregate."""
 
     def process(
@@ -83,7 +83,7 @@ def run(make: Make, batches: list[list[Event]], bound: int, incremental: bool = 
     env = ps.StreamExecutionEnvironment()
     events = env.from_source(PushSource(), strategy)
     windows = make(events.key_by(lambda event: event.key)).side_output_late_data(LATE)
-    results = windows.aggregate(Listed(), ToldOfOne()) if incremental else windows.process(Told())
+    results = windows.aggregate(Listed(), FormatResult()) if incremental else windows.process(FormatElements())
     with Harness(env, **harness) as running:
         out, late = running.collect(results), running.collect(results.get_side_output(LATE))
         for batch in batches:
@@ -96,16 +96,16 @@ def run(make: Make, batches: list[list[Event]], bound: int, incremental: bool = 
 
 TIMES = st.integers(-30, 60)
 EVENTS = st.lists(st.tuples(st.sampled_from("abc"), TIMES), max_size=25).map(
-    lambda told: [Event(key, time, number) for number, (key, time) in enumerate(told)]
+    lambda drawn: [Event(key, time, number) for number, (key, time) in enumerate(drawn)]
 )
 
 
 @st.composite
 def nearly_sorted(draw: st.DrawFn) -> list[Event]:
-    """Events that come at most BOUND behind their time: none is late."""
+    """Events that are out of order by at most BOUND, so that none is late."""
     events = draw(EVENTS)
     delays = draw(st.lists(st.integers(0, BOUND), min_size=len(events), max_size=len(events)))
-    return [e for _, e in sorted(zip(delays, events, strict=True), key=lambda told: told[0] + told[1].time)]
+    return [e for _, e in sorted(zip(delays, events, strict=True), key=lambda drawn: drawn[0] + drawn[1].time)]
 
 
 def cut(events: list[Event], at: list[int]) -> list[list[Event]]:
@@ -160,10 +160,10 @@ class Sessions(NamedTuple):
 
 
 SIZED = st.tuples(st.integers(1, 15), st.integers(1, 15), st.integers(-20, 20)).map(
-    lambda told: Sized(told[0], told[1], told[2] % told[1])
+    lambda drawn: Sized(drawn[0], drawn[1], drawn[2] % drawn[1])
 )
 ASSIGNED = st.one_of(
-    SIZED, SIZED.map(lambda told: Sized(told.slide, told.slide, told.offset)), st.integers(1, 12).map(Sessions)
+    SIZED, SIZED.map(lambda drawn: Sized(drawn.slide, drawn.slide, drawn.offset)), st.integers(1, 12).map(Sessions)
 )
 
 

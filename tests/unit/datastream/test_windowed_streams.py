@@ -1,4 +1,4 @@
-"""The fluent API of windows: every form of call, on keyed and on whole streams."""
+"""The API of windows, with and without keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.functions import (
     WindowContext,
     WindowFunction,
 )
-from penstock.testing import Harness, PushSource
+from penstock.testing import Harness
 from penstock.windows import (
     CountTrigger,
     CountWindow,
@@ -29,23 +29,11 @@ from penstock.windows import (
     TimeWindow,
     TumblingEventTimeWindows,
 )
+from tests.unit.datastream.words import Total, Word, added, keyed, words
 
-Word = tuple[str, int]
 TEN = TumblingEventTimeWindows.of(ps.Duration.of_millis(10))
 LATE: ps.OutputTag[Word] = ps.OutputTag("late")
 INPUT = [At(("a", 1), 1), At(("b", 2), 2), At(("a", 4), 5), At(("a", 8), 12)]
-
-
-def words() -> DataStream[Word]:
-    return ps.StreamExecutionEnvironment().set_parallelism(2).from_source(PushSource())
-
-
-def keyed() -> ps.KeyedStream[Word, str]:
-    return words().key_by(_key)
-
-
-def _key(word: Word) -> str:
-    return word[0]
 
 
 def run(stream: DataStream[Any], items: list[Any] = INPUT) -> list[Any]:
@@ -56,27 +44,9 @@ def run(stream: DataStream[Any], items: list[Any] = INPUT) -> list[Any]:
     return out.take()
 
 
-def added(a: Word, b: Word) -> Word:
-    return a[0], a[1] + b[1]
-
-
 class Add(ps.ReduceFunction[Word]):
     def reduce(self, value1: Word, value2: Word) -> Word:
         return added(value1, value2)
-
-
-class Total(ps.AggregateFunction[Word, int, int]):
-    def create_accumulator(self) -> int:
-        return 0
-
-    def add(self, value: Word, accumulator: int) -> int:
-        return accumulator + value[1]
-
-    def get_result(self, accumulator: int) -> int:
-        return accumulator
-
-    def merge(self, acc_a: int, acc_b: int) -> int:
-        return acc_a + acc_b
 
 
 class Shown(WindowFunction[Any, str, str, TimeWindow]):
@@ -84,7 +54,7 @@ class Shown(WindowFunction[Any, str, str, TimeWindow]):
         return [f"{key}[{window.start},{window.end})={list(inputs)}"]
 
 
-class Told(ProcessWindowFunction[Any, str, str, TimeWindow]):
+class CollectWindow(ProcessWindowFunction[Any, str, str, TimeWindow]):
     def process(self, key: str, context: WindowContext[TimeWindow], elements: Iterable[Any]) -> Iterable[str]:
         window = context.window()
         yield f"{key}[{window.start},{window.end})={list(elements)}@{context.current_watermark()}"
@@ -117,8 +87,8 @@ def test_reduce_and_a_window_function() -> None:
         "b[0,10)=[('b', 2)]",
         "a[10,20)=[('a', 8)]",
     ]
-    told = run(keyed().window(TEN).reduce(Add(), Told(), ps.Types.STRING()))
-    assert told == ["a[0,10)=[('a', 5)]@9", "b[0,10)=[('b', 2)]@9", "a[10,20)=[('a', 8)]@19"]
+    results = run(keyed().window(TEN).reduce(Add(), CollectWindow(), ps.Types.STRING()))
+    assert results == ["a[0,10)=[('a', 5)]@9", "b[0,10)=[('b', 2)]@9", "a[10,20)=[('a', 8)]@19"]
 
 
 def test_aggregate() -> None:
@@ -133,15 +103,15 @@ def test_aggregate_and_a_window_function() -> None:
         "b[0,10)=[2]",
         "a[10,20)=[8]",
     ]
-    assert run(keyed().window(TEN).aggregate(Total(), window_function=Told()))[0] == "a[0,10)=[5]@9"
+    assert run(keyed().window(TEN).aggregate(Total(), window_function=CollectWindow()))[0] == "a[0,10)=[5]@9"
 
 
 def test_apply_and_process_see_all_elements() -> None:
     assert run(keyed().window(TEN).apply(Shown()))[0] == "a[0,10)=[('a', 1), ('a', 4)]"
-    assert run(keyed().window(TEN).process(Told()))[0] == "a[0,10)=[('a', 1), ('a', 4)]@9"
+    assert run(keyed().window(TEN).process(CollectWindow()))[0] == "a[0,10)=[('a', 1), ('a', 4)]@9"
 
 
-def test_windows_over_the_whole_stream() -> None:
+def test_windows_of_a_stream_without_keys() -> None:
     assert run(words().window_all(TEN).reduce(added)) == [("a", 7), ("a", 8)]
     assert run(words().window_all(TEN).reduce(added, AllShown())) == ["[0,10)=[('a', 7)]", "[10,20)=[('a', 8)]"]
     assert run(words().window_all(TEN).aggregate(Total())) == [7, 8]
@@ -150,7 +120,7 @@ def test_windows_over_the_whole_stream() -> None:
     assert run(words().window_all(TEN).process(AllTold()))[0] == "1: [0,10)=[('a', 1), ('b', 2), ('a', 4)]@9"
 
 
-def test_windows_over_the_whole_stream_have_one_subtask() -> None:
+def test_windows_of_a_stream_without_keys_have_one_subtask() -> None:
     stream = words().window_all(TEN).reduce(added)
     assert stream._node.parallelism == 1
 
@@ -168,7 +138,7 @@ def test_count_windows() -> None:
     assert run(words().count_window_all(4, 2).aggregate(Total()), items) == [6, 14, 24]
 
 
-def test_count_windows_keep_nothing_that_has_fired() -> None:
+def test_count_windows_remove_state_after_firing() -> None:
     class Numbered(WindowFunction[Word, int, str, CountWindow]):
         def apply(self, key: str, window: CountWindow, inputs: Iterable[Word]) -> Iterable[int]:
             return [window.id]
@@ -191,7 +161,7 @@ def test_a_setting_counts_whether_or_not_its_result_is_used() -> None:
 
 
 @pytest.mark.parametrize("lateness", [5, ps.Duration.of_millis(5), timedelta(milliseconds=5), ps.Time.milliseconds(5)])
-def test_lateness_and_the_output_of_what_is_later(lateness: Any) -> None:
+def test_allowed_lateness_and_late_side_output(lateness: Any) -> None:
     windows = keyed().window(TEN).allowed_lateness(lateness).side_output_late_data(LATE)
     stream = windows.reduce(added)
     harness = Harness(stream.get_execution_environment())
@@ -204,7 +174,7 @@ def test_lateness_and_the_output_of_what_is_later(lateness: Any) -> None:
     assert (out, late, harness.late_records()) == ([("a", 1), ("a", 3)], [("a", 4)], 0)
 
 
-def test_what_is_later_is_counted_without_an_output() -> None:
+def test_late_elements_without_a_side_output_are_counted() -> None:
     stream = keyed().window(TEN).reduce(added)
     harness = Harness(stream.get_execution_environment())
     harness.push_watermark(9)
@@ -212,7 +182,7 @@ def test_what_is_later_is_counted_without_an_output() -> None:
     assert harness.late_records() == 1
 
 
-def test_a_stream_knows_its_windows() -> None:
+def test_a_windowed_stream_has_a_description() -> None:
     stream = keyed()
     assert stream.window(TEN).get_execution_environment() is stream.get_execution_environment()
     numbers = ps.StreamExecutionEnvironment().from_collection([1], ps.Types.INT())
@@ -228,10 +198,10 @@ def test_names_and_types_of_results() -> None:
     assert reduced.get_type() == ps.Types.INT()
     assert keyed().window(TEN).aggregate(Total()).get_type().name == "int"
     assert keyed().window(TEN).aggregate(Total(), Shown()).get_type().name == "str"
-    assert keyed().window(TEN).process(Told(), ps.Types.STRING()).get_type() == ps.Types.STRING()
+    assert keyed().window(TEN).process(CollectWindow(), ps.Types.STRING()).get_type() == ps.Types.STRING()
 
 
-# -- what does not fit is refused where it is written
+# -- wrong arguments
 
 
 def _refused(code: str, text: str) -> Any:
@@ -260,12 +230,12 @@ def test_functions_of_the_wrong_kind() -> None:
         keyed().window(TEN).aggregate(added)  # type: ignore[call-overload]
     with _refused("FUNCTION_TYPE", r"aggregate\(\) got a Shown; it takes a AllWindowFunction or"):
         words().window_all(TEN).aggregate(Total(), Shown())  # type: ignore[call-overload]
-    with _refused("FUNCTION_TYPE", r"apply\(\) got a Told"):
-        keyed().window(TEN).apply(Told())  # type: ignore[arg-type]
-    with _refused("FUNCTION_TYPE", r"process\(\) got the class Told; .* make one"):
-        keyed().window(TEN).process(Told)  # type: ignore[arg-type]
-    with _refused("FUNCTION_TYPE", r"process\(\) got a Told; it takes a ProcessAllWindowFunction"):
-        words().window_all(TEN).process(Told())  # type: ignore[arg-type]
+    with _refused("FUNCTION_TYPE", r"apply\(\) got a CollectWindow"):
+        keyed().window(TEN).apply(CollectWindow())  # type: ignore[arg-type]
+    with _refused("FUNCTION_TYPE", r"process\(\) got the class CollectWindow; .* create an object"):
+        keyed().window(TEN).process(CollectWindow)  # type: ignore[arg-type]
+    with _refused("FUNCTION_TYPE", r"process\(\) got a CollectWindow; it takes a ProcessAllWindowFunction"):
+        words().window_all(TEN).process(CollectWindow())  # type: ignore[arg-type]
 
 
 def test_a_negative_lateness() -> None:
@@ -274,7 +244,7 @@ def test_a_negative_lateness() -> None:
 
 
 def test_merging_windows_want_a_trigger_that_merges() -> None:
-    with _refused("TRIGGER_CANNOT_MERGE", "EventTimeSessionWindows merges windows, and NeverTrigger cannot"):
+    with _refused("TRIGGER_CANNOT_MERGE", "EventTimeSessionWindows merges windows, but NeverTrigger cannot"):
         keyed().window(EventTimeSessionWindows.with_gap(10)).trigger(NeverTrigger())
 
     class Endless(EventTimeSessionWindows):
@@ -299,13 +269,13 @@ def test_classes_are_public() -> None:
     assert isinstance(words().window_all(TEN), AllWindowedStream)
 
 
-# -- what a window function does beside its results
+# -- side outputs and state of window functions
 
 SMALL: ps.OutputTag[str] = ps.OutputTag("small")
 
 
 class Sorted(ProcessWindowFunction[Word, Word, str, TimeWindow]):
-    """Small numbers go elsewhere; tells of windows that are dropped in the state of their key."""
+    """Sends small numbers to a side output, and records cleared windows in the state of the key."""
 
     def process(
         self, key: str, context: WindowContext[TimeWindow], elements: Iterable[Word]

@@ -1,4 +1,4 @@
-"""Jars in a cache: fetched once, checked at each use, and clear errors. What is fetched lies in a folder of the test."""
+"""The cache of jars, with a repository in a folder of the test."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.main import app
+from penstock.devservers import ivy, jars
+from penstock.devservers.java import check_java
+from penstock.devservers.versions import BUNDLES, VERSIONS, chosen_versions, find_bundle
 from penstock.errors import ConfigError
-from penstock.servers import ivy, jars
-from penstock.servers.java import check_java
-from penstock.servers.versions import BUNDLES, VERSIONS, bundle_of, chosen_versions
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version><dependencies>{needs}</dependencies></project>"""
@@ -27,7 +27,7 @@ SPARK_KAFKA = [
 OWN = {"spark-kafka": "1.0", "spark-token-provider": "1.0", "kafka-clients": "1.0", "commons-pool2": "1.0"}
 
 
-def put(repository: Path, artifact: str, needs: str = "") -> None:
+def add_artifact(repository: Path, artifact: str, needs: str = "") -> None:
     group, name, version = artifact.split(":")
     folder = repository / group.replace(".", "/") / name / version
     folder.mkdir(parents=True)
@@ -38,91 +38,91 @@ def put(repository: Path, artifact: str, needs: str = "") -> None:
 
 @pytest.fixture(autouse=True)
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A place where jars are kept, and an empty cache."""
-    place = tmp_path / "repository"
+    """A repository of jars, and an empty cache."""
+    folder = tmp_path / "repository"
     settings = tmp_path / "ivysettings.xml"
     settings.write_text(
         '<ivysettings><settings defaultResolver="own"/><resolvers>'
-        f'<ibiblio name="own" m2compatible="true" root="{place.as_uri()}"/></resolvers></ivysettings>'
+        f'<ibiblio name="own" m2compatible="true" root="{folder.as_uri()}"/></resolvers></ivysettings>'
     )
     monkeypatch.setenv("PENSTOCK_IVY_SETTINGS", str(settings))
     monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
     for artifact in SPARK_KAFKA:
-        put(place, artifact)
-    return place
+        add_artifact(folder, artifact)
+    return folder
 
 
-def test_jars_are_fetched_once_and_then_need_no_place(repository: Path) -> None:
+def test_cached_jars_need_no_repository(repository: Path) -> None:
     steps: list[str] = []
-    first = jars.jars_of("spark-kafka", OWN, steps.append)
+    first = jars.get_jars("spark-kafka", OWN, steps.append)
     names = sorted(f"{a.split(':')[1]}-1.0.jar" for a in SPARK_KAFKA)
     assert (first.fetched, [f.name for f in first.files], sorted(steps)) == (True, names, names)
     repository.rename(repository.parent / "gone")
-    again = jars.jars_of("spark-kafka", OWN, steps.append)
+    again = jars.get_jars("spark-kafka", OWN, steps.append)
     assert (again.fetched, again.files, len(steps)) == (False, first.files, len(names))
 
 
-def test_dependencies_come_when_they_are_asked_for(repository: Path, tmp_path: Path) -> None:
-    put(repository, "own:one:1", needs="own:two:2")
-    put(repository, "own:two:2")
+def test_transitive_includes_dependencies(repository: Path, tmp_path: Path) -> None:
+    add_artifact(repository, "own:one:1", needs="own:two:2")
+    add_artifact(repository, "own:two:2")
     ivy.fetch("all", ["own:one:1"], True, tmp_path / "all", lambda step: None)
     ivy.fetch("one", ["own:one:1"], False, tmp_path / "one", lambda step: None)
     assert sorted(f.name for f in (tmp_path / "all").iterdir()) == ["one-1.jar", "two-2.jar"]
     assert sorted(f.name for f in (tmp_path / "one").iterdir()) == ["one-1.jar"]
 
 
-@pytest.mark.parametrize("harm", ["changed", "removed"])
-def test_a_harmed_jar_is_refused(harm: str) -> None:
-    file = jars.jars_of("spark-kafka", OWN).files[0]
-    file.write_bytes(b"something else") if harm == "changed" else file.unlink()
+@pytest.mark.parametrize("change", ["changed", "removed"])
+def test_a_changed_jar_is_an_error(change: str) -> None:
+    file = jars.get_jars("spark-kafka", OWN).files[0]
+    file.write_bytes(b"something else") if change == "changed" else file.unlink()
     with pytest.raises(
         ConfigError, match=r"JARS_CHECKSUM.*commons-pool2-1\.0\.jar.*run 'penstock jars spark-kafka' again"
     ):
-        jars.jars_of("spark-kafka", OWN)
+        jars.get_jars("spark-kafka", OWN)
 
 
-def test_a_fetched_jar_must_be_the_one_of_the_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_downloaded_jar_must_have_the_known_checksum(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The table's own versions have known checksums: what comes from the network is not believed."""
     folder = "spark-kafka-1.0-1.0-1.0-1.0"
     right = hashlib.sha256(b"jar of org.apache.commons:commons-pool2:1.0").hexdigest()
-    monkeypatch.setattr(jars, "known_sums", lambda: {folder: {"commons-pool2-1.0.jar": "0" * 64}})
+    monkeypatch.setattr(jars, "known_checksums", lambda: {folder: {"commons-pool2-1.0.jar": "0" * 64}})
     with pytest.raises(ConfigError, match=r"JARS_CHECKSUM.*the release of Penstock expects 000"):
-        jars.jars_of("spark-kafka", OWN)
+        jars.get_jars("spark-kafka", OWN)
     assert not list((tmp_path / "cache" / "jars").iterdir())
-    monkeypatch.setattr(jars, "known_sums", lambda: {folder: {"commons-pool2-1.0.jar": right}})
-    assert jars.jars_of("spark-kafka", OWN).fetched
+    monkeypatch.setattr(jars, "known_checksums", lambda: {folder: {"commons-pool2-1.0.jar": right}})
+    assert jars.get_jars("spark-kafka", OWN).fetched
 
 
-def test_the_tables_versions_have_known_checksums() -> None:
-    known = jars.known_sums()
+def test_the_default_versions_have_known_checksums() -> None:
+    known = jars.known_checksums()
     for name in BUNDLES:
-        assert known[jars.folder_of(bundle_of(name), VERSIONS).name], "run scripts/lock_jars.py"
+        assert known[jars.bundle_folder(find_bundle(name), VERSIONS).name], "run scripts/lock_jars.py"
 
 
-def test_an_unknown_version_is_told_as_such() -> None:
+def test_an_unknown_version_is_an_error() -> None:
     with pytest.raises(ConfigError, match=r"JARS_NOT_FOUND.*kafka-clients;9\.9: not found.*Correct the version"):
-        jars.jars_of("spark-kafka", {**OWN, "kafka-clients": "9.9"})
+        jars.get_jars("spark-kafka", {**OWN, "kafka-clients": "9.9"})
 
 
-def test_no_network_is_told_as_such(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    settings = tmp_path / "ivysettings.xml"  # a port that nobody listens on
+def test_a_missing_network_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    settings = tmp_path / "ivysettings.xml"  # a port without a server
     settings.write_text(
         '<ivysettings><settings defaultResolver="own"/><resolvers>'
         '<ibiblio name="own" m2compatible="true" root="http://127.0.0.1:9/"/></resolvers></ivysettings>'
     )
     with pytest.raises(ConfigError, match=r"JARS_NO_NETWORK.*Run 'penstock jars spark-kafka' once with a network"):
-        jars.jars_of("spark-kafka", OWN)
+        jars.get_jars("spark-kafka", OWN)
 
 
-def test_no_java_is_told_before_anything_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_java_is_an_error_before_the_download(monkeypatch: pytest.MonkeyPatch) -> None:
     check_java.cache_clear()
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(ConfigError, match="Install a JDK"):
-        jars.jars_of("spark-kafka", OWN)
+        jars.get_jars("spark-kafka", OWN)
     check_java.cache_clear()
 
 
-def test_versions_come_from_the_table_the_environment_and_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_come_from_defaults_environment_and_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen_versions() == VERSIONS
     monkeypatch.setenv("PENSTOCK_VERSION_KAFKA", "4.1.0")
     assert chosen_versions()["kafka"] == "4.1.0"
@@ -131,20 +131,20 @@ def test_versions_come_from_the_table_the_environment_and_the_caller(monkeypatch
         chosen_versions({"kafak": "1"})
 
 
-def test_the_command_fetches_and_lists() -> None:
+def test_the_command_downloads_and_lists() -> None:
     overrides = [part for name, version in OWN.items() for part in ("--version", f"{name}={version}")]
     done = CliRunner().invoke(app, ["jars", "spark-kafka", "--json", *overrides])
-    told = json.loads(done.stdout)
-    assert (told["fetched"], len(told["files"])) == (True, 4)
+    output = json.loads(done.stdout)
+    assert (output["fetched"], len(output["files"])) == (True, 4)
     done = CliRunner().invoke(app, ["jars", "spark-kafka", *overrides])
     assert "4 jars" in done.stdout
-    assert "already there, checksums verified" in done.stdout
+    assert "already in the cache, checksums verified" in done.stdout
     listed = json.loads(CliRunner().invoke(app, ["jars", "--json", *overrides]).stdout)["jars"]
     assert [name for name in listed if listed[name]["cached"]] == ["spark-kafka"]
     assert "penstock dev up kafka" in CliRunner().invoke(app, ["jars"]).stdout
 
 
-def test_unknown_jars_are_told_with_those_there_are() -> None:
+def test_unknown_jars_are_an_error_that_lists_the_known_ones() -> None:
     done = CliRunner().invoke(app, ["jars", "kafka"])
     assert done.exit_code == 1
     assert "[JARS_UNKNOWN]" in done.stderr

@@ -25,7 +25,7 @@ RULES = MapStateDescriptor("rules", str, int)
 
 @dataclass(frozen=True, order=True)
 class City:
-    """A key that its bytes alone do not give back."""
+    """A key that cannot be decoded from its encoded form alone."""
 
     name: str
     zip: int
@@ -48,7 +48,7 @@ class Joined(AggregateFunction):
         return acc_a + acc_b
 
 
-class Everything(KeyedBroadcastProcessFunction):
+class UsesAllStates(KeyedBroadcastProcessFunction):
     def open(self, runtime_context: Any) -> None:
         self._value = runtime_context.get_state(ValueStateDescriptor("value", int))
         self._list = runtime_context.get_list_state(ListStateDescriptor("list"))
@@ -66,31 +66,31 @@ class Everything(KeyedBroadcastProcessFunction):
         timers = ctx.timer_service()
         timers.register_event_time_timer(ctx.timestamp() + 7)
         timers.register_processing_time_timer(timers.current_processing_time() + 3)
-        yield self._seen("element", ctx)
+        yield self._snapshot("element", ctx)
 
     def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         ctx.get_broadcast_state(RULES).put(value, len(value))
         yield "rule", value
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
-        yield self._seen(f"timer {ctx.time_domain()} at {timestamp}", ctx)
+        yield self._snapshot(f"timer {ctx.time_domain()} at {timestamp}", ctx)
 
-    def _seen(self, what: str, ctx: Any) -> Any:
+    def _snapshot(self, event: str, ctx: Any) -> Any:
         key = ctx.get_current_key()
         rules = dict(ctx.get_broadcast_state(RULES).items())
-        kept = (
+        states = (
             self._value.value(),
             list(self._list.get()),
             dict(self._map.items()),
             self._sum.get(),
             self._joined.get(),
         )
-        return what, type(key).__name__, key, kept, rules
+        return event, type(key).__name__, key, states, rules
 
 
 def pipeline() -> tuple[StreamExecutionEnvironment, DataStream[Any]]:
-    """Elements (key, number) of source "main" beside rules of source "rules"."""
+    """Connects elements (key, number) of source "main" with broadcast rules of source "rules"."""
     env = StreamExecutionEnvironment()
     main = env.from_source(PushSource(), None, "main").key_by(lambda value: value[0])
     rules = env.from_source(PushSource(), None, "rules").broadcast(RULES)
-    return env, main.connect(rules).process(Everything()).uid("everything")
+    return env, main.connect(rules).process(UsesAllStates()).uid("everything")

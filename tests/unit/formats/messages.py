@@ -1,4 +1,4 @@
-"""A source of messages with offsets, as a broker has them, for tests of formats."""
+"""A source of messages with offsets, for tests of formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.formats import Decoding, DeserializationSchema
 
 
 class Messages(Source):
-    """Messages of one partition, so many a batch."""
+    """Messages of one partition, with a fixed number per batch."""
 
     def __init__(
         self, messages: Sequence[bytes | None], schema: DeserializationSchema[Any], per_batch: int = 4

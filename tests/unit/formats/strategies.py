@@ -1,4 +1,4 @@
-"""Types of rows and values of them, drawn by hypothesis."""
+"""Hypothesis strategies for row types and their values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ INSTANTS: Kind = (
 
 
 def rows(kinds: list[Kind]) -> st.SearchStrategy[tuple[RowTypeInfo, list[Any]]]:
-    """A type of rows with fields of some kinds, and rows of it."""
+    """Draws a row type with fields of the given types, and rows of it."""
     return st.lists(st.sampled_from(kinds), min_size=1, max_size=5).flatmap(_rows_of)
 
 
@@ -52,7 +52,7 @@ def _rows_of(fields: list[Kind]) -> st.SearchStrategy[tuple[RowTypeInfo, list[An
 
 
 def nested(kinds: list[Kind]) -> list[Kind]:
-    """Lists, maps and rows of some kinds, and the kinds themselves."""
+    """Lists, maps and rows of the given types, and the types themselves."""
     lists = [(Types.LIST(t), st.lists(st.none() | v, max_size=3)) for t, v in kinds]
     maps = [(Types.MAP(Types.STRING(), t), st.dictionaries(TEXT, st.none() | v, max_size=3)) for t, v in kinds]
     inner = Types.ROW_NAMED(["a", "b"], [kinds[0][0], kinds[1][0]])
@@ -61,7 +61,7 @@ def nested(kinds: list[Kind]) -> list[Kind]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are the same, down to their types; equal numbers of different types are not."""
+    """Whether two values are equal and have the same types."""
     if type(a) is not type(b):
         return False
     if isinstance(a, float):

@@ -1,4 +1,4 @@
-"""Avro: rows and dicts, the number of a schema before a message, and schemas that change."""
+"""Avro: rows, dicts, schema ids and schema evolution."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from penstock.formats import (
     InMemoryRegistry,
 )
 from penstock.row import Row, make_row
-from tests.formats.strategies import MOMENTS, TEXT, same
+from tests.unit.formats.strategies import MOMENTS, TEXT, same
 
 FIELDS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     ("string", TEXT),
@@ -86,7 +86,7 @@ OLD = '{"type": "record", "name": "P", "fields": [{"name": "x", "type": "int"}, 
 NEW = '{"type": "record", "name": "P", "fields": [{"name": "x", "type": "long"}, {"name": "y", "type": "string", "default": "-"}]}'
 
 
-def test_a_writers_schema_becomes_the_readers() -> None:
+def test_writer_schema_is_converted_to_reader_schema() -> None:
     registry = InMemoryRegistry()
     old = AvroSerializationSchema(OLD, registry, "p-value").encode([{"x": 7, "gone": "a"}])
     new = AvroSerializationSchema(NEW, registry, "p-value").encode([{"x": 8, "y": "b"}])
@@ -97,7 +97,7 @@ def test_a_writers_schema_becomes_the_readers() -> None:
     assert rows.decode(old) == [Row(x=7, y="-")]
 
 
-def test_what_does_not_decode() -> None:
+def test_invalid_messages() -> None:
     registry = InMemoryRegistry(
         {1: OLD, 3: '{"type": "record", "name": "P", "fields": [{"name": "x", "type": "string"}]}'}
     )
@@ -106,19 +106,19 @@ def test_what_does_not_decode() -> None:
     bad = [b"", b"\1" + good[1:], good[:-1], good + b"!", b"\0\0\0\0\x09" + good[5:], other]
     decoded = Decoding(AvroDeserializationSchema(NEW, registry)).decode([good, *bad], lambda i: (i, {"offset": i}))
     assert decoded.values == [{"x": 7, "y": "-"}]
-    told = [b.told() for b in decoded.bad]
-    assert "does not begin with a zero byte" in told[0]
-    assert "does not begin with a zero byte" in told[1]
-    assert "offset 3 cannot be decoded: the message is cut off" in told[2]
-    assert "1 bytes are left behind the record" in told[3]
-    assert "no schema 9" in told[4]
-    assert len(told) == 6
+    messages_of_errors = [b.describe() for b in decoded.bad]
+    assert "does not start with a zero byte" in messages_of_errors[0]
+    assert "does not start with a zero byte" in messages_of_errors[1]
+    assert "offset 3 cannot be decoded: the message is truncated" in messages_of_errors[2]
+    assert "1 bytes follow the record" in messages_of_errors[3]
+    assert "no schema 9" in messages_of_errors[4]
+    assert len(messages_of_errors) == 6
 
 
-def test_mistakes_in_the_program() -> None:
+def test_invalid_settings() -> None:
     with pytest.raises(ConfigError, match="AVRO_SCHEMA"):
         AvroSchema("{")
-    with pytest.raises(ConfigError, match=r"AVRO_SCHEMA.*not one of records"):
+    with pytest.raises(ConfigError, match=r"AVRO_SCHEMA.*does not describe records"):
         AvroSchema('"string"').row_type()
     with pytest.raises(ConfigError, match=r"AVRO_SCHEMA.*cannot be read"):
         AvroSchema.parse_file("/nowhere/at/all.avsc")
@@ -144,7 +144,7 @@ def test_a_folder_of_schemas(tmp_path: Path) -> None:
 
 class Server(BaseHTTPRequestHandler):
     schemas: ClassVar[list[str]] = []
-    asked: ClassVar[list[str]] = []
+    requests: ClassVar[list[str]] = []
 
     def _answer(self, code: int, body: dict[str, Any]) -> None:
         self.send_response(code)
@@ -152,7 +152,7 @@ class Server(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(body).encode())
 
     def do_GET(self) -> None:
-        self.asked.append(self.path)
+        self.requests.append(self.path)
         number = int(self.path.rpartition("/")[2])
         if self.headers["Authorization"] != "Basic " + base64.b64encode(b"me:open sesame").decode():
             self._answer(401, {})
@@ -162,18 +162,18 @@ class Server(BaseHTTPRequestHandler):
             self._answer(404, {"error_code": 40403})
 
     def do_POST(self) -> None:
-        self.asked.append(self.path)
+        self.requests.append(self.path)
         self.schemas.append(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["schema"])
         self._answer(200, {"id": len(self.schemas)})
 
     def log_message(self, *args: Any) -> None:
-        """Nothing on the terminal."""
+        """Suppresses log output."""
 
 
 @pytest.fixture
 def address() -> Iterator[str]:
     Server.schemas.clear()
-    Server.asked.clear()
+    Server.requests.clear()
     server = HTTPServer(("127.0.0.1", 0), Server)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -190,7 +190,7 @@ def test_a_server(address: str) -> None:
     messages = writer.encode([{"x": n, "y": "a"} for n in range(3)])
     reader = ConfluentRegistryAvroDeserializationSchema.for_generic(schema, registry)
     assert reader.decode(messages) == [{"x": n, "y": "a"} for n in range(3)]
-    assert Server.asked == ["/subjects/p-value/versions", "/schemas/ids/1"], "each asked once"
+    assert Server.requests == ["/subjects/p-value/versions", "/schemas/ids/1"], "each asked once"
     with pytest.raises(ValueError, match="no schema 5"):
         reader.decode([b"\0\0\0\0\5"])
     with pytest.raises(ConfigError, match=r"SCHEMA_REGISTRY.*401") as raised:
@@ -198,7 +198,7 @@ def test_a_server(address: str) -> None:
     assert "wrong word" not in str(raised.value)
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_unreachable_server() -> None:
     reader = AvroDeserializationSchema(NEW, "http://127.0.0.1:9")
     with pytest.raises(ConfigError, match=r"SCHEMA_REGISTRY.*127.0.0.1:9"):
         Decoding(reader).decode([b"\0\0\0\0\1\2"], lambda i: (i, {}))

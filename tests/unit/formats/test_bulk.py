@@ -1,4 +1,4 @@
-"""Files that are written and read as a whole: Parquet, ORC, Avro, CSV."""
+"""Bulk file formats: Parquet, ORC, Avro, CSV."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from penstock.pyflink.tables import DataTypes
 from penstock.row import Row
 from penstock.testing import Harness
 from penstock.types import BasicType, BasicTypeInfo, RowTypeInfo, Types
-from tests.formats.strategies import CLOCKS, INSTANTS, SINGLE, Kind, nested, rows, same
+from tests.unit.formats.strategies import CLOCKS, INSTANTS, SINGLE, Kind, nested, rows, same
 
 
 def is_unbounded(kind: Kind) -> bool:
@@ -62,16 +62,16 @@ def through(writers: BulkWriterFactory, reader: BulkFormat, *batches: list[Any])
 @given(rows(nested([*FIXED, CLOCKS])))
 def test_parquet_round_trip(drawn: tuple[RowTypeInfo, list[Row]]) -> None:
     kind, values = drawn
-    found = through(ParquetBulkWriters.for_row_type(kind), ParquetColumnarRowInputFormat(kind), values, values)
-    assert same(found, values + values)
+    result = through(ParquetBulkWriters.for_row_type(kind), ParquetColumnarRowInputFormat(kind), values, values)
+    assert same(result, values + values)
 
 
 @settings(max_examples=60, deadline=None)
 @given(rows(nested(FIXED)))
 def test_orc_round_trip(drawn: tuple[RowTypeInfo, list[Row]]) -> None:
     kind, values = drawn
-    found = through(OrcBulkWriters.for_row_type(kind), OrcColumnarRowInputFormat(kind), values, values)
-    assert same(found, values + values)
+    result = through(OrcBulkWriters.for_row_type(kind), OrcColumnarRowInputFormat(kind), values, values)
+    assert same(result, values + values)
 
 
 class Order(msgspec.Struct):
@@ -102,13 +102,13 @@ def test_objects(writers: Any, reader: Any) -> None:
         through(writers.for_row_type(Types.ROW([Types.INT()])), reader(Order), [("x",)])
 
 
-def test_orc_has_no_times_of_day() -> None:
+def test_orc_does_not_support_time() -> None:
     with pytest.raises(UnsupportedOperation, match="ORC_TYPE"):
         OrcBulkWriters.for_row_type(Types.ROW_NAMED(["t"], [Types.SQL_TIME()]))
 
 
 def test_columns_of_parquet() -> None:
-    """Of the file's columns those that are declared, None for those that are missing, by their names."""
+    """Reads declared columns by name; missing columns are None."""
     file = io.BytesIO()
     pq.write_table(pa.table({"B": [1, 2], "a": ["x", "y"], "c": [0.5, None]}), file)
     row_type = DataTypes.ROW(
@@ -123,11 +123,11 @@ def test_columns_of_parquet() -> None:
     folded = ParquetColumnarRowInputFormat(row_type=row_type, is_case_sensitive=False)
     assert list(folded.read(io.BytesIO(file.getvalue()))) == [[Row(a="x", b=1, d=None), Row(a="y", b=2, d=None)]]
     wrong = ParquetColumnarRowInputFormat(Types.ROW_NAMED(["a"], [Types.INT()]))
-    with pytest.raises(ValueError, match="column 'a' is string and cannot be read as int32"):
+    with pytest.raises(ValueError, match="column 'a' has the type string and cannot be read as int32"):
         list(wrong.read(io.BytesIO(file.getvalue())))
 
 
-def test_a_file_that_is_cut_off() -> None:
+def test_truncated_file() -> None:
     kind = Types.ROW_NAMED(["a"], [Types.INT()])
     schema = AvroSchema('{"type": "record", "name": "P", "fields": [{"name": "a", "type": "int"}]}')
     for writers, reader, value in (
@@ -139,7 +139,7 @@ def test_a_file_that_is_cut_off() -> None:
         writer = writers.create(file)
         writer.write([value] * 100)
         writer.finish()
-        with pytest.raises(Exception):  # noqa: B017, PT011 - each library has errors of its own; the file source tells them
+        with pytest.raises(Exception):  # noqa: B017, PT011 - each library has its own errors, which the file source converts
             list(reader.read(io.BytesIO(file.getvalue()[:-10])))
 
 
@@ -193,9 +193,9 @@ def test_headers_comments_and_first_rows() -> None:
     assert read_csv("x,y\na,1\n", two().set_skip_first_data_row()) == [("a", 1)]
     assert read_csv("b,c,a\n1,-,x\n", two().set_use_header()) == [("x", 1)]
     assert read_csv("", two().set_use_header()) == []
-    with pytest.raises(ValueError, match="has no columns"):
+    with pytest.raises(ValueError, match="are missing"):
         read_csv("b,c\n1,2\n", two().set_use_header())
-    with pytest.raises(ValueError, match="are declared"):
+    with pytest.raises(ValueError, match="expected the columns"):
         read_csv("b,a\n1,x\n", two().set_use_header().set_strict_headers())
     with pytest.raises(ValueError, match="field 'b'"):
         read_csv("a,x\n", two())
@@ -207,8 +207,8 @@ def test_headers_comments_and_first_rows() -> None:
     assert two().clear_columns().size() == 0
 
 
-def test_through_a_job(tmp_path: Path) -> None:
-    """A file sink writes them, a file source reads them."""
+def test_round_trip_through_a_job(tmp_path: Path) -> None:
+    """A file sink writes files that a file source reads."""
     kind = Types.ROW_NAMED(["a", "b"], [Types.LONG(), Types.STRING()])
     values = [Row(a=n, b=str(n)) for n in range(100)]
     csv = CsvSchema.builder().add_number_column("a").add_string_column("b").build()
@@ -226,9 +226,9 @@ def test_through_a_job(tmp_path: Path) -> None:
         env = ps.StreamExecutionEnvironment()
         source = FileSource.for_bulk_file_format(reader, str(tmp_path / name)).build()
         harness = Harness(env)
-        found = harness.collect(env.from_source(source))
+        result = harness.collect(env.from_source(source))
         harness.run()
-        assert sorted(found, key=lambda row: row.a) == values, name
+        assert sorted(result, key=lambda row: row.a) == values, name
 
 
 def test_create_input(tmp_path: Path) -> None:
@@ -240,8 +240,8 @@ def test_create_input(tmp_path: Path) -> None:
     Harness(env, real_sinks=True).run()
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
-    found = harness.collect(env.create_input(AvroInputFormat(str(tmp_path / "out"), schema)))
+    result = harness.collect(env.create_input(AvroInputFormat(str(tmp_path / "out"), schema)))
     harness.run()
-    assert list(found) == records
+    assert list(result) == records
     with pytest.raises(UnsupportedOperation, match="INPUT_FORMAT"):
         env.create_input(object())

@@ -1,4 +1,4 @@
-"""CSV: what Flink 2.3 gave for the same input, and both ways through."""
+"""CSV: the output of Flink 2.3 for the same input, and round trips."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.formats import CsvRowDeserializationSchema, CsvRowSerializationSch
 from penstock.row import Row
 from penstock.time import Instant
 from penstock.types import RowTypeInfo, Types
-from tests.formats.strategies import CLOCKS, INSTANTS, SINGLE, rows, same
+from tests.unit.formats.strategies import CLOCKS, INSTANTS, SINGLE, rows, same
 
 THREE = Types.ROW_NAMED(["a", "b", "c"], [Types.STRING(), Types.INT(), Types.STRING()])
 
@@ -45,7 +45,7 @@ def written(text: str | None, builder: Any = None) -> str:
         ("a+b", '"a+b",,z\n'),
     ],
 )
-def test_quotes_as_flink_sets_them(text: str, line: str) -> None:
+def test_quotes_as_in_flink(text: str, line: str) -> None:
     assert written(text) == line
 
 
@@ -53,12 +53,12 @@ def test_quotes_as_flink_sets_them(text: str, line: str) -> None:
     ("text", "line"),
     [("a*b", "'a**b';;z\n"), ("a'b", "'a''b';;z\n"), ("ab", "ab;;z\n"), ("a;b", "'a;b';;z\n"), ("a b", "'a b';;z\n")],
 )
-def test_other_signs(text: str, line: str) -> None:
+def test_other_delimiters(text: str, line: str) -> None:
     builder = CsvRowSerializationSchema.Builder(THREE)
     assert written(text, builder.set_escape_character("*").set_quote_character("'").set_field_delimiter(";")) == line
 
 
-def test_more_signs() -> None:
+def test_escapes_and_null_literals_on_write() -> None:
     row = Row(a="Test", b=12, c="Hello")
     assert CsvRowSerializationSchema.Builder(THREE).set_field_delimiter("|").build().encode([row]) == [
         b'"Test"|12|"Hello"\n'
@@ -92,22 +92,22 @@ def test_lines(message: bytes, fields: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "told", "ignoring"),
+    ("message", "expected", "ignoring"),
     [
         (b"", "empty", None),
-        (b"\n", "1 fields, and 3 are declared", ("", None, None)),
-        (b"Test,12", "2 fields, and 3 are declared", ("Test", 12, None)),
+        (b"\n", "1 fields; expected 3", ("", None, None)),
+        (b"Test,12", "2 fields; expected 3", ("Test", 12, None)),
         (b"Test,12,a,b", "4 fields", None),
-        (b"Test,,x", "field 'b': '' is no whole number", ("Test", None, "x")),
+        (b"Test,,x", "field 'b': '' is not an integer", ("Test", None, "x")),
         (b'"a"b,1,c', "expected after", None),
         (b'"a,1,c', "unexpected end of data", None),
         (b"\xff,1,c", "can't decode byte", None),
-        (b"a,1.5,c", "'1.5' is no whole number", ("a", None, "c")),
-        (b"a,3000000000,c", "outside of INT", ("a", None, "c")),
+        (b"a,1.5,c", "'1.5' is not an integer", ("a", None, "c")),
+        (b"a,3000000000,c", "out of range for INT", ("a", None, "c")),
     ],
 )
-def test_what_does_not_decode(message: bytes, told: str, ignoring: Any) -> None:
-    with pytest.raises(Exception, match=told):
+def test_invalid_messages(message: bytes, expected: str, ignoring: Any) -> None:
+    with pytest.raises(Exception, match=expected):
         read(message)
     schema = CsvRowDeserializationSchema.Builder(THREE).set_ignore_parse_errors(True).build()
     decoded = Decoding(schema).decode([b"good,1,x", message], lambda i: (i, {}))
@@ -115,7 +115,7 @@ def test_what_does_not_decode(message: bytes, told: str, ignoring: Any) -> None:
     assert decoded.bad == []
 
 
-def test_a_quote_that_is_not_closed_does_not_swallow_the_next_message() -> None:
+def test_unclosed_quote_does_not_affect_the_next_message() -> None:
     schema = CsvRowDeserializationSchema.Builder(THREE).build()
     decoded = Decoding(schema).decode([b'"a,1,c', b'b",2,"x', b"c,3,d"], lambda i: (i, {}))
     assert [tuple(v) for v in decoded.values] == [("c", 3, "d")]
@@ -185,7 +185,7 @@ def test_single_values() -> None:
     ]
 
 
-def test_types_that_csv_has_no_form_for() -> None:
+def test_types_that_csv_does_not_support() -> None:
     for kind in (Types.MAP(Types.STRING(), Types.INT()), Types.LIST(Types.LIST(Types.INT()))):
         with pytest.raises(PlanError, match="CSV_TYPE"):
             CsvRowDeserializationSchema(Types.ROW([kind]))
@@ -218,8 +218,8 @@ def test_round_trip(drawn: tuple[RowTypeInfo, list[Row]], signs: tuple[str, str,
         to.set_escape_character(escape)
         back.set_escape_character(escape)
     messages = to.build().encode(values)
-    found = pickle.loads(pickle.dumps(back.build())).decode(messages)
-    assert same(found, values)
+    result = pickle.loads(pickle.dumps(back.build())).decode(messages)
+    assert same(result, values)
 
 
 def test_a_long_field() -> None:

@@ -1,4 +1,4 @@
-"""JSON: typed objects, rows with Flink's conversions, and both ways through."""
+"""JSON: typed objects, rows with Flink's conversions, and round trips."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from penstock.formats import (
 from penstock.row import Row
 from penstock.time import Instant
 from penstock.types import RowTypeInfo, Types
-from tests.formats.strategies import CLOCKS, INSTANTS, SINGLE, nested, rows, same
+from tests.unit.formats.strategies import CLOCKS, INSTANTS, SINGLE, nested, rows, same
 
 
 class View(msgspec.Struct):
@@ -46,7 +46,7 @@ def test_objects() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "expected"),
     [
         (b'{"ad":', "Input data was truncated"),
         (b'{"ad": 1}', "Expected `str`, got `int` - at `$.ad`"),
@@ -57,13 +57,13 @@ def test_objects() -> None:
         (b"", "Input data was truncated"),
     ],
 )
-def test_what_does_not_decode(message: bytes, told: str) -> None:
+def test_invalid_messages(message: bytes, expected: str) -> None:
     decoded = Decoding(JsonDeserializationSchema(View)).decode([b'{"ad":"a"}', message], lambda i: (i, {"offset": i}))
     assert decoded.values == [View("a")]
-    assert told in decoded.bad[0].told()
+    assert expected in decoded.bad[0].describe()
 
 
-def test_a_type_that_json_has_not() -> None:
+def test_unsupported_type() -> None:
     with pytest.raises(ConfigError, match="JSON_TYPE"):
         JsonDeserializationSchema(dict[int | str, int] | dict[str, str])
 
@@ -118,33 +118,33 @@ def read(kind: Any, text: str, **options: Any) -> Any:
     ],
 )
 def test_conversions_of_flink(kind: Any, text: str, value: Any) -> None:
-    found = read(kind, text)
-    assert repr(found) == repr(value)
-    assert type(found) is type(value)
+    result = read(kind, text)
+    assert repr(result) == repr(value)
+    assert type(result) is type(value)
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "told"),
+    ("kind", "text", "expected"),
     [
-        (Types.INT(), "3000000000", "3000000000 is outside of INT"),
-        (Types.BYTE(), "128", "128 is outside of BYTE"),
-        (Types.SHORT(), "1.5", "'1.5' is no whole number"),
-        (Types.LONG(), '"1_000"', "no whole number"),
-        (Types.DOUBLE(), '"one"', "'one' is no number"),
-        (Types.SQL_TIMESTAMP(), '"2024-05-01 12:30:01"', "it is written as 2024-05-01T12:30:00.123Z"),
-        (Types.SQL_TIMESTAMP(), '"2024-05-01T12:30:01+02:00"', "is no timestamp"),
-        (Types.SQL_TIME(), '"12:30:01.5Z"', "part of a second"),
-        (Types.SQL_DATE(), '"2024-02-30"', "is no date"),
-        (Types.PRIMITIVE_ARRAY(Types.BYTE()), '"?"', "no base64"),
+        (Types.INT(), "3000000000", "3000000000 is out of range for INT"),
+        (Types.BYTE(), "128", "128 is out of range for BYTE"),
+        (Types.SHORT(), "1.5", "'1.5' is not an integer"),
+        (Types.LONG(), '"1_000"', "not an integer"),
+        (Types.DOUBLE(), '"one"', "'one' is not a number"),
+        (Types.SQL_TIMESTAMP(), '"2024-05-01 12:30:01"', "expected the form 2024-05-01T12:30:00.123Z"),
+        (Types.SQL_TIMESTAMP(), '"2024-05-01T12:30:01+02:00"', "is not a timestamp"),
+        (Types.SQL_TIME(), '"12:30:01.5Z"', "fraction of a second"),
+        (Types.SQL_DATE(), '"2024-02-30"', "is not a date"),
+        (Types.PRIMITIVE_ARRAY(Types.BYTE()), '"?"', "not valid base64"),
         (Types.OBJECT_ARRAY(Types.INT()), "{}", "is not an array"),
         (Types.PRIMITIVE_ARRAY(Types.INT()), "[1, null]", "None"),
-        (Types.ROW_NAMED(["a"], [Types.INT()]), '{"a": "x"}', "field 'v': field 'a': 'x' is no whole number"),
+        (Types.ROW_NAMED(["a"], [Types.INT()]), '{"a": "x"}', "field 'v': field 'a': 'x' is not an integer"),
     ],
 )
-def test_what_does_not_convert(kind: Any, text: str, told: str) -> None:
+def test_values_that_cannot_be_converted(kind: Any, text: str, expected: str) -> None:
     with pytest.raises(ValueError, match="field 'v'") as raised:
         read(kind, text)
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
     assert read(kind, text, ignore_parse_errors=True) in (None, Row(a=None), [1, None])
 
 
@@ -157,7 +157,7 @@ def test_what_does_not_convert(kind: Any, text: str, told: str) -> None:
         ("EPOCH-MILLIS", "-1", datetime.datetime(1969, 12, 31, 23, 59, 59, 999_000)),
     ],
 )
-def test_forms_of_timestamps(form: str, text: str, value: datetime.datetime) -> None:
+def test_timestamp_formats(form: str, text: str, value: datetime.datetime) -> None:
     assert read(Types.SQL_TIMESTAMP(), text, timestamp_format=form) == value
     back = JsonRowSerializationSchema(Types.ROW_NAMED(["v"], [Types.SQL_TIMESTAMP()]), timestamp_format=form)
     assert back.encode([Row(v=value)]) == [b'{"v":' + text.encode() + b"}"]
@@ -201,7 +201,7 @@ def test_an_element_of_another_type() -> None:
         schema.encode([Row(a=1), Row(a="x")])
 
 
-def test_numbers_that_json_has_no_word_for() -> None:
+def test_nan_and_infinity() -> None:
     schema = JsonRowSerializationSchema(Types.ROW_NAMED(["a"], [Types.DOUBLE()]))
     written = schema.encode([Row(a=float("nan")), Row(a=float("-inf"))])
     assert written == [b'{"a":"NaN"}', b'{"a":"-Infinity"}']
@@ -240,7 +240,7 @@ def test_json_schema() -> None:
         '{"type": "object", "properties": {"a": {"type": "string", "contentEncoding": "gzip"}}}',
     ],
 )
-def test_json_schemas_that_no_row_has(schema: str) -> None:
+def test_unsupported_json_schemas(schema: str) -> None:
     with pytest.raises(ConfigError, match="JSON_SCHEMA"):
         JsonRowDeserializationSchema.builder().json_schema(schema)
 
@@ -248,34 +248,34 @@ def test_json_schemas_that_no_row_has(schema: str) -> None:
 @settings(max_examples=150)
 @given(rows(nested([*SINGLE, CLOCKS, INSTANTS])))
 def test_round_trip(drawn: tuple[RowTypeInfo, list[Row]]) -> None:
-    """And the fast way gives what the other one gives."""
+    """The strict decoder and the converting decoder return the same."""
     kind, values = drawn
     schema = JsonRowDeserializationSchema(kind)
     messages = JsonRowSerializationSchema(kind).encode(values)
     fast = pickle.loads(pickle.dumps(schema)).decode(messages)
     slow = JsonRowDeserializationSchema(kind)
-    slow._loose = 1
+    slow._converted_batches = 1
     assert same(fast, values)
     assert same(slow.decode(messages), values)
 
 
-def test_the_fast_way_is_taken_up_again() -> None:
+def test_strict_decoder_is_used_again() -> None:
     schema = JsonRowDeserializationSchema(Types.ROW_NAMED(["a"], [Types.INT()]))
     assert schema.decode([b'{"a": "1"}']) == [Row(a=1)]
-    assert schema._loose
+    assert schema._converted_batches
     for _ in range(21):
         assert schema.decode([b'{"a": 1}']) == [Row(a=1)]
-    assert not schema._loose
+    assert not schema._converted_batches
     with pytest.raises(ValueError, match="truncated"):
         schema.decode([b'{"a": 1'])
-    assert not schema._loose
+    assert not schema._converted_batches
 
 
 def test_a_record_of_100_megabytes() -> None:
-    """It decodes; cut off, it is a bad record whose error is short."""
+    """It can be decoded; if truncated, it is a bad record with a short error."""
     message = b'{"ad": "' + b"x" * 100_000_000 + b'"}'
     decoded = Decoding(JsonDeserializationSchema(View)).decode([message, message[:-1]], lambda i: (i, {"offset": i}))
     assert [len(v.ad) for v in decoded.values] == [100_000_000]
-    told = decoded.bad[0].told()
-    assert len(told) < 300
-    assert "(100,000,009 bytes)" in told
+    expected = decoded.bad[0].describe()
+    assert len(expected) < 300
+    assert "(100,000,009 bytes)" in expected

@@ -1,4 +1,4 @@
-"""What becomes of records that do not decode: the job fails, they are put aside, or they are dropped and counted."""
+"""on_error for invalid records: the job fails, they become dead letters, or they are dropped and counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.errors import ConfigError, PlanError, UnreadDeadLetters, UserFunct
 from penstock.formats import Decoding, DeserializationSchema
 from penstock.formats.strings import SimpleStringSchema
 from penstock.testing import Harness
-from tests.formats.messages import Messages
+from tests.unit.formats.messages import Messages
 
 MESSAGES = [b"a", b"\xff", b"b", b"c", b"\xfe", b"\xfd", b"\xfc", b"\xfb", b"d"]
 STAMPS = ps.WatermarkStrategy.for_monotonous_timestamps()
@@ -37,7 +37,7 @@ def run(
     return list(out), harness
 
 
-def test_fail_tells_all_that_is_known() -> None:
+def test_fail_error_has_position_and_bytes() -> None:
     with pytest.raises(UserFunctionError) as raised:
         run("fail")
     text = str(raised.value)
@@ -51,18 +51,18 @@ def test_fail_tells_all_that_is_known() -> None:
 
 
 def test_skip_drops_and_counts() -> None:
-    found, harness = run("skip")
-    assert found == ["a", "b", "c", "d"]
+    result, harness = run("skip")
+    assert result == ["a", "b", "c", "d"]
     assert harness.skipped_records() == {"clicks-1": 5}
     assert harness.dead_letters() == {}
 
 
-def test_dead_letters_have_place_error_and_bytes() -> None:
-    found, harness = run("dead_letter", lambda s: s.get_side_output(ps.DEAD_LETTERS))
-    assert [(d.topic, d.partition, d.offset, d.raw, d.timestamp, d.position) for d in found] == [
+def test_dead_letters_have_position_error_and_bytes() -> None:
+    result, harness = run("dead_letter", lambda s: s.get_side_output(ps.DEAD_LETTERS))
+    assert [(d.topic, d.partition, d.offset, d.raw, d.timestamp, d.position) for d in result] == [
         ("clicks", 0, at, MESSAGES[at], 1000 * at, at) for at in (1, 4, 5, 6, 7)
     ]
-    first = found[0]
+    first = result[0]
     assert (first.operator, first.uid, first.source, first.split) == ("clicks", "clicks-1", "clicks", "p0")
     assert first.error == "UnicodeDecodeError"
     assert "can't decode byte 0xff" in first.message
@@ -71,29 +71,29 @@ def test_dead_letters_have_place_error_and_bytes() -> None:
 
 
 def test_good_records_keep_their_positions_and_times() -> None:
-    class Places(ps.ProcessFunction):
+    class Timestamps(ps.ProcessFunction):
         def process_element(self, value: str, ctx: Any) -> Any:
             yield value, ctx.timestamp()
 
-    found, _ = run("skip", lambda s: s.process(Places()))
-    assert found == [("a", 0), ("b", 2000), ("c", 3000), ("d", 8000)]
+    result, _ = run("skip", lambda s: s.process(Timestamps()))
+    assert result == [("a", 0), ("b", 2000), ("c", 3000), ("d", 8000)]
 
 
-def test_a_strategy_given_with_the_source_hands_its_letters_on() -> None:
-    """The stream of from_source is then one step further; the assigner's own dead letters come the same way."""
+def test_dead_letters_of_a_source_with_a_watermark_strategy() -> None:
+    """Also includes the dead letters of the timestamp assigner."""
 
     class Assigner(ps.TimestampAssigner):
         def extract_timestamp(self, value: str, record_timestamp: int) -> int:
             return {"a": 1, "b": 2, "c": 3}[value]
 
     strategy = STAMPS.with_timestamp_assigner(Assigner())
-    found, _ = run("dead_letter", lambda s: s.get_side_output(ps.DEAD_LETTERS), watermark_strategy=strategy)
-    assert sorted(map(repr, (d.element for d in found))) == sorted(
+    result, _ = run("dead_letter", lambda s: s.get_side_output(ps.DEAD_LETTERS), watermark_strategy=strategy)
+    assert sorted(map(repr, (d.element for d in result))) == sorted(
         map(repr, [*(m for m in MESSAGES if m >= b"\x80"), "d"])
     )
 
 
-def test_letters_go_through_keyed_operators() -> None:
+def test_dead_letters_through_keyed_operators() -> None:
     class Counts(ps.KeyedProcessFunction):
         def open(self, runtime_context: ps.RuntimeContext) -> None:
             self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", int))
@@ -102,20 +102,20 @@ def test_letters_go_through_keyed_operators() -> None:
             self.count.update((self.count.value() or 0) + 1)
             yield value.topic, self.count.value(), ctx.timestamp()
 
-    found, _ = run(
+    result, _ = run(
         "dead_letter", lambda s: s.get_side_output(ps.DEAD_LETTERS).key_by(lambda d: d.topic).process(Counts())
     )
-    assert found == [("clicks", n, t) for n, t in enumerate((1000, 4000, 5000, 6000, 7000), 1)]
+    assert result == [("clicks", n, t) for n, t in enumerate((1000, 4000, 5000, 6000, 7000), 1)]
 
 
-def test_unread_letters_are_warned_of() -> None:
+def test_unread_dead_letters_cause_a_warning() -> None:
     with pytest.warns(UnreadDeadLetters, match="clicks-1"):
-        found, harness = run("dead_letter")
-    assert found == ["a", "b", "c", "d"]
+        result, harness = run("dead_letter")
+    assert result == ["a", "b", "c", "d"]
     assert harness.dead_letters() == {"clicks-1": 5}
 
 
-def test_letters_of_a_source_that_makes_none() -> None:
+def test_dead_letters_of_a_source_without_them() -> None:
     with pytest.raises(PlanError, match="NO_DEAD_LETTERS"):
         run("skip", lambda s: s.get_side_output(ps.DEAD_LETTERS))
 
@@ -126,7 +126,7 @@ def test_an_unknown_policy() -> None:
 
 
 class Numbers(DeserializationSchema[int]):
-    """One message at a time; an empty one has no element."""
+    """Decodes one message at a time; an empty one has no element."""
 
     output_type = int
 
@@ -134,17 +134,17 @@ class Numbers(DeserializationSchema[int]):
         return int(message) if message else None
 
 
-def test_a_schema_of_ones_own() -> None:
-    found, harness = run("skip", schema=Numbers(), messages=[b"1", b"", b"x", b"4", None, b"6"])
-    assert found == [1, 4, 6]
+def test_custom_schema() -> None:
+    result, harness = run("skip", schema=Numbers(), messages=[b"1", b"", b"x", b"4", None, b"6"])
+    assert result == [1, 4, 6]
     assert harness.skipped_records() == {"clicks-1": 3}
 
 
 def test_a_schema_that_ignores_errors_decides_before_the_source() -> None:
     schema = Numbers()
     schema.ignores_errors = True
-    found, harness = run("fail", schema=schema, messages=[b"1", b"x", b"4"])
-    assert found == [1, 4]
+    result, harness = run("fail", schema=schema, messages=[b"1", b"x", b"4"])
+    assert result == [1, 4]
     assert harness.skipped_records() == {"clicks-1": 1}
 
 
@@ -153,8 +153,8 @@ class Lost(DeserializationSchema[Any]):
         return list(messages[1:])
 
 
-def test_a_schema_that_loses_messages() -> None:
-    with pytest.raises(ConfigError, match=r"DECODER_COUNT.*Lost.decode made 3 elements of 4 messages"):
+def test_schema_that_drops_messages() -> None:
+    with pytest.raises(ConfigError, match=r"DECODER_COUNT.*Lost.decode returned 3 elements for 4 messages"):
         run("skip", schema=Lost())
 
 
@@ -166,7 +166,7 @@ class CountsCalls(SimpleStringSchema):
         return super().decode(messages)
 
 
-def test_a_few_bad_messages_cost_little() -> None:
+def test_few_bad_messages_need_few_calls() -> None:
     messages = [b"good"] * 10_000
     messages[1234] = messages[7777] = b"\xff"
     decoded = Decoding(CountsCalls()).decode(messages, lambda i: (i, {}))

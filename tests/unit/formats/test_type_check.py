@@ -1,4 +1,4 @@
-"""Rows are written by the places of their fields where their names are others, as in Flink."""
+"""Fields of rows with other names are matched by position, as in Flink."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ELEMENTS: list[Any] = [Row(f0=1, f1="hi"), Row(1, "hi"), (1, "hi"), Row(name="hi
 
 
 @pytest.mark.parametrize("element", ELEMENTS, ids=repr)
-def test_places_and_names(element: Any) -> None:
+def test_fields_by_position_and_by_name(element: Any) -> None:
     assert JsonRowSerializationSchema(KIND).encode([element]) == [b'{"id":1,"name":"hi"}']
     assert CsvRowSerializationSchema(KIND).encode([element]) == [b"1,hi\n"]
     message = AvroRowSerializationSchema(avro_schema_string=AVRO).encode([element])
@@ -30,6 +30,6 @@ def test_places_and_names(element: Any) -> None:
 
 
 @pytest.mark.parametrize("element", [Row(f0=1), (1, "hi", 2), "hi", None], ids=repr)
-def test_what_does_not_fit(element: Any) -> None:
+def test_elements_of_another_type(element: Any) -> None:
     with pytest.raises(UserFunctionError, match="ELEMENT_TYPE"):
         JsonRowSerializationSchema(KIND).encode([element])

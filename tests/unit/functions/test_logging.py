@@ -1,4 +1,4 @@
-"""What functions log reaches the job's log, with operator and subtask."""
+"""Log lines of functions reach the log of the job, with operator and subtask."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.engine.logs import MOST_LINES, LogLine, catching, pass_on, take_lines
+from penstock.engine.wire.log_capture import MAX_LINES, LogLine, capture_logs, replay_lines, take_captured_lines
 from penstock.errors import UserFunctionError
 from penstock.testing import Harness, PushSource
 
 log = logging.getLogger("tests.shop")
 
 
-class Talks(ps.KeyedProcessFunction):
+class LoggingFunction(ps.KeyedProcessFunction):
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         log.info("opened")
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         log.info("saw %s", value)
-        log.debug("never heard")
+        log.debug("not captured")
         if value == "bad":
             raise ValueError("bad")
         yield value
 
 
-def loud(value: Any) -> Any:
+def log_and_return(value: Any) -> Any:
     log.warning("mapped %s", value)
     return value
 
 
 @pytest.fixture
 def unconfigured() -> Iterator[None]:
-    """pytest or another test may have set the root logger's level."""
+    """Resets the level of the root logger, which pytest or another test may have set."""
     root = logging.getLogger()
     before = root.level
     root.setLevel(logging.WARNING)
@@ -46,12 +46,19 @@ def unconfigured() -> Iterator[None]:
 
 def pipeline(parallelism: int = 1) -> tuple[Harness, Any]:
     env = ps.StreamExecutionEnvironment().set_parallelism(parallelism)
-    stream = env.from_source(PushSource()).map(loud).name("first").key_by(str).process(Talks()).name("talks")
+    stream = (
+        env.from_source(PushSource())
+        .map(log_and_return)
+        .name("first")
+        .key_by(str)
+        .process(LoggingFunction())
+        .name("talks")
+    )
     harness = Harness(env)
-    return harness, harness.collect(stream.map(loud).name("last"))
+    return harness, harness.collect(stream.map(log_and_return).name("last"))
 
 
-def test_lines_know_operator_subtask_and_logger(unconfigured: None) -> None:
+def test_lines_have_operator_subtask_and_logger(unconfigured: None) -> None:
     harness, _ = pipeline()
     harness.push("a")
     lines = [(line.operator, line.subtask, line.level, line.logger, line.text) for line in harness.logs]
@@ -64,14 +71,14 @@ def test_lines_know_operator_subtask_and_logger(unconfigured: None) -> None:
     assert str(harness.logs[2]) == "[talks #0] saw a"
 
 
-def test_each_subtask_speaks_for_itself(unconfigured: None) -> None:
+def test_lines_have_the_subtask_that_logged_them(unconfigured: None) -> None:
     harness, _ = pipeline(3)
     harness.push_all([str(n) for n in range(30)])
     assert {line.subtask for line in harness.logs if line.text.startswith("saw")} == {0, 1, 2}
     assert len(harness.logs) == 3 + 90
 
 
-def test_a_batch_that_fails_is_heard_too(unconfigured: None) -> None:
+def test_lines_of_a_failed_batch_are_captured(unconfigured: None) -> None:
     harness, out = pipeline()
     with pytest.raises(UserFunctionError):
         harness.push("bad")
@@ -79,7 +86,7 @@ def test_a_batch_that_fails_is_heard_too(unconfigured: None) -> None:
     assert out == []
 
 
-def test_a_configured_logger_decides_for_itself() -> None:
+def test_the_level_of_a_configured_logger_is_kept() -> None:
     root = logging.getLogger()
     before = root.level
     root.setLevel(logging.ERROR)
@@ -92,34 +99,34 @@ def test_a_configured_logger_decides_for_itself() -> None:
         root.setLevel(before)
 
 
-def test_a_subtask_that_logs_without_end_is_cut_short(unconfigured: None) -> None:
-    with catching() as caught:
-        for number in range(MOST_LINES + 5):
+def test_the_number_of_lines_is_limited(unconfigured: None) -> None:
+    with capture_logs() as caught:
+        for number in range(MAX_LINES + 5):
             log.info("line %d", number)
         lines = caught.take()
-        assert len(lines) == MOST_LINES + 1
+        assert len(lines) == MAX_LINES + 1
         assert "5 more lines" in lines[-1].text
         log.info("after")
-        assert [line.text for line in take_lines()] == ["after"]
-    assert take_lines() == []
+        assert [line.text for line in take_captured_lines()] == ["after"]
+    assert take_captured_lines() == []
 
 
-def test_exceptions_are_shown_and_wrong_calls_do_no_harm(unconfigured: None) -> None:
-    with catching() as caught:
+def test_exceptions_and_invalid_log_calls(unconfigured: None) -> None:
+    with capture_logs() as caught:
         try:
             raise KeyError("gone")
         except KeyError:
             log.exception("lookup failed")
         caught.emit(logging.LogRecord("tests.shop", logging.INFO, __file__, 1, "%d items", ("many",), None))
-        told = caught.take()
-    assert told[0].text.startswith("lookup failed\nTraceback")
-    assert "KeyError: 'gone'" in told[0].text
-    assert "could not be formatted" in told[1].text
+        lines = caught.take()
+    assert lines[0].text.startswith("lookup failed\nTraceback")
+    assert "KeyError: 'gone'" in lines[0].text
+    assert "could not be formatted" in lines[1].text
 
 
-def test_lines_are_passed_on_to_the_same_loggers(caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_are_replayed_to_the_same_loggers(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
-        pass_on(
+        replay_lines(
             [
                 LogLine(1_500, logging.INFO, "tests.shop", "talks", 2, "saw %s"),
                 LogLine(1_500, logging.DEBUG, "tests.shop", "talks", 2, "too quiet"),

@@ -1,4 +1,4 @@
-"""Aggregates by name, as programs write them."""
+"""Named aggregates in window jobs."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ def results(build: Any, elements: Any = SALES, key: Any = lambda e: e[0]) -> lis
     return sorted(out, key=repr)
 
 
-def test_counts_and_averages_come_with_their_windows() -> None:
+def test_count_and_avg_include_the_window() -> None:
     assert results(lambda w: w.count()) == [WindowResult("a", 0, 10, 2), WindowResult("b", 0, 10, 1)]
     assert results(lambda w: w.avg(1)) == [WindowResult("a", 0, 10, 4.0), WindowResult("b", 0, 10, 4.0)]
 
 
-def test_several_at_once_are_rows() -> None:
-    found = results(lambda w: w.aggregates(n=count(), most=max_of(1)))
-    assert found == [
+def test_several_aggregates_return_rows() -> None:
+    rows = results(lambda w: w.aggregates(n=count(), most=max_of(1)))
+    assert rows == [
         Row(key="a", window_start=0, window_end=10, n=2, most=5),
         Row(key="b", window_start=0, window_end=10, n=1, most=4),
     ]
 
 
-def test_aggregate_takes_them_like_any_other() -> None:
+def test_aggregate_accepts_named_aggregates() -> None:
     assert results(lambda w: w.aggregate(sum_of(1))) == [4, 8]
     assert results(lambda w: w.aggregate(NamedAggregates(least=min_of(1)))) == [Row(least=3), Row(least=4)]
     assert results(lambda w: w.trigger(CountTrigger.of(2)).aggregate(sum_of(1))) == [8]
 
 
-def test_sum_min_and_max_give_elements_as_in_flink() -> None:
+def test_sum_min_and_max_return_elements_as_in_flink() -> None:
     assert results(lambda w: w.sum(1)) == [("a", 8), ("b", 4)]
     assert results(lambda w: w.max(1)) == [("a", 5), ("b", 4)]
     assert results(lambda w: w.min_by(1)) == [("a", 3), ("b", 4)]
@@ -80,17 +80,17 @@ def test_sum_min_and_max_give_elements_as_in_flink() -> None:
         ([3, 5], lambda e: e),
     ],
 )
-def test_fields_of_all_sorts(elements: list[Any], field: Any) -> None:
+def test_fields_of_different_types(elements: list[Any], field: Any) -> None:
     assert results(lambda w: w.aggregate(sum_of(field)), elements, lambda e: "a") == [8]
 
 
-def test_a_field_that_is_not_there() -> None:
+def test_a_missing_field_is_reported_with_the_element() -> None:
     with pytest.raises(UserFunctionError, match="cost") as raised:
         results(lambda w: w.aggregate(sum_of("cost")), [Sale("a", 3)], lambda e: e.shop)
     assert "Sale(shop='a', price=3)" in str(raised.value)
 
 
-def test_wrong_arguments() -> None:
+def test_invalid_arguments() -> None:
     with pytest.raises(PlanError, match="AGGREGATE_NAME"):
         NamedAggregate("median")
     with pytest.raises(PlanError, match="FIELD_POSITION"):

@@ -1,4 +1,4 @@
-"""What a function learns of its surroundings."""
+"""The runtime context of a function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.errors import StateError
 from penstock.testing import Harness, PushSource
 
 
-class Surroundings(ps.MapFunction):
+class ReadContext(ps.MapFunction):
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.context = runtime_context
 
@@ -36,14 +36,14 @@ def test_a_function_knows_its_subtask(keyed: bool) -> None:
     stream: Any = env.from_source(PushSource())
     stream = stream.key_by(lambda v: v) if keyed else stream
     harness = Harness(env)
-    out = harness.collect(stream.map(Surroundings()).name("look"))
+    out = harness.collect(stream.map(ReadContext()).name("look"))
     harness.push(1)
-    (found,) = out
-    at = found[2]
-    assert found == ("look", f"look ({at + 1}/2)#0", at, 2, 128, 0, "north", "default")
+    (result,) = out
+    index = result[2]
+    assert result == ("look", f"look ({index + 1}/2)#0", index, 2, 128, 0, "north", "default")
 
 
-class AsksForState(ps.MapFunction):
+class UsesState(ps.MapFunction):
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         runtime_context.get_map_state(ps.MapStateDescriptor("counts", str, int))
 
@@ -51,43 +51,43 @@ class AsksForState(ps.MapFunction):
         return value
 
 
-def test_state_needs_a_key() -> None:
+def test_state_requires_a_keyed_stream() -> None:
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
-    harness.collect(env.from_source(PushSource()).map(AsksForState()))
-    with pytest.raises(StateError, match=r"'map' asks for state 'counts', and its stream has no key"):
+    harness.collect(env.from_source(PushSource()).map(UsesState()))
+    with pytest.raises(StateError, match=r"'map' uses state 'counts', but its stream has no key"):
         harness.push(1)
 
 
-OPENED: list[str] = []
+CALLS: list[str] = []
 
 
-class Life(ps.FilterFunction):
+class RecordCalls(ps.FilterFunction):
     def open(self, runtime_context: ps.RuntimeContext) -> None:
-        OPENED.append("open")
+        CALLS.append("open")
 
     def filter(self, value: Any) -> bool:
-        OPENED.append("call")
+        CALLS.append("call")
         return True
 
     def close(self) -> None:
-        OPENED.append("close")
+        CALLS.append("close")
 
 
 @pytest.mark.parametrize("keyed", [False, True])
 def test_functions_are_opened_before_and_closed_after_their_elements(keyed: bool) -> None:
-    OPENED.clear()
+    CALLS.clear()
     env = ps.StreamExecutionEnvironment()
     stream: Any = env.from_source(PushSource())
     with Harness(env) as harness:
-        harness.collect((stream.key_by(str) if keyed else stream).filter(Life()))
+        harness.collect((stream.key_by(str) if keyed else stream).filter(RecordCalls()))
         harness.push(1)
         harness.push(2)
-    assert OPENED == ["open", "call", "call", "close"]
+    assert CALLS == ["open", "call", "call", "close"]
 
 
 class Annotated(ps.KeyedProcessFunction):
-    """Annotated as PyFlink programs are: the names must be there when Python reads the annotations."""
+    """Annotated as in PyFlink programs. The names must exist when Python evaluates the annotations."""
 
     def process_element(self, value: Any, ctx: ps.KeyedProcessFunction.Context) -> Iterator[Any]:
         yield ctx.get_current_key(), ctx.timestamp(), ctx.timer_service().current_processing_time()

@@ -1,4 +1,4 @@
-"""Entries and jobs to test with."""
+"""Registry entries and fake jobs for tests."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.jobs.checkpoints import Checkpoint, Measured
-from penstock.jobs.entry import JobEntry
-from penstock.jobs.process import ProcessName, this_process
-from penstock.jobs.progress import StageFigures
-from penstock.jobs.requests import Action
-from penstock.jobs.savepoints import SavepointAnswer, SavepointRequest
-from penstock.jobs.tally import Report
+from penstock.config import Configuration
+from penstock.jobs.registry.batch_report import BatchReport, RecordCounts
+from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings
+from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.process import ProcessId, this_process
+from penstock.jobs.registry.progress import StageProgress
+from penstock.jobs.registry.registry import Registry
+from penstock.jobs.registry.requests import EndAction
+from penstock.jobs.registry.savepoint_requests import SavepointProgress, SavepointRequest
+from penstock.jobs.run.run import Run
 
-NOBODY = ProcessName(this_process().host, 2**22 - 3, "never")
+DEAD_PROCESS = ProcessId(this_process().host, 2**22 - 3, "never")
 
 
 def entry(job_id: str = "a1b2c3", name: str = "ads", **more: Any) -> JobEntry:
@@ -27,74 +30,89 @@ def entry(job_id: str = "a1b2c3", name: str = "ads", **more: Any) -> JobEntry:
     return JobEntry(id=job_id, name=name, **(facts | more))
 
 
-def report(batch: int, read: int = 0, written: int = 0, **more: Any) -> Report:
-    flows = {"s": [0, read], "out": [written, 0]}
-    return {"batch": batch, "flows": flows, "late": {}, "watermarks": {}, "state_bytes": 1500, **more}
+def report(batch: int, read: int = 0, written: int = 0, **more: Any) -> BatchReport:
+    flows = {"s": RecordCounts(0, read), "out": RecordCounts(written, 0)}
+    return BatchReport(batch, **{"flows": flows, "state_bytes": 1500, **more})
 
 
 class FakeJob:
-    """A job that does what the test says."""
+    """A job whose reports and state the test sets."""
 
     def __init__(self) -> None:
-        self.reports: list[Report] = []
+        self.reports: list[BatchReport] = []
         self.planned = False
-        self.told_stages: list[StageFigures] = []
-        self.asked: list[Action] = []
+        self.current_stages: list[StageProgress] = []
+        self.actions: list[EndAction] = []
         self.limits: list[int] = []
-        self.heard = threading.Event()
-        self.checkpoints: list[Checkpoint] = []
-        self.spent: dict[int, Measured] = {}
-        self.whole: list[int] = []
+        self.action_requested = threading.Event()
+        self.checkpoints: list[CheckpointStats] = []
+        self.timings: dict[int, SparkTimings] = {}
+        self.completed: list[int] = []
 
-    def new_reports(self) -> list[Report]:
+    def new_reports(self) -> list[BatchReport]:
         new, self.reports = self.reports, []
         return new
 
     def batch_millis(self) -> Mapping[int, int]:
         return {0: 250}
 
-    def new_checkpoints(self) -> list[Checkpoint]:
+    def new_checkpoints(self) -> list[CheckpointStats]:
         new, self.checkpoints = self.checkpoints, []
         return new
 
-    def uncommitted(self) -> int | None:
+    def first_uncommitted_batch(self) -> int | None:
         return None
 
-    def measured(self, known: int) -> Mapping[int, Measured]:
-        return {number: spent for number, spent in self.spent.items() if number > known}
+    def new_timings(self, known: int) -> Mapping[int, SparkTimings]:
+        return {number: timing for number, timing in self.timings.items() if number > known}
 
-    def completed(self, checkpoint: Checkpoint) -> None:
-        self.whole.append(checkpoint.id)
+    def on_checkpoint_complete(self, checkpoint: CheckpointStats) -> None:
+        self.completed.append(checkpoint.id)
 
-    def in_progress(self, number: int) -> Checkpoint | None:
+    def checkpoint_in_progress(self, number: int) -> CheckpointStats | None:
         return None
 
     def metrics(self) -> dict[str, Any]:
         return {"totals.hits": 7}
 
-    def stages(self) -> list[StageFigures]:
-        return self.told_stages
+    def stages(self) -> list[StageProgress]:
+        return self.current_stages
 
     def is_planned(self) -> bool:
         return self.planned
 
-    def limit(self, records: int) -> None:
+    def limit_batch_records(self, records: int) -> None:
         self.limits.append(records)
 
-    def save(self, request: SavepointRequest, tell: Callable[[SavepointAnswer], None]) -> None:
-        """Takes a savepoint of nothing, unless its folder is called "fails"."""
-        answer = SavepointAnswer(
-            request.id, "writing", f"{request.directory}/savepoint", request.end, 7, request.asked, parts=2
+    def request_savepoint(self, request: SavepointRequest, on_progress: Callable[[SavepointProgress], None]) -> None:
+        """Reports a savepoint as complete, or as failed if its folder is called "fails"."""
+        answer = SavepointProgress(
+            request.id, "writing", f"{request.directory}/savepoint", request.end, 7, request.requested_at, parts=2
         )
-        tell(answer)
+        on_progress(answer)
         answer.status, answer.written, answer.bytes = "done", 2, 3_500_000
         if request.directory.endswith("fails"):
             answer.status, answer.code, answer.error = "failed", "SAVEPOINT_UNWRITABLE", "It cannot be written."
-        tell(answer)
+        on_progress(answer)
         if request.end and answer.status == "done":
-            self.asked.append(request.end)
-            self.heard.set()
+            self.actions.append(request.end)
+            self.action_requested.set()
 
-    def end_by(self, action: Action) -> None:
-        self.asked.append(action)
-        self.heard.set()
+    def request_end(self, action: EndAction) -> None:
+        self.actions.append(action)
+        self.action_requested.set()
+
+
+class StoppableJob(FakeJob):
+    """A job whose run ends when it is asked to stop, drain or cancel."""
+
+    def __init__(self, registry: Registry, **fields: Any) -> None:
+        super().__init__()
+        self.planned = True
+        self.run = Run(registry, entry(**fields), [], Configuration())
+        self.run.begin(self)
+        threading.Thread(target=self._end_on_request, daemon=True).start()
+
+    def _end_on_request(self) -> None:
+        self.action_requested.wait()
+        self.run.end("cancelled" if self.actions == ["cancel"] else "finished")

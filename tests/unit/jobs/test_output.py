@@ -1,4 +1,4 @@
-"""Children that start inside write to the log; we do not."""
+"""Child processes write to the log; this process writes to the terminal."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from pathlib import Path
 
 import pytest
 
-from penstock.jobs.output import output_to
+from penstock.jobs.run.output import redirect_output
 
-CHATTER = "import sys; print('out'); print('err', file=sys.stderr)"
+PROGRAM = "import sys; print('out'); print('err', file=sys.stderr)"
 
 
-def chatter() -> None:
-    subprocess.run([sys.executable, "-c", CHATTER], check=True)
+def run_child() -> None:
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True)
 
 
 def test_children_write_to_the_log(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log"
     print("before")
-    with output_to(log):
-        chatter()
+    with redirect_output(log):
+        run_child()
     print("after")
     assert capfd.readouterr() == ("before\nafter\n", "")
     assert sorted(log.read_text().split()) == ["err", "out"]
 
 
 def test_without_a_log_nothing_changes(capfd: pytest.CaptureFixture[str]) -> None:
-    with output_to(None):
-        chatter()
+    with redirect_output(None):
+        run_child()
     assert capfd.readouterr() == ("out\n", "err\n")
 
 
-def test_an_error_gives_the_terminal_back(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ValueError, match="no"), output_to(tmp_path / "log"):
+def test_the_terminal_is_restored_after_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="no"), redirect_output(tmp_path / "log"):
         raise ValueError("no")
-    chatter()
+    run_child()
     assert capfd.readouterr() == ("out\n", "err\n")

@@ -1,4 +1,4 @@
-"""The registry: entries are found, told from dead ones, and forgotten in time."""
+"""The registry: finding jobs, detecting lost ones, and removing old ones."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 
 from penstock.config import Configuration
 from penstock.errors import JobError
-from penstock.jobs.entry import Failure
-from penstock.jobs.process import ProcessName, start_of, this_process
-from penstock.jobs.progress import OperatorFigures, Progress
-from penstock.jobs.registry import Registry, registry_of
-from tests.jobs_registry.jobs import NOBODY, entry
+from penstock.jobs.registry.entry import Failure
+from penstock.jobs.registry.process import ProcessId, process_start_time, this_process
+from penstock.jobs.registry.progress import OperatorProgress, Progress
+from penstock.jobs.registry.registry import Registry, registry_of
+from tests.unit.jobs.jobs import DEAD_PROCESS, entry
 
 
 @pytest.fixture
@@ -25,17 +25,17 @@ def registry(tmp_path: Path) -> Registry:
     return Registry(tmp_path)
 
 
-def test_what_is_written_is_read(registry: Registry) -> None:
+def test_entries_and_progress_are_read_as_written(registry: Registry) -> None:
     written = entry(error=Failure("JOB_FAILED", "It broke.\nTwice."), ended=5.0, status="failed")
     registry.write(written)
-    progress = Progress([OperatorFigures("s", "numbers", "source", records_out=3)], batches=2, watermark=-(2**63))
+    progress = Progress([OperatorProgress("s", "numbers", "source", records_out=3)], batches=2, watermark=-(2**63))
     registry.write_progress(written.id, progress)
     assert registry.entry(written.id) == written
     assert registry.progress(written.id) == progress
     assert registry.entries() == [written]
 
 
-def test_readers_never_see_half_an_entry(registry: Registry) -> None:
+def test_readers_never_see_a_partly_written_entry(registry: Registry) -> None:
     registry.write(entry())
     over = threading.Event()
 
@@ -52,7 +52,7 @@ def test_readers_never_see_half_an_entry(registry: Registry) -> None:
         writer.join()
 
 
-def test_broken_and_foreign_files_are_passed_over(registry: Registry) -> None:
+def test_damaged_and_foreign_files_are_ignored(registry: Registry) -> None:
     registry.write(entry())
     broken = registry.job_folder("broken")
     broken.mkdir()
@@ -62,20 +62,20 @@ def test_broken_and_foreign_files_are_passed_over(registry: Registry) -> None:
     assert [e.id for e in registry.entries()] == ["a1b2c3"]
 
 
-def test_the_newest_comes_first(registry: Registry) -> None:
+def test_the_newest_job_is_first(registry: Registry) -> None:
     for number in (2, 3, 1):
         registry.write(entry(f"job{number}", started=float(number)))
     assert [e.id for e in registry.entries()] == ["job3", "job2", "job1"]
 
 
-def test_a_job_is_found_by_id_beginning_or_name(registry: Registry) -> None:
+def test_find_by_id_beginning_of_id_or_name(registry: Registry) -> None:
     registry.write(entry("aa11", "ads"))
     registry.write(entry("aa22", "orders"))
     registry.write(entry("bb33", "aa11"))
-    assert registry.find("aa11").id == "aa11"  # an id comes before a name
+    assert registry.find("aa11").id == "aa11"  # an id is preferred to a name
     assert registry.find("aa2").id == "aa22"
     assert registry.find("orders").id == "aa22"
-    with pytest.raises(JobError, match=r"'aa' stands for 2 jobs: aa\d\d \(\w+\), aa\d\d \(\w+\)\.") as caught:
+    with pytest.raises(JobError, match=r"'aa' matches 2 jobs: aa\d\d \(\w+\), aa\d\d \(\w+\)\.") as caught:
         registry.find("aa")
     assert caught.value.code == "JOB_AMBIGUOUS"
     for word in ("cc", ""):
@@ -84,66 +84,68 @@ def test_a_job_is_found_by_id_beginning_or_name(registry: Registry) -> None:
         assert caught.value.code == "JOB_UNKNOWN"
 
 
-def test_of_jobs_with_one_name_the_running_one_is_meant(registry: Registry) -> None:
+def test_find_prefers_the_running_job_of_a_name(registry: Registry) -> None:
     registry.write(entry("aa11", "ads", status="finished", ended=1.0))
     registry.write(entry("aa22", "ads", status="running"))
     assert registry.find("ads").id == "aa22"
     registry.write(entry("aa22", "ads", status="finished", ended=2.0))
-    with pytest.raises(JobError, match="stands for 2 jobs"):
+    with pytest.raises(JobError, match="matches 2 jobs"):
         registry.find("ads")
 
 
-def test_a_job_whose_process_is_gone_is_lost() -> None:
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    job = entry(process=ProcessName(this_process().host, process.pid, start_of(process.pid)), status="running")
-    assert (job.status_now(), job.is_over) == ("running", False)
+def test_a_job_without_its_process_is_lost() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    job = entry(process=ProcessId(this_process().host, process.pid, process_start_time(process.pid)), status="running")
+    assert (job.current_status(), job.is_over) == ("running", False)
     process.kill()
     process.wait()
-    assert (job.status_now(), job.is_over) == ("lost", True)
+    assert (job.current_status(), job.is_over) == ("lost", True)
 
 
-def test_a_zombie_is_gone() -> None:
+def test_a_zombie_counts_as_ended() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
-    while start_of(process.pid):
+    while process_start_time(process.pid):
         time.sleep(0.01)
     assert process.poll() is not None or process.wait() == 0
 
 
 def test_another_process_with_the_same_id_is_not_the_job() -> None:
-    mine = this_process()
-    assert entry(process=mine, status="running").status_now() == "running"
-    assert entry(process=ProcessName(mine.host, os.getpid(), "earlier"), status="running").status_now() == "lost"
+    process_id = this_process()
+    assert entry(process=process_id, status="running").current_status() == "running"
+    assert (
+        entry(process=ProcessId(process_id.host, os.getpid(), "earlier"), status="running").current_status() == "lost"
+    )
 
 
-def test_a_job_of_another_machine_lives_while_it_gives_signs() -> None:
-    job = entry(process=ProcessName("elsewhere", 1, "1"), status="running", updated=1000.0)
-    assert job.status_now(now=1030.0) == "running"
-    assert job.status_now(now=1100.0) == "lost"
+def test_a_job_of_another_machine_is_lost_without_heartbeats() -> None:
+    job = entry(process=ProcessId("elsewhere", 1, "1"), status="running", updated=1000.0)
+    assert job.current_status(now=1030.0) == "running"
+    assert job.current_status(now=1100.0) == "lost"
 
 
-def test_a_job_that_ended_stays_what_it_was() -> None:
-    assert entry(process=NOBODY, status="finished").status_now() == "finished"
+def test_the_status_of_an_ended_job_does_not_change() -> None:
+    assert entry(process=DEAD_PROCESS, status="finished").current_status() == "finished"
 
 
-def test_old_jobs_and_their_logs_are_forgotten(registry: Registry) -> None:
+def test_old_jobs_and_their_logs_are_removed(registry: Registry) -> None:
     now = time.time()
     registry.logs.mkdir()
     for number in range(5):
-        log = registry.logs / f"{number // 2}.log"  # two jobs share one
+        log = registry.logs / f"{number // 2}.log"  # two jobs share a log
         log.touch()
         registry.write(entry(f"job{number}", status="finished", started=now + number, ended=now, log=str(log)))
     registry.write(entry("runs", status="running", started=now - 1000))
-    elsewhere = registry.folder / "mine.log"
+    elsewhere = registry.folder / "process_id.log"
     elsewhere.touch()
     registry.write(entry("ancient", status="failed", started=now - 2000, ended=now - 9e6, log=str(elsewhere)))
     assert registry.prune(keep=10, days=30) == ["ancient"]
-    assert elsewhere.exists()  # no log of ours
+    assert elsewhere.exists()  # not in the log folder
     assert registry.prune(keep=2, days=30) == ["job2", "job1", "job0"]
     assert [e.id for e in registry.entries()] == ["job4", "job3", "runs"]
     assert sorted(f.name for f in registry.logs.iterdir()) == ["1.log", "2.log"]
 
 
-def test_where_the_registry_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_the_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PENSTOCK_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert registry_of().folder == tmp_path / ".penstock"

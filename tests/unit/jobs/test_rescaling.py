@@ -1,4 +1,4 @@
-"""When a job should have another parallelism: the rule, and who is told."""
+"""The rescale policy, the rescaler, and the recorded launch of a program."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.jobs.checkpoints import Checkpoint, Measured, SourcePart
-from penstock.jobs.entry import JobEntry
-from penstock.jobs.history import History
-from penstock.jobs.launch import Launch, this_launch
-from penstock.jobs.process import this_process
-from penstock.jobs.rescaler import Rescaler
-from penstock.jobs.rescaling import Policy, Proposal, Sample, decide, policy_of
+from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SourceStats, SparkTimings
+from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.history import CheckpointHistory
+from penstock.jobs.registry.launch import Launch, current_launch
+from penstock.jobs.registry.process import this_process
+from penstock.jobs.run.rescale_policy import Policy, Sample, decide, read_policy
+from penstock.jobs.run.rescaler import Rescaler
 
 POLICY = Policy("on", batch_time=2.0, lag=60.0, least=1, most=8, cool_down=300.0, batches=5)
 
@@ -28,8 +28,8 @@ def samples(
     return [Sample(n * every, seconds, records, None if lag is None else lag + n * grows) for n in range(10)]
 
 
-def wanted(policy: Policy, parallelism: int, given: list[Sample], alone_for: float = 1000.0) -> int | None:
-    found = decide(policy, parallelism, given, alone_for)
+def proposed(policy: Policy, parallelism: int, last_samples: list[Sample], alone_for: float = 1000.0) -> int | None:
+    found = decide(policy, parallelism, last_samples, alone_for)
     return None if found is None else found.parallelism
 
 
@@ -38,38 +38,38 @@ def wanted(policy: Policy, parallelism: int, given: list[Sample], alone_for: flo
     [
         (3.0, 2, 3),
         (2.2, 2, None),  # noise
-        (20.0, 2, 4),  # never more than twice as many at once
+        (20.0, 2, 4),  # at most twice as many in one step
         (20.0, 6, 8),  # the bound
         (20.0, 8, None),
         (1.5, 4, None),
     ],
 )
-def test_a_job_whose_batches_take_too_long_grows(seconds: float, parallelism: int, expected: int | None) -> None:
-    assert wanted(POLICY, parallelism, samples(seconds)) == expected
+def test_slow_batches_increase_the_parallelism(seconds: float, parallelism: int, expected: int | None) -> None:
+    assert proposed(POLICY, parallelism, samples(seconds)) == expected
 
 
-def test_a_job_that_falls_behind_grows_and_one_that_catches_up_is_let_alone() -> None:
-    assert wanted(POLICY, 2, samples(1.0, lag=100_000, grows=5_000)) == 4
-    assert wanted(POLICY, 2, samples(1.0, lag=200_000, grows=-10_000)) is None
-    assert wanted(POLICY, 2, samples(1.0, lag=None)) is None
+def test_a_growing_lag_increases_the_parallelism() -> None:
+    assert proposed(POLICY, 2, samples(1.0, lag=100_000, grows=5_000)) == 4
+    assert proposed(POLICY, 2, samples(1.0, lag=200_000, grows=-10_000)) is None
+    assert proposed(POLICY, 2, samples(1.0, lag=None)) is None
 
 
-def test_a_job_shrinks_only_when_both_targets_allow_it() -> None:
-    assert wanted(POLICY, 4, samples(0.2, every=2.0)) == 1
-    assert wanted(POLICY, 4, samples(0.2, every=0.2)) is None  # it works all the time
-    assert wanted(msgspec.structs.replace(POLICY, lag=0.0), 4, samples(0.2, every=0.2)) == 1
-    assert wanted(msgspec.structs.replace(POLICY, least=3), 4, samples(0.2)) == 3
+def test_the_parallelism_decreases_only_if_both_targets_allow_it() -> None:
+    assert proposed(POLICY, 4, samples(0.2, every=2.0)) == 1
+    assert proposed(POLICY, 4, samples(0.2, every=0.2)) is None  # it works all the time
+    assert proposed(msgspec.structs.replace(POLICY, lag=0.0), 4, samples(0.2, every=0.2)) == 1
+    assert proposed(msgspec.structs.replace(POLICY, least=3), 4, samples(0.2)) == 3
 
 
-def test_one_slow_batch_changes_nothing_and_neither_do_few_or_idle_ones() -> None:
-    assert wanted(POLICY, 2, [*samples(1.5)[:9], Sample(20, 60.0, 1000)]) is None
-    assert wanted(POLICY, 2, samples(9.0)[:4]) is None
-    assert wanted(POLICY, 2, samples(9.0, records=0)) is None
+def test_single_few_or_idle_batches_change_nothing() -> None:
+    assert proposed(POLICY, 2, [*samples(1.5)[:9], Sample(20, 60.0, 1000)]) is None
+    assert proposed(POLICY, 2, samples(9.0)[:4]) is None
+    assert proposed(POLICY, 2, samples(9.0, records=0)) is None
 
 
-def test_a_job_is_let_alone_for_a_while_and_for_good_when_the_policy_is_off() -> None:
-    assert wanted(POLICY, 2, samples(9.0), alone_for=299.0) is None
-    assert wanted(msgspec.structs.replace(POLICY, mode="off"), 2, samples(9.0)) is None
+def test_the_cool_down_and_the_mode_off_prevent_a_rescale() -> None:
+    assert proposed(POLICY, 2, samples(9.0), alone_for=299.0) is None
+    assert proposed(msgspec.structs.replace(POLICY, mode="off"), 2, samples(9.0)) is None
 
 
 @given(
@@ -81,56 +81,58 @@ def test_a_job_is_let_alone_for_a_while_and_for_good_when_the_policy_is_off() ->
         max_size=12,
     ),
 )
-def test_what_is_proposed_is_within_the_bounds_and_something_else(parallelism: int, given: list[Sample]) -> None:
-    found = decide(POLICY, parallelism, given, 1000.0)
+def test_a_proposal_is_within_the_bounds_and_a_change(parallelism: int, last_samples: list[Sample]) -> None:
+    found = decide(POLICY, parallelism, last_samples, 1000.0)
     assert found is None or (found.parallelism != parallelism and 1 <= found.parallelism <= 8)
 
 
-def test_the_policy_is_off_unless_options_say_otherwise() -> None:
-    assert policy_of(ps.Configuration({}), 4) == Policy(most=4)
-    told = {"execution.rescale.policy": "dry-run", "execution.rescale.target-batch-time": "3 s"}
-    assert policy_of(ps.Configuration(told), 4) == Policy("dry-run", batch_time=3.0, most=4)
+def test_the_policy_is_off_by_default() -> None:
+    assert read_policy(ps.Configuration({}), 4) == Policy(most=4)
+    options = {"execution.rescale.policy": "dry-run", "execution.rescale.target-batch-time": "3 s"}
+    assert read_policy(ps.Configuration(options), 4) == Policy("dry-run", batch_time=3.0, most=4)
 
 
 @pytest.mark.parametrize("mode", ["off", "dry-run", "on"])
-def test_the_rescaler_tells_or_acts_once(tmp_path: Path, mode: str) -> None:
-    history = History(tmp_path)
+def test_the_rescaler_logs_or_rescales_once(tmp_path: Path, mode: str) -> None:
+    history = CheckpointHistory(tmp_path)
     history.add(
         [
-            Checkpoint(n, measured=Measured(triggered=100.0 + n, seconds=9.0), sources=[SourcePart("s", "s", 1000)])
+            CheckpointStats(
+                n, measured=SparkTimings(triggered=100.0 + n, seconds=9.0), sources=[SourceStats("s", "s", 1000)]
+            )
             for n in range(5)
         ]
     )
     entry = JobEntry(id="j1", name="job", process=this_process(), program="", master="", checkpoint="", parallelism=2)
     notes: list[str] = []
-    acts: list[tuple[JobEntry, Proposal]] = []
+    requested: list[int] = []
     policy = msgspec.structs.replace(POLICY, mode=mode)
-    rescaler = Rescaler(policy, entry, history, notes.append, lambda e, p: acts.append((e, p)))
+    rescaler = Rescaler(policy, entry, history, notes.append, requested.append)
     for after in (5.0, 1000.0, 1020.0):
-        rescaler.look(rescaler._since + after if after < 1010 else rescaler._looked + 20.0)
+        rescaler.check(rescaler._since + after if after < 1010 else rescaler._checked_at + 20.0)
     assert len(notes) == (mode != "off")
-    assert [p.parallelism for _, p in acts] == ([4] if mode == "on" else [])
+    assert requested == ([4] if mode == "on" else [])
     if mode == "dry-run":
-        assert notes == ["job j1: the policy would rescale it from 2 to 4: batches take 9.0 s, and 2.0 s are wanted"]
+        assert notes == ["job j1: the policy would rescale it from 2 to 4: batches take 9.0 s, the target is 2.0 s"]
 
 
-def test_a_launch_is_remembered_unless_it_holds_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_launch_is_recorded_unless_it_contains_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "job.py"
     script.write_text("")
     options = {"parallelism.default": 2, "execution.state-recovery.path": "/old"}
     monkeypatch.setenv("PENSTOCK_OPTIONS", json.dumps(options))
     monkeypatch.setattr("sys.argv", [str(script), "--topic", "t"])
-    found = this_launch()
+    found = current_launch()
     assert found is not None
     assert (found.script, found.args, found.options) == (str(script), ["--topic", "t"], {"parallelism.default": 2})
     assert msgspec.json.decode(msgspec.json.encode(found), type=Launch) == found
     monkeypatch.setattr("sys.argv", [str(script), "--password", "sesame"])
-    assert this_launch() is None
+    assert current_launch() is None
     monkeypatch.setattr("sys.argv", ["-c"])
-    assert this_launch() is None
+    assert current_launch() is None
 
 
-def test_an_option_overrules_the_program_s_parallelism() -> None:
+def test_an_option_overrides_the_parallelism_of_the_program() -> None:
     env = ps.StreamExecutionEnvironment(ps.Configuration({"execution.rescale.parallelism": 2}))
     env.set_parallelism(4)
     env.from_collection([1]).map(lambda n: n).set_parallelism(3).print()

@@ -1,4 +1,4 @@
-"""A run keeps its entry, hears requests, tells listeners, and never fails for the registry's sake."""
+"""A run updates its entry, processes requests and calls listeners. It does not fail if the registry cannot be written."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 
 from penstock.config import Configuration
 from penstock.errors import JobError
-from penstock.jobs import requests
-from penstock.jobs.entry import Failure, JobEntry
-from penstock.jobs.listener import Listener, listening
-from penstock.jobs.progress import OperatorFigures, Progress, StageFigures
-from penstock.jobs.registry import Registry
-from penstock.jobs.run import Run, runs
-from penstock.jobs.tally import Report
-from tests.jobs_registry.jobs import NOBODY, FakeJob, entry, report
+from penstock.jobs.registry import requests
+from penstock.jobs.registry.batch_report import BatchReport
+from penstock.jobs.registry.entry import Failure, JobEntry
+from penstock.jobs.registry.progress import OperatorProgress, Progress, StageProgress
+from penstock.jobs.registry.registry import Registry
+from penstock.jobs.run.listener import Listener, add_listener
+from penstock.jobs.run.run import Run, active_runs
+from tests.unit.jobs.jobs import DEAD_PROCESS, FakeJob, entry, report
 from tests.waiting import until
 
 
@@ -43,7 +43,7 @@ def run(registry: Registry, job: FakeJob) -> Iterator[Run]:
 
 
 def new_run(registry: Registry, **more: Any) -> Run:
-    operators = [OperatorFigures("s", "numbers", "source"), OperatorFigures("out", "print", "sink")]
+    operators = [OperatorProgress("s", "numbers", "source"), OperatorProgress("out", "print", "sink")]
     return Run(registry, entry(**more), operators, Configuration())
 
 
@@ -53,7 +53,7 @@ def read(registry: Registry) -> JobEntry:
     return found
 
 
-def test_a_job_runs_once_its_first_batch_is_planned(registry: Registry, run: Run, job: FakeJob) -> None:
+def test_a_job_is_running_when_its_first_batch_is_planned(registry: Registry, run: Run, job: FakeJob) -> None:
     assert read(registry).status == "created"
     time.sleep(0.5)
     assert read(registry).status == "created"
@@ -70,157 +70,155 @@ def test_progress_is_written_while_it_runs(registry: Registry, run: Run, job: Fa
     assert read(registry).status == "running"
 
 
-def test_what_it_waits_for_is_in_its_entry_and_told_once(
+def test_what_a_job_waits_for_is_in_its_entry_and_printed_once(
     registry: Registry, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for words in ("waits for a", "waits for a", "waits for b", ""):
-        run.waits(words)
-        assert read(registry).waits == words
-    told = [line.partition(": job a1b2c3: ")[2] for line in capsys.readouterr().err.splitlines()]
-    assert [text for text in told if text] == ["waits for a", "waits for b", "goes on"]
-    run.waits("waits for c")
+    for reason in ("waits for a", "waits for a", "waits for b", ""):
+        run.set_waiting(reason)
+        assert read(registry).waits == reason
+    events = [line.partition(": job a1b2c3: ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert [text for text in events if text] == ["waits for a", "waits for b", "continues"]
+    run.set_waiting("waits for c")
     run.end("failed")
     assert read(registry).waits == ""
 
 
-def test_the_stages_of_a_batch_job_are_told_before_its_only_report(registry: Registry, job: FakeJob) -> None:
-    class Heard(Listener):
-        stages: list[list[StageFigures]] = []  # noqa: RUF012
+def test_stages_of_a_batch_job_are_reported_before_its_only_batch(registry: Registry, job: FakeJob) -> None:
+    class StageRecorder(Listener):
+        stages: list[list[StageProgress]] = []  # noqa: RUF012
 
-        def moved(self, job: JobEntry, progress: Progress) -> None:
+        def on_stages(self, job: JobEntry, progress: Progress) -> None:
             self.stages.append(list(progress.stages))
 
-    with listening(heard := Heard()):
+    with add_listener(recorder := StageRecorder()):
         run = new_run(registry, batch=True, checkpoint="")
-        job.told_stages = [StageFigures("numbers", 4, 1), StageFigures("totals")]
+        job.current_stages = [StageProgress("numbers", 4, 1), StageProgress("totals")]
         run.begin(job)
         until(lambda: (registry.progress("a1b2c3") or Progress()).stages)
-        job.told_stages = [StageFigures("numbers", 4, 4), StageFigures("totals", 2, 0)]
-        until(lambda: len(heard.stages) == 2)
+        job.current_stages = [StageProgress("numbers", 4, 4), StageProgress("totals", 2, 0)]
+        until(lambda: len(recorder.stages) == 2)
         run.end("finished")
-    assert [[s.done for s in stages] for stages in heard.stages] == [[1, 0], [4, 0]], "each change is told once"
-    assert read(registry).introduction == "job a1b2c3, in batch mode"
+    assert [[s.done for s in stages] for stages in recorder.stages] == [[1, 0], [4, 0]], "each change is reported once"
+    assert read(registry).start_message == "job a1b2c3, in batch mode"
 
 
 def test_a_lost_batch_job_cannot_be_resumed(registry: Registry) -> None:
-    lost = entry(process=NOBODY, status="running", batch=True, checkpoint="")
-    with pytest.raises(JobError, match=r"JOB_LOST.*nothing of it was committed"):
-        requests.ask(registry, lost, "cancel")
+    lost = entry(process=DEAD_PROCESS, status="running", batch=True, checkpoint="")
+    with pytest.raises(JobError, match=r"JOB_LOST.*nothing was committed"):
+        requests.request_end(registry, lost, "cancel")
 
 
-def test_the_end_takes_in_the_last_reports(registry: Registry, run: Run, job: FakeJob) -> None:
-    assert runs() == [run]
+def test_the_last_reports_are_processed_at_the_end(registry: Registry, run: Run, job: FakeJob) -> None:
+    assert active_runs() == [run]
     job.reports = [report(0, 10), report(1, 5)]
     run.end("failed", Failure("JOB_FAILED", "It broke."))
-    run.end("finished")  # only the first word counts
+    run.end("finished")  # only the first call has an effect
     found = read(registry)
     assert (found.status, found.error) == ("failed", Failure("JOB_FAILED", "It broke."))
     assert found.ended is not None
     assert (registry.progress("a1b2c3") or Progress()).read == 15
     assert "failed: [JOB_FAILED] It broke." in Path(found.log).read_text()
-    assert runs() == []
+    assert active_runs() == []
 
 
 @pytest.mark.parametrize("action", ["stop", "drain", "cancel"])
-def test_a_request_reaches_the_job(registry: Registry, run: Run, job: FakeJob, action: requests.Action) -> None:
-    requests.ask(registry, read(registry), action)
-    assert job.heard.wait(10)
+def test_a_request_reaches_the_job(registry: Registry, run: Run, job: FakeJob, action: requests.EndAction) -> None:
+    requests.request_end(registry, read(registry), action)
+    assert job.action_requested.wait(120)
     time.sleep(0.5)
-    assert job.asked == [action]  # and is heard once
+    assert job.actions == [action]  # and is processed once
     run.end("finished" if action != "cancel" else "cancelled")
     assert read(registry).stopped == ("" if action == "cancel" else action)
 
 
-def test_cancel_follows_stop_and_not_the_other_way(registry: Registry, run: Run, job: FakeJob) -> None:
-    requests.ask(registry, read(registry), "stop")
-    until(lambda: job.asked == ["stop"])
-    requests.ask(registry, read(registry), "cancel")
-    until(lambda: job.asked == ["stop", "cancel"])
-    requests.ask(registry, read(registry), "stop")
+def test_cancel_replaces_stop_but_stop_does_not_replace_cancel(registry: Registry, run: Run, job: FakeJob) -> None:
+    requests.request_end(registry, read(registry), "stop")
+    until(lambda: job.actions == ["stop"])
+    requests.request_end(registry, read(registry), "cancel")
+    until(lambda: job.actions == ["stop", "cancel"])
+    requests.request_end(registry, read(registry), "stop")
     time.sleep(0.5)
-    assert job.asked == ["stop", "cancel"]
+    assert job.actions == ["stop", "cancel"]
 
 
 def test_a_limit_reaches_the_job_once_and_can_be_changed(registry: Registry, run: Run, job: FakeJob) -> None:
-    requests.ask_limit(registry, read(registry), 100)
+    requests.request_limit(registry, read(registry), 100)
     until(lambda: job.limits == [100])
-    requests.ask_limit(registry, read(registry), 7)
+    requests.request_limit(registry, read(registry), 7)
     until(lambda: job.limits == [100, 7])
     time.sleep(0.5)
     assert job.limits == [100, 7]
-    assert job.asked == []
+    assert job.actions == []
 
 
-def test_a_job_that_cannot_be_limited_says_so(registry: Registry) -> None:
-    with pytest.raises(JobError, match=r"is finished already; there is nothing to limit\."):
-        requests.ask_limit(registry, entry(status="finished"), 5)
-    with pytest.raises(JobError, match=r"all of its input is one batch") as caught:
-        requests.ask_limit(registry, entry(status="running", batch=True), 5)
+def test_a_limit_for_an_ended_or_batch_job_is_an_error(registry: Registry) -> None:
+    with pytest.raises(JobError, match=r"has already ended \(finished\)\. There is nothing to limit\."):
+        requests.request_limit(registry, entry(status="finished"), 5)
+    with pytest.raises(JobError, match=r"All of its input is one batch") as caught:
+        requests.request_limit(registry, entry(status="running", batch=True), 5)
     assert caught.value.code == "JOB_IN_BATCH_MODE"
 
 
-def test_a_dead_or_ended_job_is_not_asked(registry: Registry) -> None:
-    lost = entry(process=NOBODY, status="running")
+def test_a_request_to_a_lost_or_ended_job_is_an_error(registry: Registry) -> None:
+    lost = entry(process=DEAD_PROCESS, status="running")
     registry.write(lost)
-    with pytest.raises(
-        JobError, match=r"has no process any more: .* go on with --resume /checkpoints/a1b2c3"
-    ) as caught:
-        requests.ask(registry, lost, "stop")
+    with pytest.raises(JobError, match=r"does not run any more: .* --resume /checkpoints/a1b2c3") as caught:
+        requests.request_end(registry, lost, "stop")
     assert caught.value.code == "JOB_LOST"
-    with pytest.raises(JobError, match=r"is finished already; there is nothing to cancel\.") as caught:
-        requests.ask(registry, entry(status="finished"), "cancel")
+    with pytest.raises(JobError, match=r"has already ended \(finished\)\. There is nothing to cancel\.") as caught:
+        requests.request_end(registry, entry(status="finished"), "cancel")
     assert caught.value.code == "JOB_OVER"
-    assert requests.asked(registry, "a1b2c3") is None
+    assert requests.read_end_request(registry, "a1b2c3") is None
 
 
-def test_a_resumed_job_is_its_next_run_and_hears_no_old_request(registry: Registry, job: FakeJob) -> None:
+def test_a_resumed_job_ignores_old_requests(registry: Registry, job: FakeJob) -> None:
     first = new_run(registry)
-    requests.ask(registry, first.entry, "cancel")
-    requests.ask_limit(registry, first.entry, 5)
+    requests.request_end(registry, first.entry, "cancel")
+    requests.request_limit(registry, first.entry, 5)
     first.end("cancelled")
     second = new_run(registry)
     second.begin(job)
     time.sleep(0.5)
-    assert (job.asked, job.limits) == ([], [])
+    assert (job.actions, job.limits) == ([], [])
     assert (read(registry).runs, read(registry).status) == (2, "created")
     second.end("finished")
 
 
-def test_waiting_ends_with_the_job_or_the_time(registry: Registry, run: Run) -> None:
-    assert requests.wait_until_over(registry, "a1b2c3", 0.2) == "created"
+def test_wait_for_end_returns_at_the_end_or_after_the_timeout(registry: Registry, run: Run) -> None:
+    assert requests.wait_for_end(registry, "a1b2c3", 0.2) == "created"
     run.end("cancelled")
-    assert requests.wait_until_over(registry, "a1b2c3", 10) == "cancelled"
+    assert requests.wait_for_end(registry, "a1b2c3", 120) == "cancelled"
 
 
-def test_listeners_hear_it_all(registry: Registry, job: FakeJob) -> None:
-    told: list[str] = []
+def test_listeners_get_all_events(registry: Registry, job: FakeJob) -> None:
+    events: list[str] = []
 
-    class Ear(Listener):
-        def created(self, job: JobEntry) -> None:
-            told.append(job.status)
+    class Recorder(Listener):
+        def on_created(self, job: JobEntry) -> None:
+            events.append(job.status)
 
-        def batch(self, job: JobEntry, progress: Progress, report: Report) -> None:
-            told.append(f"batch {report['batch']}, {progress.read}")
+        def on_batch(self, job: JobEntry, progress: Progress, report: BatchReport) -> None:
+            events.append(f"batch {report.batch}, {progress.read}")
 
-        def ended(self, job: JobEntry, progress: Progress) -> None:
-            told.append(job.status)
+        def on_ended(self, job: JobEntry, progress: Progress) -> None:
+            events.append(job.status)
 
-    with listening(Ear()):
+    with add_listener(Recorder()):
         run = new_run(registry)
         run.begin(job)
         job.reports = [report(0, 3), report(1, 4)]
         run.end("finished")
-    assert told == ["created", "batch 0, 3", "batch 1, 7", "finished"]
+    assert events == ["created", "batch 0, 3", "batch 1, 7", "finished"]
 
 
-def test_metrics_of_functions_are_kept(registry: Registry, run: Run, job: FakeJob) -> None:
+def test_metrics_of_functions_are_written(registry: Registry, run: Run, job: FakeJob) -> None:
     job.reports = [report(0, 3)]
     run.end("finished")
     assert (registry.progress("a1b2c3") or Progress()).metrics == {"totals.hits": 7}
 
 
-def test_notes_reach_the_log_line_by_line(registry: Registry, run: Run) -> None:
-    run.note("WARNING shop [totals #1] nothing to add\nINFO shop [totals #0] two")
+def test_log_messages_are_written_line_by_line(registry: Registry, run: Run) -> None:
+    run.log("WARNING shop [totals #1] nothing to add\nINFO shop [totals #0] two")
     lines = Path(read(registry).log).read_text().splitlines()
     assert [line[20:] for line in lines[-2:]] == [
         "WARNING shop [totals #1] nothing to add",
@@ -228,7 +226,7 @@ def test_notes_reach_the_log_line_by_line(registry: Registry, run: Run) -> None:
     ]
 
 
-def test_a_job_goes_on_when_the_registry_cannot_be_written(
+def test_a_job_continues_if_the_registry_cannot_be_written(
     tmp_path: Path, job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
@@ -241,7 +239,7 @@ def test_a_job_goes_on_when_the_registry_cannot_be_written(
 
 
 PROGRAM = """
-import sys, tests.jobs_registry.test_run as t
+import sys, tests.unit.jobs.test_run as t
 from pathlib import Path
 from typing import Any
 run = t.new_run(t.Registry(Path(sys.argv[1])))
@@ -249,7 +247,7 @@ run.begin(t.FakeJob())
 """
 
 
-def test_a_program_that_ends_takes_its_jobs_along(registry: Registry) -> None:
+def test_jobs_are_cancelled_when_the_program_ends(registry: Registry) -> None:
     subprocess.run([sys.executable, "-c", PROGRAM, str(registry.folder)], check=True)
     found = read(registry)
     assert (found.status, found.error) == (

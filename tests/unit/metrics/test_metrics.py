@@ -1,4 +1,4 @@
-"""Metrics of user functions: registered in `open`, added up over subtasks and batches that were committed."""
+"""Metrics of user functions are summed over subtasks and committed batches."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from penstock.errors import PlanError, UserFunctionError
 from penstock.metrics import JobMetrics
 from penstock.metrics.registry import SubtaskMetrics
 from penstock.metrics.values import CounterValue, DistributionValue, GaugeValue, MeterValue, OperatorMetrics
-from penstock.spark.run_folder import RunFolder
+from penstock.spark.report.run_folder import RunFolder
 from penstock.testing import Harness, PushSource
 
 
 class Measured(ps.MapFunction):
-    """Fails at the value 13, after it was counted."""
+    """Fails at the value 13, after counting it."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         group = runtime_context.get_metrics_group().add_group("shop").add_group("region", "north")
@@ -38,7 +38,7 @@ class Measured(ps.MapFunction):
         return self.seen.get_count()
 
 
-def measured(keyed: bool, parallelism: int = 1) -> tuple[Harness, Any]:
+def measured_job(keyed: bool, parallelism: int = 1) -> tuple[Harness, Any]:
     env = ps.StreamExecutionEnvironment().set_parallelism(parallelism)
     stream: Any = env.from_source(PushSource())
     harness = Harness(env)
@@ -47,8 +47,8 @@ def measured(keyed: bool, parallelism: int = 1) -> tuple[Harness, Any]:
 
 
 @pytest.mark.parametrize("keyed", [False, True])
-def test_metrics_are_added_up_over_batches(keyed: bool) -> None:
-    harness, _ = measured(keyed)
+def test_metrics_are_summed_over_batches(keyed: bool) -> None:
+    harness, _ = measured_job(keyed)
     harness.push_all([5, 1])
     harness.push(9)
     metrics = harness.metrics
@@ -60,24 +60,24 @@ def test_metrics_are_added_up_over_batches(keyed: bool) -> None:
     assert metrics.accumulators()["look.shop.region.north.seen"] == 3
 
 
-def test_operators_of_one_name_are_told_apart() -> None:
+def test_operators_with_the_same_name_are_labelled_by_uid() -> None:
     env = ps.StreamExecutionEnvironment()
     stream: Any = env.from_source(PushSource())
     harness = Harness(env)
     first = stream.map(Measured()).name("look").uid("first")
     harness.collect(first.filter(lambda n: n > 1).map(Measured()).name("look").uid("second"))
     harness.push_all([1, 5])
-    found = harness.metrics.accumulators()
-    assert found["look (first).shop.region.north.seen"] == 2
-    assert found["look (second).shop.region.north.seen"] == 1
-    assert "look.shop.region.north.seen" not in found
+    accumulators = harness.metrics.accumulators()
+    assert accumulators["look (first).shop.region.north.seen"] == 2
+    assert accumulators["look (second).shop.region.north.seen"] == 1
+    assert "look.shop.region.north.seen" not in accumulators
     assert harness.metrics.get("second", "shop.region.north.seen") == 1
     assert harness.metrics.get("look", "shop.region.north.seen") == 3
 
 
 @pytest.mark.parametrize("keyed", [False, True])
-def test_a_batch_that_failed_does_not_count(keyed: bool) -> None:
-    harness, out = measured(keyed)
+def test_a_failed_batch_is_not_counted(keyed: bool) -> None:
+    harness, out = measured_job(keyed)
     harness.push_all([1, 2])
     with pytest.raises(UserFunctionError):
         harness.push_all([3, 13])
@@ -85,11 +85,11 @@ def test_a_batch_that_failed_does_not_count(keyed: bool) -> None:
     assert harness.metrics.get("look", "shop.region.north.seen") == 3
     assert harness.metrics.get("look", "shop.region.north.sizes")["sum"] == 7
     assert harness.metrics.get("look", "shop.region.north.rate") == 6
-    assert out == [1, 2, 3]  # get_count forgot the failed attempt too
+    assert out == [1, 2, 3]  # get_count excludes the failed attempt
 
 
-def test_a_function_whose_own_batch_ended_forgets_it_when_another_fails() -> None:
-    """The first function's subtask ends its batch; the second one fails: both are rolled back."""
+def test_all_operators_roll_back_when_one_fails() -> None:
+    """The first operator finishes its batch, then the second one fails. Both are rolled back."""
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env)
     first = env.from_source(PushSource()).key_by(lambda n: n).map(Measured()).name("look")
@@ -103,8 +103,8 @@ def test_a_function_whose_own_batch_ended_forgets_it_when_another_fails() -> Non
     assert out == [1]
 
 
-def test_subtasks_are_kept_apart_and_added_up() -> None:
-    harness, _ = measured(True, parallelism=3)
+def test_subtasks_are_stored_separately_and_summed() -> None:
+    harness, _ = measured_job(True, parallelism=3)
     harness.push_all(range(20, 50))
     (subtasks,) = harness.metrics.subtasks.values()
     assert len(subtasks) == 3
@@ -114,7 +114,7 @@ def test_subtasks_are_kept_apart_and_added_up() -> None:
     assert len(harness.metrics.get("look", "shop.region.north.last")) == 3
 
 
-def test_a_meter_tells_events_per_second_over_its_span() -> None:
+def test_the_rate_of_a_meter_covers_its_time_span() -> None:
     metrics = SubtaskMetrics("look")
     meter = metrics.group().meter("events", time_span_in_seconds=10)
 
@@ -130,7 +130,7 @@ def test_a_meter_tells_events_per_second_over_its_span() -> None:
     assert meter.get_count() == 20
 
 
-def test_what_is_counted_in_open_belongs_to_the_first_batch_that_ends() -> None:
+def test_counts_in_open_belong_to_the_first_batch() -> None:
     metrics = SubtaskMetrics("look")
     opened = metrics.group().counter("opened")
     opened.inc()
@@ -139,7 +139,7 @@ def test_what_is_counted_in_open_belongs_to_the_first_batch_that_ends() -> None:
     assert metrics.take(0).values == {"opened": CounterValue(-2)}
 
 
-def test_an_attempt_that_never_ended_is_forgotten_by_the_next() -> None:
+def test_an_unfinished_attempt_is_discarded() -> None:
     metrics = SubtaskMetrics("look")
     seen = metrics.group().counter("seen")
     metrics.begin()
@@ -149,7 +149,7 @@ def test_an_attempt_that_never_ended_is_forgotten_by_the_next() -> None:
     assert metrics.take(0).values == {"seen": CounterValue(1)}
 
 
-def test_a_gauge_that_raises_fails_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_gauge_does_not_fail_the_job(caplog: pytest.LogCaptureFixture) -> None:
     metrics = SubtaskMetrics("look")
     metrics.group().gauge("broken", lambda: 1 // 0)
     with caplog.at_level(logging.WARNING):
@@ -157,36 +157,36 @@ def test_a_gauge_that_raises_fails_nothing(caplog: pytest.LogCaptureFixture) -> 
     assert "Gauge 'broken' raised ZeroDivisionError" in caplog.text
 
 
-def test_one_name_is_one_metric() -> None:
+def test_a_name_identifies_one_metric() -> None:
     group = SubtaskMetrics("look").group()
     assert group.counter("seen") is group.counter("seen")
     with pytest.raises(PlanError, match=r"\[METRIC_NAME\] Operator 'look' registers metric 'seen' twice"):
         group.meter("seen")
 
 
-def test_a_batch_that_is_committed_again_counts_once(tmp_path: Any) -> None:
+def test_a_repeated_commit_is_counted_once(tmp_path: Any) -> None:
     folder = RunFolder(tmp_path)
 
-    def told(count: int) -> Any:
+    def delta(count: int) -> Any:
         return [(0, {"u": OperatorMetrics("look", {"seen": CounterValue(count)})})]
 
-    folder.add_metrics(0, told(1))
-    folder.add_metrics(1, told(10))
-    folder.add_metrics(1, told(10))
+    folder.add_metrics(0, delta(1))
+    folder.add_metrics(1, delta(10))
+    folder.add_metrics(1, delta(10))
     assert folder.metrics().get("look", "seen") == 11
     folder.add_metrics(2, [])
-    folder.add_metrics(3, told(100))
+    folder.add_metrics(3, delta(100))
     assert folder.metrics().get("look", "seen") == 111
 
 
-def test_without_metrics_nothing_is_written(tmp_path: Any) -> None:
+def test_no_file_without_metrics(tmp_path: Any) -> None:
     folder = RunFolder(tmp_path)
     folder.add_metrics(0, [(0, {})])
     assert list(tmp_path.iterdir()) == []
     assert folder.metrics() == JobMetrics()
 
 
-def test_totals_survive_json() -> None:
+def test_totals_round_trip_through_json() -> None:
     totals = JobMetrics()
     values = {
         "c": CounterValue(1),

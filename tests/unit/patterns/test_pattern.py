@@ -1,4 +1,4 @@
-"""Patterns that cannot be: refused where they are built."""
+"""Invalid patterns are rejected where they are built."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def begin() -> Pattern[Any]:
     return Pattern.begin("a")
 
 
-WRONG: list[tuple[str, str, Callable[[], Any]]] = [
+INVALID: list[tuple[str, str, Callable[[], Any]]] = [
     ("PATTERN_NAME_TWICE", "'a'", lambda: begin().next("b").followed_by("a")),
     ("PATTERN_NAME_TWICE", "'b'", lambda: begin().next("b").followed_by(Pattern.begin("b").next("c"))),
     ("PATTERN_WITHOUT_END", "not_followed_by('b')", lambda: begin().not_followed_by("b")),
@@ -38,8 +38,8 @@ WRONG: list[tuple[str, str, Callable[[], Any]]] = [
     ("PATTERN_GREEDY", "combinations", lambda: begin().one_or_more().allow_combinations().greedy()),
     ("PATTERN_GREEDY", "group", lambda: Pattern.begin(begin()).one_or_more().greedy()),
     ("PATTERN_GREEDY", "'b'", lambda: begin().one_or_more().greedy().followed_by("b").optional()),
-    ("PATTERN_UNTIL", "no loop", lambda: begin().until(truth)),
-    ("PATTERN_UNTIL", "no loop", lambda: begin().times(2).until(truth)),
+    ("PATTERN_UNTIL", "not a loop", lambda: begin().until(truth)),
+    ("PATTERN_UNTIL", "not a loop", lambda: begin().times(2).until(truth)),
     ("PATTERN_UNTIL", "already", lambda: begin().one_or_more().until(truth).until(truth)),
     ("PATTERN_TIMES", "0 to 0", lambda: begin().times(0)),
     ("PATTERN_TIMES", "-1", lambda: begin().times(-1)),
@@ -66,7 +66,7 @@ WRONG: list[tuple[str, str, Callable[[], Any]]] = [
     ("PATTERN_GROUP", "subtype()", lambda: Pattern.begin(begin()).subtype(int)),
     (
         "PATTERN_SKIP",
-        "names no pattern",
+        "does not exist",
         lambda: Pattern.begin("a", AfterMatchSkipStrategy.skip_to_first("z")).next("b"),
     ),
     ("PATTERN_SKIP", "AfterMatchSkipStrategy", lambda: Pattern.begin("a", "no_skip")),  # type: ignore[call-overload]
@@ -77,15 +77,15 @@ WRONG: list[tuple[str, str, Callable[[], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("code", "words", "build"), WRONG, ids=[f"{c}-{w}" for c, w, _ in WRONG])
-def test_a_wrong_pattern_is_refused_with_its_reason(code: str, words: str, build: Callable[[], Any]) -> None:
-    with pytest.raises((PlanError, UnsupportedOperation)) as told:
+@pytest.mark.parametrize(("code", "words", "build"), INVALID, ids=[f"{c}-{w}" for c, w, _ in INVALID])
+def test_an_invalid_pattern_is_rejected_with_a_reason(code: str, words: str, build: Callable[[], Any]) -> None:
+    with pytest.raises((PlanError, UnsupportedOperation)) as raised:
         check_pattern(build())
-    assert told.value.code == code
-    assert words in told.value.text
+    assert raised.value.code == code
+    assert words in raised.value.text
 
 
-def test_cep_checks_the_pattern_before_anything_runs() -> None:
+def test_cep_checks_the_pattern_when_the_job_is_built() -> None:
     stream = StreamExecutionEnvironment().from_sequence(1, 3)
     with pytest.raises(PlanError, match="PATTERN_WITHOUT_END"):
         CEP.pattern(stream, begin().not_followed_by("b"))
@@ -99,13 +99,13 @@ def test_cep_checks_the_pattern_before_anything_runs() -> None:
         CEP.pattern(stream, begin()).side_output_late_data("late")  # type: ignore[arg-type]
 
 
-def test_a_pattern_that_ends_with_something_that_must_not_come_needs_a_time() -> None:
+def test_not_followed_by_at_the_end_requires_a_time_limit() -> None:
     check_pattern(begin().not_followed_by("b").within(5))
     check_pattern(begin().not_followed_by("b").within(5, WithinType.PREVIOUS_AND_CURRENT))
     check_pattern(begin().within(5).not_followed_by("b"))
 
 
-def test_steps_are_not_changed_by_what_is_built_on_them() -> None:
+def test_patterns_are_immutable() -> None:
     first = begin()
     first.where(truth)
     first.one_or_more()
@@ -118,7 +118,7 @@ class Rising(IterativeCondition[int]):
         return all(value > n for n in ctx.get_events_for_pattern("a"))
 
 
-def test_conditions_are_told_apart_by_what_they_take() -> None:
+def test_conditions_are_distinguished_by_their_parameters() -> None:
     def two(event: Any, ctx: Any) -> bool:
         return True
 
@@ -129,11 +129,11 @@ def test_conditions_are_told_apart_by_what_they_take() -> None:
     assert [c.iterative for c in kinds] == [True, False, True, False, False]  # type: ignore[union-attr]
 
 
-def test_patterns_can_be_sent_to_workers() -> None:
+def test_patterns_can_be_pickled() -> None:
     pattern = begin().where(truth).followed_by(Pattern.begin("b").next("c")).times(2).within(Duration.of_seconds(3))
-    again = pickle.loads(pickle.dumps(pattern))
-    assert compile_pattern(again).fingerprint == compile_pattern(pattern).fingerprint
-    assert repr(again) == "a(next, single) -> GroupPattern(followed_by, times)"
+    copy = pickle.loads(pickle.dumps(pattern))
+    assert compile_pattern(copy).fingerprint == compile_pattern(pattern).fingerprint
+    assert repr(copy) == "a(next, single) -> GroupPattern(followed_by, times)"
 
 
 def test_times_from_zero_is_optional() -> None:
@@ -141,6 +141,6 @@ def test_times_from_zero_is_optional() -> None:
     assert (step.quantifier.optional, step.get_times()) == (True, begin().times(1, 2).get_times())
 
 
-def test_errors_of_patterns_are_errors_of_ours() -> None:
+def test_errors_of_patterns_are_penstock_errors() -> None:
     with pytest.raises(PenstockError):
         begin().times(0)

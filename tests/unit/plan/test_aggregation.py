@@ -1,4 +1,4 @@
-"""Which windows are worked out by columns, and which must not be."""
+"""Which windows run as columnar operators, and which do not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.windows import (
 )
 
 
-class Own(AggregateFunction[Any, Any, Any]):
+class CustomAggregate(AggregateFunction[Any, Any, Any]):
     def create_accumulator(self) -> Any: ...
 
     def add(self, value: Any, accumulator: Any) -> Any: ...
@@ -50,14 +50,14 @@ EVERY_SECOND = ContinuousProcessingTimeTrigger.of(1000)
 EARLY = ContinuousEventTimeTrigger.of(2)
 
 
-def described(assigner: WindowAssigner[Any, Any], told: dict[str, Any]) -> WindowDescription:
+def describe(assigner: WindowAssigner[Any, Any], settings: dict[str, Any]) -> WindowDescription:
     return WindowDescription(
-        assigner=assigner, **{"trigger": assigner.get_default_trigger(None), "aggregate": count(), **told}
+        assigner=assigner, **{"trigger": assigner.get_default_trigger(None), "aggregate": count(), **settings}
     )
 
 
 @pytest.mark.parametrize(
-    ("assigner", "told", "kind", "combined"),
+    ("assigner", "settings", "kind", "combined"),
     [
         (TUMBLING, {}, "slices", True),
         (TUMBLING, {"trigger": PurgingTrigger.of(EventTimeTrigger())}, "slices", True),
@@ -72,16 +72,16 @@ def described(assigner: WindowAssigner[Any, Any], told: dict[str, Any]) -> Windo
         (TUMBLING, {"trigger": EarlyFiringTrigger.of(1000)}, "early by clock", True),
     ],
 )
-def test_by_columns(assigner: Any, told: dict[str, Any], kind: str, combined: bool) -> None:
-    how = aggregation_of(described(assigner, told))
+def test_columnar(assigner: Any, settings: dict[str, Any], kind: str, combined: bool) -> None:
+    how = aggregation_of(describe(assigner, settings))
     assert how is not None
     assert (how.kind, how.combined) == (kind, combined)
 
 
 @pytest.mark.parametrize(
-    ("assigner", "told"),
+    ("assigner", "settings"),
     [
-        (TUMBLING, {"aggregate": Own()}),
+        (TUMBLING, {"aggregate": CustomAggregate()}),
         (TUMBLING, {"aggregate": None, "reduce": max}),
         (SlidingEventTimeWindows.of(10, 5), {"allowed_lateness": 1}),
         (SlidingEventTimeWindows.of(10, 5), {"late_tag": OutputTag("late")}),
@@ -99,5 +99,5 @@ def test_by_columns(assigner: Any, told: dict[str, Any], kind: str, combined: bo
         (GlobalWindows.create(), {}),
     ],
 )
-def test_element_by_element(assigner: Any, told: dict[str, Any]) -> None:
-    assert aggregation_of(described(assigner, told)) is None
+def test_not_columnar(assigner: Any, settings: dict[str, Any]) -> None:
+    assert aggregation_of(describe(assigner, settings)) is None

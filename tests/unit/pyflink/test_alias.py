@@ -1,4 +1,4 @@
-"""`import pyflink` gives Penstock's classes, and says so where there are none."""
+"""`import pyflink` imports Penstock, and raises an error with a reason for missing names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import penstock
 from penstock.errors import UnsupportedOperation
-from penstock.pyflink import install, installed, pyflink_modules
+from penstock.pyflink import install, is_installed, pyflink_modules
 from penstock.pyflink.names import MODULES
 
 
@@ -24,7 +24,7 @@ def alias() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("alias")
-def test_names_are_penstocks_own() -> None:
+def test_names_are_penstock_classes() -> None:
     datastream = importlib.import_module("pyflink.datastream")
     assert datastream.StreamExecutionEnvironment is penstock.StreamExecutionEnvironment
     assert importlib.import_module("pyflink.common.typeinfo").Types is penstock.Types
@@ -57,15 +57,15 @@ def test_a_submodule_can_be_imported_by_its_package() -> None:
             "pyflink.datastream.connectors.pulsar is a conn",
         ),
         ("from pyflink.common import InputDependencyConstraint", "belongs to Flink's scheduler"),
-        ("import pyflink.java_gateway", "no Flink runs here"),
+        ("import pyflink.java_gateway", "which are not available"),
     ],
 )
-def test_what_is_missing_is_said_with_its_reason(line: str, words: str) -> None:
+def test_missing_names_raise_an_error_with_a_reason(line: str, words: str) -> None:
     with pytest.raises(UnsupportedOperation, match="NOT_IN_PENSTOCK") as caught:
         exec(line, {})
     assert words in str(caught.value)
     assert "parity.md" in str(caught.value)
-    assert isinstance(caught.value, ImportError), "programs that try an import go on"
+    assert isinstance(caught.value, ImportError), "programs that try an import continue"
 
 
 @pytest.mark.usefixtures("alias")
@@ -76,7 +76,7 @@ def test_what_pyflink_does_not_have_is_an_ordinary_import_error(line: str) -> No
     assert not isinstance(caught.value, UnsupportedOperation)
 
 
-def test_a_real_pyflink_is_there_again_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_pyflink_is_restored_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "pyflink"
     (package / "common").mkdir(parents=True)
     (package / "__init__.py").write_text("REAL = True\n")
@@ -85,27 +85,27 @@ def test_a_real_pyflink_is_there_again_afterwards(tmp_path: Path, monkeypatch: p
     real = importlib.import_module("pyflink.common")
     try:
         with pyflink_modules():
-            assert installed()
+            assert is_installed()
             assert importlib.import_module("pyflink.common").Row is penstock.Row
             assert not hasattr(importlib.import_module("pyflink"), "REAL")
-        assert not installed()
+        assert not is_installed()
         assert importlib.import_module("pyflink.common") is real
     finally:
         for name in ("pyflink", "pyflink.common"):
             sys.modules.pop(name, None)
 
 
-def test_inside_another_it_stays_until_the_outer_ends() -> None:
+def test_nested_contexts_end_with_the_outer_one() -> None:
     with pyflink_modules():
         with pyflink_modules():
-            assert installed()
-        assert installed()
+            assert is_installed()
+        assert is_installed()
         install()
-    assert not installed()
+    assert not is_installed()
 
 
 @pytest.mark.usefixtures("alias")
-def test_functions_that_use_a_module_travel() -> None:
+def test_functions_that_use_a_module_can_be_pickled() -> None:
     types = importlib.import_module("pyflink.common.typeinfo")
     again = cloudpickle.loads(cloudpickle.dumps(lambda: types.Types.INT()))
     assert again() == penstock.Types.INT()

@@ -1,4 +1,4 @@
-"""A module beside the program, which itself may import PyFlink, is found by Spark's processes on the driver's machine."""
+"""A module next to the program, which may import PyFlink, can be imported by Spark processes on the driver machine."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 PROGRAM = """
 import sys
 import penstock as ps
-from penstock.engine.program import build
+from penstock.engine.program.builder import build_program
 from penstock.pyflink import install
-from penstock.spark.pickling import pickle_program
+from penstock.spark.session.pickling import pickle_program
 
 if AS_PYFLINK:
     install()
@@ -21,21 +21,21 @@ from beside import even
 
 env = ps.StreamExecutionEnvironment.get_execution_environment(ps.Configuration({"parallelism.default": 2}))
 env.from_collection([1, 2]).filter(even).print()
-sys.stdout.buffer.write(pickle_program(build(env.graph("found")), []))
+sys.stdout.buffer.write(pickle_program(build_program(env.graph("found")), []))
 """
 READ = """
 import sys
-from penstock.spark.pickling import unpickle_program
+from penstock.spark.session.pickling import unpickle_program
 print(unpickle_program(sys.stdin.buffer.read()).name)
 """
 
 
 @pytest.mark.parametrize("as_pyflink", [False, True])
-def test_it_is_found(tmp_path: Path, as_pyflink: bool) -> None:
-    wanted = "from pyflink.common import Types" if as_pyflink else "import json"
-    (tmp_path / "beside.py").write_text(f"{wanted}\n\n\ndef even(n):\n    return n % 2 == 0\n")
+def test_module_next_to_the_program_is_imported(tmp_path: Path, as_pyflink: bool) -> None:
+    import_line = "from pyflink.common import Types" if as_pyflink else "import json"
+    (tmp_path / "beside.py").write_text(f"{import_line}\n\n\ndef even(n):\n    return n % 2 == 0\n")
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.replace("AS_PYFLINK", str(as_pyflink)))
-    made = subprocess.run([sys.executable, str(program)], capture_output=True, check=True)
-    read = subprocess.run([sys.executable, "-c", READ], input=made.stdout, capture_output=True, cwd="/", check=False)
+    pickled = subprocess.run([sys.executable, str(program)], capture_output=True, check=True)
+    read = subprocess.run([sys.executable, "-c", READ], input=pickled.stdout, capture_output=True, cwd="/", check=False)
     assert read.stdout.decode().strip() == "found", read.stderr.decode()

@@ -47,7 +47,7 @@ def test_a_sequence() -> None:
     assert [row[0] for row in found] == [3, 4, 5]
 
 
-def refused() -> list[Any]:
+def unsupported_calls() -> list[Any]:
     env = StreamExecutionEnvironment.get_execution_environment()
     tables = StreamTableEnvironment.create(env)
     tables.create_temporary_table("t", table())
@@ -63,13 +63,13 @@ def refused() -> list[Any]:
         (lambda: Schema.new_builder().watermark("ts", "ts"), UnsupportedOperation, "Builder.watermark belongs"),
         (lambda: Schema.new_builder().column("a", "INT"), UnsupportedOperation, "A column of type 'INT'"),
         (lambda: StreamTableEnvironment.create(), UnsupportedOperation, "without a stream environment"),
-        (lambda: tables.from_path("u"), PlanError, "There is no table 'u'. Tables: t"),
+        (lambda: tables.from_path("u"), PlanError, "There is no table 'u'. Existing tables: t"),
     ]
 
 
 @pytest.mark.parametrize("number", range(8))
-def test_the_rest_says_that_it_is_not_here(number: int) -> None:
-    call, kind, words = refused()[number]
+def test_unsupported_calls_raise_an_error(number: int) -> None:
+    call, kind, words = unsupported_calls()[number]
     with pytest.raises(kind, match=words):
         call()
 
@@ -77,13 +77,13 @@ def test_the_rest_says_that_it_is_not_here(number: int) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"fields__other__min": 1}, "the options fields.other.min, which are not known"),
-        ({"rows_per_second": "many"}, "rows-per-second = 'many'; it takes a number"),
+        ({"fields__other__min": 1}, "unknown options: fields.other.min"),
+        ({"rows_per_second": "many"}, "rows-per-second = 'many', but the value must be a number"),
         ({"fields__id__kind": "sequence"}, "fields.id.start = ''"),
-        ({"fields__id__min": 5, "fields__id__max": 1}, "Field 'id' goes from 5"),
+        ({"fields__id__min": 5, "fields__id__max": 1}, "Field 'id' has values from 5"),
     ],
 )
-def test_wrong_options_are_told(options: dict[str, Any], words: str) -> None:
+def test_wrong_options_raise_an_error(options: dict[str, Any], words: str) -> None:
     tables = StreamTableEnvironment.create(StreamExecutionEnvironment.get_execution_environment())
     tables.create_temporary_table("t", table(**options))
     with pytest.raises(ConfigError, match=words):

@@ -1,4 +1,4 @@
-"""Savepoints of a folder: what is found, what is too much, and what must stay."""
+"""Savepoints of a folder: finding them, retention, and savepoints in use."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 
 from penstock.errors import CheckpointError
-from penstock.jobs.entry import JobEntry
-from penstock.jobs.process import this_process
-from penstock.jobs.registry import Registry
-from penstock.jobs.savepoint_use import delete, prune
+from penstock.jobs.actions.savepoint_files import delete_savepoint, prune_savepoints
+from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.process import this_process
+from penstock.jobs.registry.registry import Registry
 from penstock.savepoints import Savepoint, open_savepoint, publish
-from penstock.savepoints.catalogue import Retention, found_in
-from tests.savepoints.test_format import manifest, written
+from penstock.savepoints.catalogue import Retention, find_savepoints
+from tests.unit.savepoints.test_state_file import manifest, write_state_file
 
 HOUR = 3_600_000
 
 
 def save(folder: Path, name: str, hours: float, job: str = "job", size: int = 1) -> Savepoint:
     path = folder / name
-    told = manifest(written(path, [b"key", b"v" * size]))
-    told.created, told.job_name = int(time.time() * 1000 - hours * HOUR), job
-    return publish(str(path), told)
+    saved = manifest(write_state_file(path, [b"key", b"v" * size]))
+    saved.created, saved.job_name = int(time.time() * 1000 - hours * HOUR), job
+    return publish(str(path), saved)
 
 
 def running(registry: Registry, **facts: Any) -> JobEntry:
@@ -48,13 +48,13 @@ def three(tmp_path: Path) -> Path:
     return tmp_path / "saved"
 
 
-def test_whole_savepoints_of_a_folder_are_found_oldest_first(three: Path) -> None:
-    assert names(found_in(str(three))) == ["other", "s0", "s1", "s2"]
-    assert found_in(str(three / "nowhere")) == []
+def test_complete_savepoints_are_found_oldest_first(three: Path) -> None:
+    assert names(find_savepoints(str(three))) == ["other", "s0", "s1", "s2"]
+    assert find_savepoints(str(three / "nowhere")) == []
 
 
 @pytest.mark.parametrize(
-    ("retention", "gone"),
+    ("retention", "removed"),
     [
         (Retention(), []),
         (Retention(count=2), ["s0"]),
@@ -64,28 +64,30 @@ def test_whole_savepoints_of_a_folder_are_found_oldest_first(three: Path) -> Non
         (Retention(size=0), ["s1", "s0"]),
     ],
 )
-def test_what_is_too_much_goes_job_by_job(three: Path, tmp_path: Path, retention: Retention, gone: list[str]) -> None:
+def test_retention_applies_to_each_job(three: Path, tmp_path: Path, retention: Retention, removed: list[str]) -> None:
     registry = Registry(tmp_path / "home")
-    assert names(prune(registry, str(three), retention, dry_run=True)) == gone
-    assert len(found_in(str(three))) == 4, "a dry run removes nothing"
-    assert names(prune(registry, str(three), retention, job="job")) == gone
-    assert names(found_in(str(three))) == sorted(
-        {"other", "s0", "s1", "s2"} - set(gone), key=lambda n: (n != "other", n)
+    assert names(prune_savepoints(registry, str(three), retention, dry_run=True)) == removed
+    assert len(find_savepoints(str(three))) == 4, "a dry run removes nothing"
+    assert names(prune_savepoints(registry, str(three), retention, job="job")) == removed
+    assert names(find_savepoints(str(three))) == sorted(
+        {"other", "s0", "s1", "s2"} - set(removed), key=lambda n: (n != "other", n)
     )
 
 
-def test_a_budget_of_bytes_keeps_the_newest_that_fit(three: Path, tmp_path: Path) -> None:
-    size = found_in(str(three))[-1].size
-    assert names(prune(Registry(tmp_path / "home"), str(three), Retention(size=2 * size), dry_run=True)) == ["s0"]
+def test_a_maximum_size_keeps_the_newest_savepoints(three: Path, tmp_path: Path) -> None:
+    size = find_savepoints(str(three))[-1].size
+    assert names(prune_savepoints(Registry(tmp_path / "home"), str(three), Retention(size=2 * size), dry_run=True)) == [
+        "s0"
+    ]
 
 
-def test_what_a_running_job_came_from_stays(three: Path, tmp_path: Path) -> None:
+def test_the_savepoint_of_a_running_job_stays(three: Path, tmp_path: Path) -> None:
     registry = Registry(tmp_path / "home")
     entry = running(registry, from_savepoint=str(three / "s0"))
-    assert names(prune(registry, str(three), Retention(count=1))) == ["s1"]
+    assert names(prune_savepoints(registry, str(three), Retention(count=1))) == ["s1"]
     with pytest.raises(CheckpointError, match=f"SAVEPOINT_IN_USE.*{entry.id}"):
-        delete(registry, open_savepoint(str(three / "s0")))
+        delete_savepoint(registry, open_savepoint(str(three / "s0")))
     entry.status = "finished"
     registry.write(entry)
-    delete(registry, open_savepoint(str(three / "s0")))
+    delete_savepoint(registry, open_savepoint(str(three / "s0")))
     assert not (three / "s0").exists()

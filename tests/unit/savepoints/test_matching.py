@@ -1,4 +1,4 @@
-"""How a savepoint is fitted to a job: uids, what is new, what is gone, sources, clocks. In the harness, without Spark."""
+"""Matching a savepoint with a job: uids, new and removed parts, sources, clocks. In the harness, without Spark."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from penstock.types import BasicType
 
 
 class Sum(ps.KeyedProcessFunction):
-    """Adds up the numbers of a key, and tells the sum again at event time 100."""
+    """Emits the sum of the numbers of a key, and again at event time 100."""
 
     def open(self, runtime_context: Any) -> None:
         self.total = runtime_context.get_state(ValueStateDescriptor("total", int))
@@ -43,14 +43,14 @@ def key_of(n: int) -> int:
     return n % 10
 
 
-def pushed(uid: str = "sums", source: str = "numbers") -> tuple[ps.StreamExecutionEnvironment, DataStream[Any]]:
+def push_job(uid: str = "sums", source: str = "numbers") -> tuple[ps.StreamExecutionEnvironment, DataStream[Any]]:
     env = ps.StreamExecutionEnvironment().set_parallelism(2)
     numbers = env.from_source(PushSource(["s"]), source_name=source).uid(source)
     return env, numbers.key_by(key_of).process(Sum()).uid(uid)
 
 
-def saved(folder: Path) -> str:
-    env, _ = pushed()
+def take_savepoint(folder: Path) -> str:
+    env, _ = push_job()
     harness = Harness(env)
     with harness.batch():
         for n in range(30):
@@ -59,9 +59,9 @@ def saved(folder: Path) -> str:
     return harness.savepoint(folder / "savepoint")
 
 
-def test_state_timers_and_watermarks_go_on(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    env, sums = pushed()
+def test_state_timers_and_watermarks_are_restored(tmp_path: Path) -> None:
+    path = take_savepoint(tmp_path)
+    env, sums = push_job()
     harness = Harness(env, parallelism=3, max_parallelism=77)
     out = harness.collect(sums)
     harness.restore_savepoint(path)
@@ -74,7 +74,7 @@ def test_state_timers_and_watermarks_go_on(tmp_path: Path) -> None:
 
 
 def test_an_operator_on_another_level_finds_its_clocks(tmp_path: Path) -> None:
-    path = saved(tmp_path)
+    path = take_savepoint(tmp_path)
     env = ps.StreamExecutionEnvironment().set_parallelism(2)
     numbers = env.from_source(PushSource(["s"]), source_name="numbers").uid("numbers")
     first = numbers.key_by(lambda n: n % 3).reduce(lambda a, b: b).uid("first")
@@ -90,9 +90,9 @@ def test_an_operator_on_another_level_finds_its_clocks(tmp_path: Path) -> None:
     assert (3, "at", 100, 42) in out
 
 
-def test_what_nobody_takes_is_refused_or_dropped(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    env, sums = pushed(uid="other")
+def test_unclaimed_state_is_refused_or_dropped(tmp_path: Path) -> None:
+    path = take_savepoint(tmp_path)
+    env, sums = push_job(uid="other")
     harness = Harness(env)
     out = harness.collect(sums)
     with pytest.raises(CheckpointError) as refused:
@@ -104,17 +104,17 @@ def test_what_nobody_takes_is_refused_or_dropped(tmp_path: Path) -> None:
     assert out == [(3, 3)]
 
 
-def test_an_operator_that_kept_nothing_is_not_missed(tmp_path: Path) -> None:
-    env, _ = pushed()
+def test_a_removed_operator_without_entries_is_ignored(tmp_path: Path) -> None:
+    env, _ = push_job()
     path = Harness(env).savepoint(tmp_path / "empty")
-    env, sums = pushed(uid="other")
+    env, sums = push_job(uid="other")
     harness = Harness(env)
     out = harness.collect(sums)
     harness.restore_savepoint(path).push(3, 60)
     assert out == [(3, 3)]
 
 
-def test_another_kind_of_source_does_not_get_the_position(tmp_path: Path) -> None:
+def test_another_kind_of_source_is_refused(tmp_path: Path) -> None:
     env = ps.StreamExecutionEnvironment()
     env.from_source(CollectionSource([1, 2, 3]), source_name="given").uid("given").key_by(key_of).process(Sum()).uid(
         "s"
@@ -128,18 +128,18 @@ def test_another_kind_of_source_does_not_get_the_position(tmp_path: Path) -> Non
     assert "a CollectionSource when the savepoint was taken and is a NumberSequenceSource now" in refused.value.text
 
 
-def test_a_source_that_is_gone_is_told(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    env, _ = pushed(source="others")
+def test_a_removed_source_is_refused(tmp_path: Path) -> None:
+    path = take_savepoint(tmp_path)
+    env, _ = push_job(source="others")
     with pytest.raises(CheckpointError, match=r"source 'numbers': its position"):
         Harness(env).restore_savepoint(path)
 
 
-def test_a_drained_savepoint_begins_time_anew(tmp_path: Path) -> None:
-    path = saved(tmp_path)
+def test_a_job_from_a_drained_savepoint_starts_with_new_watermarks(tmp_path: Path) -> None:
+    path = take_savepoint(tmp_path)
     savepoint = open_savepoint(path)
     savepoint.manifest.ended = "drain"
-    env, sums = pushed()
+    env, sums = push_job()
     harness = Harness(env)
     out = harness.collect(sums)
     harness.job.restore_savepoint(savepoint)
@@ -149,7 +149,7 @@ def test_a_drained_savepoint_begins_time_anew(tmp_path: Path) -> None:
 
 
 def sources(folder: Path) -> dict[str, Source]:
-    """Bounded sources of 0 to 99 that give some elements at a time."""
+    """Bounded sources of 0 to 99 that return some elements per batch."""
     for number in range(4):
         lines = [str(n) for n in range(number * 25, number * 25 + 25)]
         (folder / "lines").mkdir(exist_ok=True)
@@ -169,7 +169,7 @@ def sources(folder: Path) -> dict[str, Source]:
 
 
 class Numbers(SimpleSource):
-    """So many numbers as a file says; it says more later, which a job that goes on is not to see."""
+    """As many numbers as a file says. The file is changed later, which a restored job must ignore."""
 
     records_per_batch = 30
 
@@ -188,7 +188,7 @@ def number_of(element: Any) -> int:
 
 
 @pytest.mark.parametrize("kind", ["collection", "sequence", "generator", "files", "rows", "simple"])
-def test_sources_go_on_at_their_positions(tmp_path: Path, kind: str) -> None:
+def test_sources_continue_at_their_positions(tmp_path: Path, kind: str) -> None:
     def job() -> tuple[ps.StreamExecutionEnvironment, DataStream[Any]]:
         env = ps.StreamExecutionEnvironment().set_parallelism(2)
         numbers = (
@@ -213,7 +213,7 @@ def test_sources_go_on_at_their_positions(tmp_path: Path, kind: str) -> None:
     assert sorted(map(repr, found)) == sorted(map(repr, out[before:]))
 
 
-def test_operators_with_state_and_without_a_uid_are_named_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_stateful_operators_without_a_uid_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     env = ps.StreamExecutionEnvironment()
     numbers = env.from_collection([1, 2, 3])
     named = numbers.key_by(key_of).process(Sum()).uid("named")
@@ -223,14 +223,14 @@ def test_operators_with_state_and_without_a_uid_are_named_once(caplog: pytest.Lo
     env._take_graph("job")
     named.print()
     env._take_graph("another job of the same streams")
-    (told,) = [record.getMessage() for record in caplog.records if "no uid of their own" in record.getMessage()]
-    assert "'adding up' (test_restoring.py:" in told
-    assert "'largest'" in told
-    assert "stateless" not in told
-    assert "named" not in told.split("uid of their own:")[1]
+    (message,) = [record.getMessage() for record in caplog.records if "have state but no uid" in record.getMessage()]
+    assert "'adding up' (test_matching.py:" in message
+    assert "'largest'" in message
+    assert "stateless" not in message
+    assert "named" not in message.split("no uid:")[1]
 
 
-def test_the_uid_of_a_source_with_watermarks_is_the_source_s() -> None:
+def test_the_uid_of_a_source_with_watermarks() -> None:
     env = ps.StreamExecutionEnvironment()
     strategy = ps.WatermarkStrategy.for_monotonous_timestamps()
     env.from_source(PushSource(), strategy, "numbers").uid("mine").print()
@@ -252,17 +252,17 @@ def state_by_slot(harness: Harness) -> dict[Any, Any]:
     before=st.tuples(st.integers(1, 5), st.integers(5, 200)),
     after=st.tuples(st.integers(1, 5), st.integers(5, 200)),
 )
-def test_a_savepoint_deals_state_out_as_a_snapshot_does(
+def test_a_savepoint_distributes_state_as_a_snapshot_does(
     elements: list[tuple[int, int]], before: tuple[int, int], after: tuple[int, int]
 ) -> None:
-    env, _ = pushed()
+    env, _ = push_job()
     first = Harness(env, parallelism=before[0], max_parallelism=before[1])
     with first.batch():
         for value, timestamp in elements:
             first.push(value, timestamp)
-    env, _ = pushed()
+    env, _ = push_job()
     second = Harness(env, parallelism=after[0], max_parallelism=after[1])
-    env, _ = pushed()
+    env, _ = push_job()
     third = Harness(env, parallelism=after[0], max_parallelism=after[1])
     with tempfile.TemporaryDirectory() as folder:
         second.restore_savepoint(first.savepoint(f"{folder}/savepoint"))

@@ -1,4 +1,4 @@
-"""Keys under their new names: pairs by the million are kept as hashes, and a hash alone accuses nobody."""
+"""Rewritten keys: pairs are stored as hashes, and equal hashes alone are not a collision of keys."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import pytest
 
 from penstock import Types
 from penstock.errors import CheckpointError
-from penstock.runtime.keys import encode_key
-from penstock.savepoints import one_to_one
-from penstock.savepoints.key_change import KeyChange
-from penstock.savepoints.new_keys import NewKeys
-from penstock.savepoints.one_to_one import OneToOne
+from penstock.runtime.state.keys import encode_key
+from penstock.savepoints import rekeying
+from penstock.savepoints.evolution import KeyChange
+from penstock.savepoints.rekeying import KeyPairs, KeyRewriter
 from penstock.types import TypeInformation
 
 TENS = Types.STRING().evolved(version=2, migrate=lambda from_version, old: str(old // 10))
@@ -18,32 +17,32 @@ SAME = Types.STRING().evolved(version=2, migrate=lambda from_version, old: str(o
 NUMBERS = [encode_key(n)[0] for n in range(0, 100, 10)]
 
 
-def kept(wanted: TypeInformation, numbers: list[bytes]) -> NewKeys:
-    keys = NewKeys("op", KeyChange({"kind": "int"}, wanted))
+def rewrite_all(declared: TypeInformation, numbers: list[bytes]) -> KeyRewriter:
+    keys = KeyRewriter("op", KeyChange({"kind": "int"}, declared))
     for old in numbers:
-        keys.keep(old, keys.of(old))
+        keys.record(old, keys.rewrite(old))
     return keys
 
 
-def test_pairs_that_come_again_are_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_to_one, "_AT_ONCE", 3)
-    pairs = OneToOne()
+def test_repeated_pairs_are_stored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rekeying, "_MAX_PENDING", 3)
+    pairs = KeyPairs()
     for number in [*range(10), *range(10)]:
         pairs.add(b"old %d" % number, b"new %d" % number)
-    assert (len(pairs), pairs.suspects()) == (10, set())
+    assert (len(pairs), pairs.collisions()) == (10, set())
     pairs.add(b"old 11", b"new 4")
-    assert pairs.suspects() == {OneToOne.hashed(b"new 4")}
+    assert pairs.collisions() == {KeyPairs.hash_key(b"new 4")}
 
 
-def test_keys_that_become_one_are_both_named() -> None:
+def test_the_error_names_both_colliding_keys() -> None:
     numbers = [*NUMBERS, encode_key(35)[0]]
     with pytest.raises(CheckpointError, match=r"Keys 30 and 35 of operator 'op' both become '3'"):
-        kept(TENS, numbers).check(numbers)
-    kept(TENS, NUMBERS).check(NUMBERS)
+        rewrite_all(TENS, numbers).check_collisions(numbers)
+    rewrite_all(TENS, NUMBERS).check_collisions(NUMBERS)
 
 
-def test_equal_hashes_are_no_equal_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_to_one, "_hash", lambda data: len(data) + 10 * data[-1] * (data in NUMBERS))
-    keys = kept(SAME, NUMBERS)
-    assert keys.kept == len(NUMBERS)
-    keys.check(NUMBERS)
+def test_equal_hashes_of_different_keys_are_no_collision(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rekeying, "_hash", lambda data: len(data) + 10 * data[-1] * (data in NUMBERS))
+    keys = rewrite_all(SAME, NUMBERS)
+    assert keys.count == len(NUMBERS)
+    keys.check_collisions(NUMBERS)

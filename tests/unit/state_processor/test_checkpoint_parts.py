@@ -1,4 +1,4 @@
-"""A task makes a part of a savepoint of what Spark's state store holds of a slot: in any order, whatever was folded."""
+"""A task writes a savepoint part from the entries of a slot in Spark's state store, in any order and after any compaction."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from penstock.connectors.file.system import file_system
-from penstock.engine.slot_meta import SlotMeta
+from penstock.connectors.file.system.file_system import file_system
+from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
-from penstock.runtime.state.backend import Table
+from penstock.runtime.state.tables import StateTable
 from penstock.savepoints import StateFileReader
-from penstock.savepoints.part import Part
 from penstock.savepoints.saved_job import SavedJob
-from penstock.spark.failure import CarriedError
-from penstock.spark.slots import labels
-from penstock.spark.state_reader import DictStore, _PartWriter
-from penstock.spark.statelog import FoldPolicy, StateLog
-from penstock.spark.working_copy import WorkingCopy
+from penstock.savepoints.slot_part import SavepointPart
+from penstock.spark.savepoint.state_reader import _PartWriter
+from penstock.spark.session.error_transport import TransportedError
+from penstock.spark.session.slots import slot_labels
+from penstock.spark.state.compaction import CompactionPolicy
+from penstock.spark.state.state_log import StateLog
+from penstock.spark.state.working_copy import WorkingCopy
+from tests.unit.spark.state.dict_store import DictStore
 
 PARALLELISM = 2
 JOB = SavedJob("counts", PARALLELISM, 8, [], [], [])
-EAGER = FoldPolicy(fraction=0.5, least=200, ratio=2.0)
+EAGER = CompactionPolicy(fraction=0.5, least=200, ratio=2.0)
 
 
 def stored(folder: Path, slot: int, batches: int) -> tuple[dict[str, bytes], dict[bytes, bytes]]:
-    """A slot's part of the state store after some batches, and what it means."""
+    """The state store of a slot after some batches, and the entries that it represents."""
     chosen = random.Random(slot)
     store: dict[str, bytes] = {}
     copy = WorkingCopy(str(folder / f"copy-{slot}"), 1 << 30)
-    meta = SlotMeta(batch=batches, tables=[Table(1, "counts", "count", "value", "pickle")])
+    meta = SlotMetadata(batch=batches, tables=[StateTable(1, "counts", "count", "value", "pickle")])
     entries: dict[bytes, bytes] = {}
     for number in range(batches):
         changes: dict[bytes, bytes | None] = {}
@@ -43,8 +45,8 @@ def stored(folder: Path, slot: int, batches: int) -> tuple[dict[str, bytes], dic
         log.begin()
         log.commit(changes, msgspec.msgpack.encode(meta))
         log.end()
-        log.settle()
-        copy.settled()  # only what it has taken is folded
+        log.update_copy()
+        copy.wait_until_applied()  # only what it has taken is folded
         for key, value in changes.items():
             if value is None:
                 entries.pop(key, None)
@@ -55,8 +57,8 @@ def stored(folder: Path, slot: int, batches: int) -> tuple[dict[str, bytes], dic
 
 
 def rows(slots: dict[int, dict[str, bytes]]) -> list[pa.RecordBatch]:
-    """As Spark hands them out: in no order, some at a time."""
-    label = labels(PARALLELISM)
+    """The batches that Spark passes, in any order."""
+    label = slot_labels(PARALLELISM)
     found = [(label[slot], key, value) for slot, store in slots.items() for key, value in store.items()]
     random.Random(1).shuffle(found)
     parts = [found[at : at + 7] for at in range(0, len(found), 7)]
@@ -65,14 +67,14 @@ def rows(slots: dict[int, dict[str, bytes]]) -> list[pa.RecordBatch]:
     ]
 
 
-def test_a_task_writes_what_the_log_means(tmp_path: Path) -> None:
+def test_a_task_writes_the_entries_of_the_log(tmp_path: Path) -> None:
     slots = {slot: stored(tmp_path, slot, 30) for slot in range(PARALLELISM)}
     target = str(tmp_path / "savepoint")
     write = _PartWriter(target, 1, JOB)
     (out,) = write(iter(rows({slot: store for slot, (store, _) in slots.items()})))
-    parts = [msgspec.json.decode(p, type=Part) for p in out.column("part").to_pylist()]
+    parts = [msgspec.json.decode(p, type=SavepointPart) for p in out.column("part").to_pylist()]
     assert [p.level for p in parts] == [1, 1]
-    assert {msgspec.json.decode(p.meta, type=SlotMeta).batch for p in parts} == {30}
+    assert {msgspec.json.decode(p.meta, type=SlotMetadata).batch for p in parts} == {30}
     found: dict[bytes, bytes] = {}
     for part in parts:
         with StateFileReader(file_system(target), target, part.file) as reader:
@@ -85,9 +87,9 @@ def test_a_task_writes_what_the_log_means(tmp_path: Path) -> None:
     assert any(key.startswith("b/") for store, _ in slots.values() for key in store), "some of it was folded"
 
 
-def test_a_log_that_lacks_a_part_is_told(tmp_path: Path) -> None:
+def test_an_incomplete_log_is_refused(tmp_path: Path) -> None:
     store, _ = stored(tmp_path, 0, 5)
     del store[next(key for key in store if key.startswith(("d/", "b/")))]
-    with pytest.raises(CarriedError, match="STATE_MISSING") as error:
+    with pytest.raises(TransportedError, match="STATE_MISSING") as error:
         list(_PartWriter(str(tmp_path / "savepoint"), 1, JOB)(iter(rows({0: store}))))
     assert not isinstance(error.value, CheckpointError)

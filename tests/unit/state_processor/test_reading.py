@@ -1,4 +1,4 @@
-"""What a job keeps comes back as tables: every kind of state, windows, joins, timers, times to live."""
+"""Reading savepoints as tables: every kind of state, windows, joins, timers, times to live."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.errors import StateError
 from penstock.state_processor import KeyedStateReaderFunction, SavepointReader
 from penstock.testing import Harness, PushSource
 from penstock.windows import TumblingEventTimeWindows
-from tests.state_processor.harness_savepoint import save
+from tests.unit.state_processor.harness_savepoint import save
 
 
 @dataclass
@@ -59,7 +59,7 @@ ORDERS = [
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> SavepointReader:
+def reader(tmp_path: Path) -> SavepointReader:
     env = ps.StreamExecutionEnvironment()
     out = env.from_source(PushSource()).key_by(lambda o: o.name).process(Keeps()).uid("orders")
     harness = Harness(env, parallelism=3, max_parallelism=8)
@@ -74,9 +74,9 @@ def rows(table: pa.Table) -> list[dict[str, Any]]:
     return sorted(table.to_pylist(), key=str)
 
 
-def test_operators_and_states_are_listed(kept: SavepointReader) -> None:
-    assert [o.uid for o in kept.operators()] == ["orders"]
-    assert {(s.name, s.kind) for s in kept.states("orders")} == {
+def test_operators_and_states_are_listed(reader: SavepointReader) -> None:
+    assert [o.uid for o in reader.operators()] == ["orders"]
+    assert {(s.name, s.kind) for s in reader.states("orders")} == {
         ("lasting", "value"),
         ("last", "value"),
         ("any", "value"),
@@ -86,8 +86,8 @@ def test_operators_and_states_are_listed(kept: SavepointReader) -> None:
     }
 
 
-def test_an_object_has_a_column_of_its_fields(kept: SavepointReader) -> None:
-    table = kept.table("orders", "last")
+def test_an_object_is_a_struct_of_its_fields(reader: SavepointReader) -> None:
+    table = reader.table("orders", "last")
     assert table.schema.field("value").type == pa.struct(
         [("name", pa.string()), ("amount", pa.float64()), ("day", pa.date32())]
     )
@@ -97,37 +97,37 @@ def test_an_object_has_a_column_of_its_fields(kept: SavepointReader) -> None:
     ]
 
 
-def test_values_without_a_type_are_unpickled(kept: SavepointReader) -> None:
-    assert rows(kept.table("orders", "any"))[0] == {"key": "a", "value": {"f0": "a", "f1": 1}}
+def test_values_without_a_type_are_unpickled(reader: SavepointReader) -> None:
+    assert rows(reader.table("orders", "any"))[0] == {"key": "a", "value": {"f0": "a", "f1": 1}}
 
 
-def test_elements_of_a_list_have_their_place(kept: SavepointReader) -> None:
-    assert rows(kept.table("orders", "names")) == [
+def test_elements_of_a_list_have_a_position(reader: SavepointReader) -> None:
+    assert rows(reader.table("orders", "names")) == [
         {"key": "a", "position": 0, "value": "a"},
         {"key": "a", "position": 1, "value": "a"},
         {"key": "b", "position": 0, "value": "b"},
     ]
 
 
-def test_keys_of_maps_come_back_as_they_were(kept: SavepointReader) -> None:
-    table = kept.table("orders", "days")
+def test_map_keys_are_read_as_they_were_written(reader: SavepointReader) -> None:
+    table = reader.table("orders", "days")
     assert table.schema.field("map_key").type == pa.date32()
     assert rows(table)[0] == {"key": "a", "map_key": datetime.date(2026, 1, 2), "value": 1.5}
 
 
-def test_what_was_reduced_is_one_value(kept: SavepointReader) -> None:
-    assert rows(kept.table("orders", "sum")) == [{"key": "a", "value": 5.5}, {"key": "b", "value": 2.0}]
+def test_reducing_state_is_one_value(reader: SavepointReader) -> None:
+    assert rows(reader.table("orders", "sum")) == [{"key": "a", "value": 5.5}, {"key": "b", "value": 2.0}]
 
 
-def test_a_time_to_live_says_when_entries_expire(kept: SavepointReader) -> None:
-    (first, _) = rows(kept.table("orders", "lasting"))
+def test_entries_with_a_time_to_live_have_an_expiry(reader: SavepointReader) -> None:
+    (first, _) = rows(reader.table("orders", "lasting"))
     assert first["value"] == 4
     assert first["written"] == datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.UTC)
     assert first["expires"] == datetime.datetime(1970, 1, 1, 0, 0, 6, tzinfo=datetime.UTC)
 
 
-def test_timers_of_both_clocks(kept: SavepointReader) -> None:
-    assert rows(kept.timers("orders")) == [
+def test_event_time_and_processing_time_timers(reader: SavepointReader) -> None:
+    assert rows(reader.timers("orders")) == [
         {"key": "a", "time": 10_000, "kind": "event"},
         {"key": "a", "time": 90_000, "kind": "processing"},
         {"key": "b", "time": 10_000, "kind": "event"},
@@ -135,17 +135,17 @@ def test_timers_of_both_clocks(kept: SavepointReader) -> None:
     ]
 
 
-def test_the_same_as_a_pandas_frame(kept: SavepointReader) -> None:
-    frame = kept.pandas("orders", "sum")
+def test_a_state_as_a_pandas_dataframe(reader: SavepointReader) -> None:
+    frame = reader.pandas("orders", "sum")
     assert dict(zip(frame["key"], frame["value"], strict=True)) == {"a": 5.5, "b": 2.0}
 
 
 @pytest.mark.parametrize(
     ("operator", "state", "code"), [("ordres", "last", "NO_SUCH_OPERATOR"), ("orders", "lst", "NO_SUCH_STATE")]
 )
-def test_what_is_not_there_is_told_with_what_is(kept: SavepointReader, operator: str, state: str, code: str) -> None:
+def test_an_unknown_operator_or_state_is_refused(reader: SavepointReader, operator: str, state: str, code: str) -> None:
     with pytest.raises(StateError, match=rf"{code}.*orders") as error:
-        kept.table(operator, state)
+        reader.table(operator, state)
     assert "It has:" in error.value.text
 
 
@@ -160,7 +160,7 @@ def windowed(tmp_path: Path, work: Any) -> SavepointReader:
     return SavepointReader.read(save(harness, tmp_path).path)
 
 
-def test_what_open_windows_hold(tmp_path: Path) -> None:
+def test_the_state_of_open_windows(tmp_path: Path) -> None:
     reader = windowed(tmp_path, lambda w: w.reduce(lambda a, b: (a[0], a[1] + b[1])))
     found = {(r["key"], r["window_start"], r["window_end"]): r["value"] for r in reader.windows("windows").to_pylist()}
     assert found == {("a", 0, 1000): [{"f0": "a", "f1": 4}], ("b", 0, 1000): [{"f0": "b", "f1": 2}]}
@@ -170,7 +170,7 @@ def test_what_open_windows_hold(tmp_path: Path) -> None:
     }
 
 
-def test_windows_that_are_worked_out_by_columns(tmp_path: Path) -> None:
+def test_columnar_windows(tmp_path: Path) -> None:
     reader = windowed(tmp_path, lambda w: w.count())
     assert {r["key"] for r in reader.windows("windows").to_pylist()} == {"a", "b"}
     assert {r["time"] for r in reader.windows("windows").to_pylist()} == {0}
@@ -187,7 +187,7 @@ class Rules(ps.KeyedBroadcastProcessFunction):
         yield from ()
 
 
-def test_broadcast_state_is_there_once(tmp_path: Path) -> None:
+def test_broadcast_state_is_read_once(tmp_path: Path) -> None:
     env = ps.StreamExecutionEnvironment()
     rules = env.from_source(PushSource()).uid("rules").broadcast(Rules.RULES)
     elements = env.from_source(PushSource()).uid("elements").key_by(lambda v: v)
@@ -198,7 +198,7 @@ def test_broadcast_state_is_there_once(tmp_path: Path) -> None:
     assert reader.table("ruled", "rules").to_pylist() == [{"map_key": "limit", "value": 3}]
 
 
-def test_keys_of_several_kinds_become_text(tmp_path: Path) -> None:
+def test_keys_of_several_types_become_text(tmp_path: Path) -> None:
     env = ps.StreamExecutionEnvironment()
     harness = Harness(env, parallelism=2, max_parallelism=8)
     harness.collect(env.from_source(PushSource()).key_by(lambda v: v).reduce(lambda a, b: a).uid("any"))
@@ -225,14 +225,14 @@ class Together(KeyedStateReaderFunction[str, tuple[Any, ...]]):
         yield key, self.sum.get(), list(self.names.get()), sorted(self.days.values()), timers
 
 
-def test_a_function_reads_all_states_of_a_key_together(kept: SavepointReader) -> None:
+def test_a_function_reads_all_states_of_a_key_together(reader: SavepointReader) -> None:
     timers = ({10_000}, {90_000})
-    assert sorted(kept.read_keyed_state("orders", Together())) == [
+    assert sorted(reader.read_keyed_state("orders", Together())) == [
         ("a", 5.5, ["a", "a"], [1.5, 4.0], timers),
         ("b", 2.0, ["b"], [2.0], timers),
     ]
 
 
-def test_a_function_that_asks_for_another_type_is_told(kept: SavepointReader) -> None:
+def test_a_function_that_declares_another_type_is_refused(reader: SavepointReader) -> None:
     with pytest.raises(StateError, match=r"STATE_CHANGED.*'sum'"):
-        list(kept.read_keyed_state("orders", Together(int)))
+        list(reader.read_keyed_state("orders", Together(int)))

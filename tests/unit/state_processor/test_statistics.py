@@ -1,4 +1,4 @@
-"""What state weighs, and what one key has; and the commands that show both for a savepoint."""
+"""Statistics of state, the state of one key, and the commands that show them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 
 import penstock as ps
 from penstock.cli.main import app
-from penstock.runtime.keys import encode_key, key_group, key_hash
+from penstock.runtime.state.keys import encode_key, key_group, key_hash
 from penstock.savepoints import Savepoint
 from penstock.state_processor import SavepointWriter
-from penstock.state_processor.kept import SavepointKept, rows_of_key
-from penstock.state_processor.statistics import StateStatistics, entries_of, statistics
+from penstock.state_processor.state_view import SavepointView, read_key_rows
+from penstock.state_processor.statistics import StateStatistics, compute_statistics, savepoint_entries
 
 GROUPS = 8
 TOTAL = ps.ValueStateDescriptor("total", int)
@@ -41,7 +41,7 @@ def savepoint(tmp_path: Path) -> Savepoint:
 
 
 def figures(savepoint: Savepoint, now: int = 7000) -> dict[str, StateStatistics]:
-    return {s.state: s for s in statistics(entries_of(savepoint), GROUPS, now, top=2)}
+    return {s.state: s for s in compute_statistics(savepoint_entries(savepoint), GROUPS, now, top=2)}
 
 
 def test_keys_entries_and_bytes_are_counted(savepoint: Savepoint) -> None:
@@ -54,14 +54,14 @@ def test_keys_entries_and_bytes_are_counted(savepoint: Savepoint) -> None:
     assert found["total"].bytes == saved["total"].size
 
 
-def test_the_biggest_keys_come_first(savepoint: Savepoint) -> None:
+def test_the_largest_keys_come_first(savepoint: Savepoint) -> None:
     big, small = figures(savepoint)["names"].biggest
     assert (big.key, small.key[:6]) == ("'big'", "'small")
     assert big.entries == 201
     assert big.bytes > 200 * 50
 
 
-def test_skew_is_the_fullest_key_group_in_times_of_the_mean(savepoint: Savepoint) -> None:
+def test_skew_of_key_groups(savepoint: Savepoint) -> None:
     found = figures(savepoint)["names"]
     group = key_group(key_hash(encode_key("big")[0]), GROUPS)
     assert max(found.group_bytes) == found.group_bytes[group]
@@ -70,40 +70,40 @@ def test_skew_is_the_fullest_key_group_in_times_of_the_mean(savepoint: Savepoint
 
 
 @pytest.mark.parametrize(("now", "expired"), [(5999, 0), (6000, 1), (14_000, 2)])
-def test_what_has_expired_is_counted(savepoint: Savepoint, now: int, expired: int) -> None:
+def test_expired_entries_are_counted(savepoint: Savepoint, now: int, expired: int) -> None:
     assert figures(savepoint, now)["lasting"].expired == expired
 
 
-def test_what_a_key_has(savepoint: Savepoint) -> None:
-    kept = SavepointKept(savepoint)
-    found = rows_of_key(kept, kept.operators[0], encode_key("k1")[0])
+def test_the_state_of_a_key(savepoint: Savepoint) -> None:
+    kept = SavepointView(savepoint)
+    found = read_key_rows(kept, kept.operators[0], encode_key("k1")[0])
     assert found == {
         "total": [{"key": "k1", "value": 1}],
         "__event_timers__": [{"key": "k1", "time": 5, "kind": "event"}, {"key": "k1", "time": 6, "kind": "event"}],
     }
 
 
-def called(*args: str) -> tuple[int, str]:
+def run_state_command(*args: str) -> tuple[int, str]:
     result = CliRunner().invoke(app, ["state", *args], env={"COLUMNS": "200"})
     return result.exit_code, result.output
 
 
 @pytest.mark.parametrize(("key", "value"), [("7", 7), ('"7"', 77), ('["a", 7]', 70), ("k5", 5)])
 def test_get_finds_a_key_as_it_is_typed(savepoint: Savepoint, key: str, value: int) -> None:
-    code, out = called("get", savepoint.path, "totals", key, "--json")
+    code, out = run_state_command("get", savepoint.path, "totals", key, "--json")
     assert (code, json.loads(out)["states"]["total"]) == (0, [{"value": value}])
 
 
 def test_get_of_one_state(savepoint: Savepoint) -> None:
-    code, out = called("get", savepoint.path, "totals", "k1", "--state", "total")
+    code, out = run_state_command("get", savepoint.path, "totals", "k1", "--state", "total")
     assert code == 0
     assert out.splitlines()[:2] == ["total", "  1"]
     assert "event" not in out
 
 
-def test_get_of_a_key_that_has_nothing(savepoint: Savepoint) -> None:
-    code, out = called("get", savepoint.path, "totals", "nobody")
-    assert (code, "nobody has nothing" in out) == (1, True)
+def test_get_of_a_key_without_state(savepoint: Savepoint) -> None:
+    code, out = run_state_command("get", savepoint.path, "totals", "nobody")
+    assert (code, "nobody has no state" in out) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -113,25 +113,25 @@ def test_get_of_a_key_that_has_nothing(savepoint: Savepoint) -> None:
         (("totals", "k1", "--state", "sum"), "NO_SUCH_STATE"),
     ],
 )
-def test_mistakes_are_told(savepoint: Savepoint, args: tuple[str, ...], code: str) -> None:
+def test_errors_have_codes(savepoint: Savepoint, args: tuple[str, ...], code: str) -> None:
     result = CliRunner().invoke(app, ["state", "get", savepoint.path, *args])
     assert result.exit_code == 1
     assert code in result.output
 
 
-def test_stats_and_list_for_people_and_programs(savepoint: Savepoint) -> None:
-    code, out = called("stats", savepoint.path)
+def test_stats_and_list_as_text_and_json(savepoint: Savepoint) -> None:
+    code, out = run_state_command("stats", savepoint.path)
     assert code == 0
-    assert "totals.names: the biggest keys are 'big' 1" in out
+    assert "totals.names: the largest keys are 'big' 1" in out
     assert "█" in out
-    told = json.loads(called("stats", savepoint.path, "--json")[1])["states"]
-    assert {s["state"]: s["keys"] for s in told}["total"] == 103
-    code, out = called("list", savepoint.path)
+    states = json.loads(run_state_command("stats", savepoint.path, "--json")[1])["states"]
+    assert {s["state"]: s["keys"] for s in states}["total"] == 103
+    code, out = run_state_command("list", savepoint.path)
     assert [line.split() for line in out.splitlines() if "names" in line] == [["totals", "names", "list", "str"]]
     assert "map, broadcast" in out
 
 
-def test_a_word_that_stands_for_nothing_is_told(tmp_path: Path) -> None:
+def test_an_unknown_job_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["state", "stats", "nothing"], env={"PENSTOCK_HOME": str(tmp_path)})
     assert result.exit_code == 1
     assert "JOB_UNKNOWN" in result.output

@@ -1,4 +1,4 @@
-"""Savepoints that were made from tables: what they hold, what a job that starts with them does, and what is refused."""
+"""Writing savepoints from tables: their contents, jobs that start from them, and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from penstock.state_processor import (
     SavepointWriter,
 )
 from penstock.testing import Harness, PushSource
-from tests.state_processor.harness_savepoint import load
+from tests.unit.state_processor.harness_savepoint import load
 
 TOTAL = ps.ValueStateDescriptor("total", int)
 SEEN = ps.ListStateDescriptor("seen", str)
@@ -33,7 +33,7 @@ DAYS = ps.MapStateDescriptor("days", str, int)
 
 
 class Totals(ps.KeyedProcessFunction):
-    """Adds up, and tells its state of a key when its timer fires."""
+    """Sums values, and emits the state of a key when its timer fires."""
 
     def open(self, runtime_context: Any) -> None:
         self.total = runtime_context.get_state(TOTAL)
@@ -43,17 +43,17 @@ class Totals(ps.KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         self.total.update((self.total.value() or 0) + value[1])
         self.seen.add("new")
-        yield self._told(ctx)
+        yield self._format(ctx)
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
-        yield (timestamp, *self._told(ctx))
+        yield (timestamp, *self._format(ctx))
 
-    def _told(self, ctx: Any) -> tuple[Any, ...]:
+    def _format(self, ctx: Any) -> tuple[Any, ...]:
         return ctx.get_current_key(), self.total.value(), list(self.seen.get()), dict(self.days.items())
 
 
 def started(savepoint: Savepoint) -> tuple[Harness, Any]:
-    """A harness that goes on from a savepoint."""
+    """A harness that starts from a savepoint."""
     env = ps.StreamExecutionEnvironment()
     in_order = ps.WatermarkStrategy.for_monotonous_timestamps()
     stream = env.from_source(PushSource(), in_order).key_by(lambda v: v[0]).process(Totals()).uid("totals")
@@ -63,7 +63,7 @@ def started(savepoint: Savepoint) -> tuple[Harness, Any]:
     return harness, out
 
 
-def test_a_job_goes_on_from_what_was_written(tmp_path: Path) -> None:
+def test_a_job_starts_from_a_written_savepoint(tmp_path: Path) -> None:
     writer = SavepointWriter.new_savepoint(max_parallelism=8)
     writer.with_state("totals", TOTAL, [{"key": "a", "value": 40}])
     writer.with_state("totals", SEEN, [{"key": "a", "value": "x"}, {"key": "a", "value": "y"}])
@@ -101,7 +101,7 @@ class Rules(BroadcastStateBootstrapFunction[Any]):
         ctx.get_broadcast_state(DAYS).put(*value)
 
 
-def test_broadcast_state_is_bootstrapped_too(tmp_path: Path) -> None:
+def test_a_bootstrap_function_writes_broadcast_state(tmp_path: Path) -> None:
     made = OperatorTransformation.bootstrap_with([{"k": "mon", "v": 1}]).transform(_Of())
     path = SavepointWriter.new_savepoint(8).with_operator("rules", made).write(str(tmp_path / "s")).path
     assert SavepointReader.read(path).table("rules", "days").to_pylist() == [{"map_key": "mon", "value": 1}]
@@ -119,7 +119,7 @@ class Order:
 
 
 @pytest.mark.parametrize("form", ["arrow", "pandas", "dicts"])
-def test_rows_may_come_in_several_forms(tmp_path: Path, form: str) -> None:
+def test_input_rows_of_all_kinds(tmp_path: Path, form: str) -> None:
     table = pa.table({"user": ["a", "b"], "shop": [1, 2], "name": ["x", "y"], "amount": [3, 4]})
     rows = {"arrow": table, "pandas": table.to_pandas(), "dicts": None}[form]
     state = ps.ValueStateDescriptor("order", Order)
@@ -141,9 +141,7 @@ KEYS = st.one_of(st.text(), st.integers(-(2**63), 2**63 - 1), st.tuples(st.text(
 
 @settings(max_examples=30)
 @given(st.dictionaries(KEYS, st.integers(-(2**63), 2**63 - 1), max_size=30), st.integers(1, 200))
-def test_a_table_that_is_written_is_read(
-    tmp_path_factory: pytest.TempPathFactory, values: dict[Any, int], groups: int
-) -> None:
+def test_a_written_table_is_read(tmp_path_factory: pytest.TempPathFactory, values: dict[Any, int], groups: int) -> None:
     path = str(tmp_path_factory.mktemp("s") / "s")
     rows = [{"key": k, "value": v} for k, v in values.items()]
     savepoint = SavepointWriter.new_savepoint(groups).with_state("totals", TOTAL, rows).write(path)
@@ -178,7 +176,7 @@ def changed(two_keys: str, tmp_path: Path, change: Any) -> SavepointReader:
     return SavepointReader.read(savepoint.path)
 
 
-def test_a_key_that_is_given_anew_loses_what_it_had(two_keys: str, tmp_path: Path) -> None:
+def test_new_entries_of_a_key_replace_the_old_ones(two_keys: str, tmp_path: Path) -> None:
     rows = [{"key": "a", "value": "z"}]
     reader = changed(two_keys, tmp_path, lambda w: w.with_state("totals", SEEN, rows))
     assert sorted(r["value"] for r in reader.table("totals", "seen").to_pylist()) == ["y", "z"]
@@ -187,7 +185,7 @@ def test_a_key_that_is_given_anew_loses_what_it_had(two_keys: str, tmp_path: Pat
     assert seen.entries == 4  # two lists of one element
 
 
-def test_a_table_that_was_changed_in_pandas_is_written_back(two_keys: str, tmp_path: Path) -> None:
+def test_a_table_changed_in_pandas_is_written(two_keys: str, tmp_path: Path) -> None:
     frame: pd.DataFrame = SavepointReader.read(two_keys).pandas("totals", "total")
     frame["value"] *= 10
     reader = changed(two_keys, tmp_path, lambda w: w.with_state("totals", TOTAL, frame))
@@ -210,21 +208,21 @@ def test_timers_of_a_key_are_replaced(two_keys: str, tmp_path: Path) -> None:
     ]
 
 
-def test_states_and_operators_are_left_out(two_keys: str, tmp_path: Path) -> None:
+def test_states_and_operators_are_removed(two_keys: str, tmp_path: Path) -> None:
     reader = changed(two_keys, tmp_path, lambda w: w.remove_state("totals", "seen"))
     assert [s.name for s in reader.states("totals")] == ["total"]
     writer = SavepointWriter.from_existing_savepoint(two_keys).remove_operator("totals")
     assert writer.write(str(tmp_path / "empty")).manifest.operators == []
 
 
-def test_an_operator_gets_another_uid(two_keys: str, tmp_path: Path) -> None:
+def test_the_uid_of_an_operator_is_changed(two_keys: str, tmp_path: Path) -> None:
     reader = changed(two_keys, tmp_path, lambda w: w.change_operator_identifier("totals", "sums"))
     assert totals(reader.path, "sums") == {"a": 1, "b": 2}
     assert [o.uid for o in reader.operators()] == ["sums"]
 
 
 @pytest.mark.parametrize("groups", [8, 64])
-def test_two_savepoints_become_one(two_keys: str, tmp_path: Path, groups: int) -> None:
+def test_two_savepoints_are_joined(two_keys: str, tmp_path: Path, groups: int) -> None:
     other = SavepointWriter.new_savepoint(groups).with_state(
         "others", TOTAL, [{"key": i, "value": i} for i in range(50)]
     )
@@ -236,12 +234,12 @@ def test_two_savepoints_become_one(two_keys: str, tmp_path: Path, groups: int) -
     assert all(block.last < 8 for block, _ in reader.savepoint.blocks("others"))
 
 
-def test_a_uid_of_both_is_refused(two_keys: str) -> None:
+def test_a_uid_in_both_savepoints_is_refused(two_keys: str) -> None:
     with pytest.raises(StateError, match=r"UID_CLASH.*'totals'.*change_operator_identifier"):
         SavepointWriter.from_existing_savepoint(two_keys).join(two_keys)
 
 
-def test_a_savepoint_is_not_written_over(two_keys: str) -> None:
+def test_a_savepoint_is_not_overwritten(two_keys: str) -> None:
     with pytest.raises(StateError, match="SAVEPOINT_EXISTS"):
         SavepointWriter.new_savepoint(8).write(two_keys)
 
@@ -276,7 +274,7 @@ def _misfit(writer: SavepointWriter) -> None:
         (lambda w: OperatorTransformation.bootstrap_with([]).transform(Totals()), "BOOTSTRAP_FUNCTION"),
     ],
 )
-def test_mistakes_are_told_and_leave_no_savepoint(two_keys: str, tmp_path: Path, change: Any, code: str) -> None:
+def test_errors_leave_no_savepoint(two_keys: str, tmp_path: Path, change: Any, code: str) -> None:
     writer = SavepointWriter.from_existing_savepoint(two_keys)
 
     def wrong() -> None:
@@ -290,7 +288,7 @@ def test_mistakes_are_told_and_leave_no_savepoint(two_keys: str, tmp_path: Path,
         SavepointReader.read(str(tmp_path / "wrong"))
 
 
-def test_a_written_time_is_kept_when_a_table_goes_round(tmp_path: Path) -> None:
+def test_the_written_time_is_kept_when_a_table_is_read_and_written(tmp_path: Path) -> None:
     lasting = ps.ValueStateDescriptor("lasting", int)
     lasting.enable_time_to_live(ps.StateTtlConfig.new_builder(ps.Time.seconds(5)).build())
     rows = [{"key": "a", "value": 1, "written": 1000}]

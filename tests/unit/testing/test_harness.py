@@ -1,4 +1,4 @@
-"""The harness as users meet it."""
+"""The public API of the test harness."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ODD = OutputTag("odd")
 
 
 class Count(KeyedProcessFunction):
-    """How often each element came; on a timer, how often it had come."""
+    """Counts elements per key, and emits the count again on a timer."""
 
     def open(self, runtime_context: Any) -> None:
         self._count: ValueState[int] = runtime_context.get_state(ValueStateDescriptor("count", int))
@@ -50,7 +50,7 @@ class Odd(ProcessFunction):
 
 
 def environment(*names: str, strategy: WatermarkStrategy | None = None) -> tuple[StreamExecutionEnvironment, Any]:
-    """Sources to push to, united and counted."""
+    """Returns an environment with push sources, whose union is counted."""
     env = StreamExecutionEnvironment()
     first, *others = [env.from_source(PushSource(), strategy, name) for name in names or ("source",)]
     return env, first.union(*others).key_by(lambda value: value).process(Count()).uid("count")
@@ -66,7 +66,7 @@ def test_each_push_is_a_batch() -> None:
     assert out == [("a", 1), ("a", 2)]
 
 
-def test_take_gives_what_is_new() -> None:
+def test_take_returns_new_elements() -> None:
     env, counts = environment()
     harness = Harness(env)
     out = harness.collect(counts)
@@ -77,7 +77,7 @@ def test_take_gives_what_is_new() -> None:
     assert out.take() == []
 
 
-def test_what_is_pushed_in_a_batch_comes_out_of_one_batch() -> None:
+def test_elements_pushed_in_a_batch_are_processed_in_one_batch() -> None:
     env, counts = environment()
     harness = Harness(env)
     out = harness.collect(counts)
@@ -88,23 +88,23 @@ def test_what_is_pushed_in_a_batch_comes_out_of_one_batch() -> None:
     assert out.batches == [[("a", 1), ("b", 1)], [("a", 2), ("b", 2)]]
 
 
-def test_a_batch_that_is_given_up_pushes_nothing() -> None:
+def test_a_batch_block_that_raises_pushes_nothing() -> None:
     env, counts = environment()
     harness = Harness(env)
     out = harness.collect(counts)
 
-    def give_up() -> None:
+    def fail_in_batch() -> None:
         with harness.batch():
             harness.push("a")
             raise KeyError
 
     with pytest.raises(KeyError):
-        give_up()
+        fail_in_batch()
     harness.push("b")
     assert out == [("b", 1)]
 
 
-def test_a_watermark_acts_at_once() -> None:
+def test_a_watermark_takes_effect_immediately() -> None:
     env, counts = environment()
     harness = Harness(env)
     out = harness.collect(counts)
@@ -125,7 +125,7 @@ def test_results_have_timestamps() -> None:
     assert out.records == [At(("a", 1), 5), At(("a", "at", 15, 1), 15)]
 
 
-def test_a_strategy_makes_watermarks_beside_those_that_are_pushed() -> None:
+def test_watermarks_of_the_strategy_are_combined_with_pushed_ones() -> None:
     env, counts = environment(strategy=WatermarkStrategy.for_bounded_out_of_orderness(3))
     harness = Harness(env)
     harness.collect(counts)
@@ -137,7 +137,7 @@ def test_a_strategy_makes_watermarks_beside_those_that_are_pushed() -> None:
     assert harness.watermark("process") == 16
 
 
-def test_elements_behind_a_watermark_of_their_batch_see_it() -> None:
+def test_elements_after_a_watermark_in_their_batch_see_it() -> None:
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(3)
     env, counts = environment(strategy=strategy)
     harness = Harness(env)
@@ -146,7 +146,7 @@ def test_elements_behind_a_watermark_of_their_batch_see_it() -> None:
     assert out == [("a", 1), ("a", "at", 10, 1), ("b", 1), ("b", "at", 10, 1)]
 
 
-def test_processing_time_acts_at_once() -> None:
+def test_processing_time_takes_effect_immediately() -> None:
     env, counts = environment()
     harness = Harness(env)
     out = harness.collect(counts)
@@ -171,7 +171,7 @@ def test_the_clock_never_goes_back() -> None:
     assert out == [("a", 1), ("a", "at", 110, 1)]
 
 
-def test_the_end_fires_event_timers_and_is_the_end() -> None:
+def test_the_end_fires_event_timers_and_no_input_is_possible_after_it() -> None:
     env, counts = environment()
     harness = Harness(env)
     out = harness.collect(counts)
@@ -183,7 +183,7 @@ def test_the_end_fires_event_timers_and_is_the_end() -> None:
         harness.push("b", 6)
 
 
-def test_the_end_comes_also_when_nothing_was_pushed() -> None:
+def test_the_end_without_any_elements() -> None:
     env, counts = environment()
     harness = Harness(env)
     harness.collect(counts)
@@ -254,7 +254,7 @@ def test_side_outputs_are_collected_by_tag() -> None:
     assert (main, side, of) == ([2], [1, 3], [1, 3])
 
 
-def test_a_pipeline_s_own_sinks_are_collected_and_not_written_to(tmp_path: Path) -> None:
+def test_sinks_of_the_pipeline_are_collected_and_not_written(tmp_path: Path) -> None:
     env, counts = environment()
     counts.sink_to(JsonLinesSink(tmp_path / "out")).name("files")
     harness = Harness(env)
@@ -263,14 +263,14 @@ def test_a_pipeline_s_own_sinks_are_collected_and_not_written_to(tmp_path: Path)
     assert not (tmp_path / "out").exists()
 
 
-def test_real_sinks_are_written_to_when_asked(tmp_path: Path) -> None:
+def test_real_sinks_are_written_if_requested(tmp_path: Path) -> None:
     env, counts = environment()
     counts.sink_to(JsonLinesSink(tmp_path / "out"))
     Harness(env, real_sinks=True).push("a")
     assert [f.read_text() for f in (tmp_path / "out").glob("*.jsonl")] == ['["a",1]\n']
 
 
-def test_the_environment_stays_as_it_was() -> None:
+def test_the_environment_is_not_changed() -> None:
     env, counts = environment()
     harness = Harness(env)
     harness.collect(counts)
@@ -279,7 +279,7 @@ def test_the_environment_stays_as_it_was() -> None:
         env.set_parallelism(1).graph()
 
 
-def test_a_pipeline_that_nobody_looks_at_runs() -> None:
+def test_a_pipeline_without_collected_streams_runs() -> None:
     env, _ = environment()
     harness = Harness(env)
     harness.push("a", 7)
@@ -308,7 +308,7 @@ def test_files_are_read_in_batches(tmp_path: Path) -> None:
     assert len([batch for batch in out.batches if batch]) > 1
 
 
-def test_reading_goes_on_where_it_stopped() -> None:
+def test_reading_continues_after_a_restore() -> None:
     env = StreamExecutionEnvironment()
     counts = env.from_source(ScriptedSource([Step({"s": ["a"]}), Step({"s": ["b"]}), Step({"s": ["a"]})]))
     stream = counts.key_by(lambda value: value).process(Count())
@@ -322,7 +322,7 @@ def test_reading_goes_on_where_it_stopped() -> None:
     assert out == [("a", 2)]
 
 
-def test_a_failed_batch_leaves_no_trace() -> None:
+def test_a_failed_batch_changes_nothing() -> None:
     env = StreamExecutionEnvironment()
     checked = env.from_source(PushSource()).key_by(lambda value: value).process(Count()).map(lambda c: c[0] + "!")
     harness = Harness(env)
@@ -356,7 +356,7 @@ def test_in_batch_mode_all_input_is_one_batch() -> None:
     assert out.records == [At(("a", 1), 2), At(("a", 2), 9), At(("a", "at", 12, 2), 12), At(("a", "at", 19, 2), 19)]
 
 
-def test_in_batch_mode_sources_are_read_whole() -> None:
+def test_in_batch_mode_sources_are_read_in_one_batch() -> None:
     env = StreamExecutionEnvironment()
     steps = [Step({"s": [At("a", 9)]}), Step({"s": [At("a", 2)]})]
     stream = env.from_source(ScriptedSource(steps)).key_by(lambda value: value).process(Count())
@@ -375,13 +375,13 @@ def test_in_batch_mode_sources_are_read_whole() -> None:
         (lambda harness: harness.watermark("nowhere"), "NO_SUCH_OPERATOR"),
     ],
 )
-def test_a_wrong_name_is_told(call: Any, code: str) -> None:
+def test_an_unknown_or_missing_name_is_an_error(call: Any, code: str) -> None:
     env, _ = environment("left", "right")
     with pytest.raises(PlanError, match=code):
         call(Harness(env))
 
 
-def test_a_stream_is_looked_at_from_the_start_or_not_at_all() -> None:
+def test_a_stream_cannot_be_collected_after_the_start() -> None:
     env, counts = environment()
     harness = Harness(env)
     harness.push("a")
@@ -389,8 +389,8 @@ def test_a_stream_is_looked_at_from_the_start_or_not_at_all() -> None:
         harness.collect(counts)
 
 
-class Life(ProcessFunction):
-    """Writes down what becomes of it."""
+class LifeCycle(ProcessFunction):
+    """Writes calls of open and close to a file."""
 
     def open(self, runtime_context: Any) -> None:
         self._log = Path(runtime_context.get_job_parameter("log", ""))
@@ -406,30 +406,30 @@ class Life(ProcessFunction):
 def test_functions_are_opened_and_closed(tmp_path: Path) -> None:
     env = StreamExecutionEnvironment()
     env.set_job_parameters({"log": str(tmp_path / "log")})
-    env.from_source(PushSource()).process(Life()).sink_to(CollectSink())
+    env.from_source(PushSource()).process(LifeCycle()).sink_to(CollectSink())
     with Harness(env) as harness:
         harness.push(1)
     assert (tmp_path / "log").read_text() == "open close"
 
 
-class Watched(NumberSequenceSource):
-    """Remembers how far it was told that its elements are committed."""
+class CommitRecorder(NumberSequenceSource):
+    """Records the offsets for which it was notified of a commit."""
 
     def __init__(self) -> None:
         super().__init__(1, 10, records_per_batch=4)
-        self.told: list[Offset] = []
+        self.committed_offsets: list[Offset] = []
 
     def committed(self, offset: Offset) -> None:
-        self.told.append(offset)
+        self.committed_offsets.append(offset)
 
 
-def test_a_source_hears_how_far_its_elements_are_committed() -> None:
+def test_a_source_is_notified_of_committed_offsets() -> None:
     env = StreamExecutionEnvironment()
-    source = Watched()
+    source = CommitRecorder()
     harness = Harness(env)
     out = harness.collect(env.from_source(source))
     harness.run(max_batches=1)
-    assert (list(out), source.told) == ([1, 2, 3, 4], [{"n": 4}])
+    assert (list(out), source.committed_offsets) == ([1, 2, 3, 4], [{"n": 4}])
     source.records_per_batch = 1  # limits may change while a job runs
     harness.run()
-    assert source.told == [{"n": n} for n in (4, 5, 6, 7, 8, 9, 10, 10)]  # the last one with the end
+    assert source.committed_offsets == [{"n": n} for n in (4, 5, 6, 7, 8, 9, 10, 10)]  # the last one is the end

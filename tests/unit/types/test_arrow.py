@@ -1,4 +1,4 @@
-"""Typed elements between processes: Arrow gives back the very values that it got."""
+"""Typed elements are unchanged after they are sent between processes with Arrow."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import Row, RowKind
-from penstock.engine.arrow import arrow_packer
-from penstock.engine.arrow_types import column_of
-from penstock.engine.body import _ARROW, _LEAST_ARROW, pack_body, unpack_body
+from penstock.engine.wire.arrow import arrow_packer
+from penstock.engine.wire.arrow_types import wire_column
+from penstock.engine.wire.body import _ARROW, _MIN_ARROW, pack_body, unpack_body
 from penstock.types import TypeInformation, Types
-from tests.types.some_types import TYPED
+from tests.unit.types.some_types import TYPED
 
 
 @dataclass
@@ -52,7 +52,9 @@ class Point(NamedTuple):
     y: Decimal | None
 
 
-def travel(type_info: TypeInformation, values: list[Any], keys: list[Any] | None = None, certain: bool = False) -> Any:
+def round_trip(
+    type_info: TypeInformation, values: list[Any], keys: list[Any] | None = None, certain: bool = False
+) -> Any:
     """Keys and values on the other side, and which columns went as Arrow."""
     body = pack_body(keys, values, arrow_packer(type_info, certain))
     shape, _, packed = pickle.loads(body)
@@ -61,7 +63,7 @@ def travel(type_info: TypeInformation, values: list[Any], keys: list[Any] | None
 
 def enough(values: list[Any]) -> list[Any]:
     """Enough of them for Arrow to be worth while."""
-    return values * (_LEAST_ARROW // max(1, len(values)) + 1) if values else values
+    return values * (_MIN_ARROW // max(1, len(values)) + 1) if values else values
 
 
 def assert_same(again: list[Any], values: list[Any]) -> None:
@@ -75,10 +77,10 @@ def assert_same(again: list[Any], values: list[Any]) -> None:
 
 @settings(deadline=None)  # the first use of Arrow loads it
 @given(st.data())
-def test_a_column_of_any_type_comes_back(data: st.DataObject) -> None:
+def test_a_column_of_any_type_round_trips(data: st.DataObject) -> None:
     type_info, values = data.draw(TYPED, "type")
     drawn = data.draw(st.lists(st.none() | values), "values")
-    column = column_of(type_info)
+    column = wire_column(type_info)
     assert column is not None
     array = column.encode(drawn)
     assert array.type == column.arrow
@@ -87,10 +89,10 @@ def test_a_column_of_any_type_comes_back(data: st.DataObject) -> None:
 
 @settings(deadline=None)
 @given(st.data())
-def test_elements_of_any_type_come_back(data: st.DataObject) -> None:
+def test_elements_of_any_type_round_trip(data: st.DataObject) -> None:
     type_info, values = data.draw(TYPED, "type")
     drawn = enough(data.draw(st.lists(values if not type_info.nullable else st.none() | values, min_size=1), "values"))
-    keys, again, _ = travel(type_info, drawn, list(range(len(drawn))), certain=data.draw(st.booleans()))
+    keys, again, _ = round_trip(type_info, drawn, list(range(len(drawn))), certain=data.draw(st.booleans()))
     assert keys == list(range(len(drawn)))
     assert_same(again, drawn)
 
@@ -113,17 +115,15 @@ CERTAIN: list[tuple[Any, list[Any], tuple[int, ...]]] = [
 
 
 @pytest.mark.parametrize(("python_type", "values", "columns"), CERTAIN, ids=lambda v: str(v)[:30])
-def test_elements_that_need_not_be_looked_at_travel_as_arrow(
-    python_type: Any, values: list[Any], columns: tuple[int, ...]
-) -> None:
-    _, again, in_arrow = travel(Types.of(python_type), enough(values), certain=True)
+def test_checked_elements_are_sent_as_arrow(python_type: Any, values: list[Any], columns: tuple[int, ...]) -> None:
+    _, again, in_arrow = round_trip(Types.of(python_type), enough(values), certain=True)
     assert in_arrow == columns
     assert_same(again, enough(values))
 
 
 @pytest.mark.parametrize(("python_type", "values", "columns"), CLASSES, ids=lambda v: str(v)[:30])
-def test_annotated_elements_travel_as_arrow(python_type: Any, values: list[Any], columns: tuple[int, ...]) -> None:
-    _, again, in_arrow = travel(Types.of(python_type), enough(values))
+def test_annotated_elements_are_sent_as_arrow(python_type: Any, values: list[Any], columns: tuple[int, ...]) -> None:
+    _, again, in_arrow = round_trip(Types.of(python_type), enough(values))
     assert in_arrow == columns
     assert_same(again, enough(values))
 
@@ -150,14 +150,16 @@ CHANGED_BY_ARROW: list[tuple[Any, list[Any], tuple[int, ...]]] = [
 
 
 @pytest.mark.parametrize(("python_type", "values", "columns"), CHANGED_BY_ARROW, ids=lambda v: str(v)[:30])
-def test_what_arrow_would_change_is_pickled(python_type: Any, values: list[Any], columns: tuple[int, ...]) -> None:
-    """A column that does not fit its annotation goes as it is; elements of another shape go whole."""
-    _, again, in_arrow = travel(Types.of(python_type), enough(values))
+def test_values_that_arrow_would_change_are_pickled(
+    python_type: Any, values: list[Any], columns: tuple[int, ...]
+) -> None:
+    """A column that does not fit its annotation is pickled; elements of another class are pickled completely."""
+    _, again, in_arrow = round_trip(Types.of(python_type), enough(values))
     assert in_arrow == columns
     assert_same(again, enough(values))
 
 
-def test_a_key_that_is_a_field_travels_once() -> None:
+def test_a_key_that_is_a_field_is_sent_once() -> None:
     pairs = enough([(f"user-{i}", i) for i in range(100)])
     packer = arrow_packer(Types.of(tuple[str, int]), certain=True)
     assert packer is not None
@@ -170,12 +172,12 @@ def test_a_key_that_is_a_field_travels_once() -> None:
 
 
 def test_few_elements_are_pickled() -> None:
-    assert travel(Types.INT(), [1, 2, 3]) == (None, [1, 2, 3], ())
+    assert round_trip(Types.INT(), [1, 2, 3]) == (None, [1, 2, 3], ())
 
 
 def test_rows_keep_their_kinds() -> None:
     rows = enough([Row.of_kind(kind, a=1) for kind in RowKind])
-    _, again, in_arrow = travel(Types.ROW_NAMED(["a"], [Types.INT()]), rows)
+    _, again, in_arrow = round_trip(Types.ROW_NAMED(["a"], [Types.INT()]), rows)
     assert in_arrow == (0, 1)
     assert [r.get_row_kind() for r in again] == [r.get_row_kind() for r in rows]
 

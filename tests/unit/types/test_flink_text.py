@@ -1,4 +1,4 @@
-"""How Flink writes elements. The expected texts are those of Flink 2.3."""
+"""The text form of elements in Flink. The expected texts are the output of Flink 2.3."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from penstock import Instant, Row, RowKind, Types
 from penstock.types import TypeInformation
-from penstock.types.flink_text import flink_text, printed_text
+from penstock.types.flink_text import flink_formatter, print_formatter
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,10 @@ from penstock.types.flink_text import flink_text, printed_text
     ],
 )
 def test_as_text(kind: TypeInformation, value: Any, text: str) -> None:
-    assert flink_text(kind)(value) == text
+    assert flink_formatter(kind)(value) == text
 
 
-def test_printed_rows_have_pythons_words() -> None:
+def test_printed_rows_use_python_literals() -> None:
     row = Types.ROW_NAMED(["a", "b", "c"], [Types.STRING(), Types.BOOLEAN(), Types.INT()])
-    assert printed_text(row)(row.convert(("x", True, None))) == "+I[x,True,None]"
-    assert printed_text(Types.BOOLEAN())(True) == "true"
+    assert print_formatter(row)(row.convert(("x", True, None))) == "+I[x,True,None]"
+    assert print_formatter(Types.BOOLEAN())(True) == "true"

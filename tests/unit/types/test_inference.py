@@ -1,4 +1,4 @@
-"""The type of a stream: declared, read from annotations, or that of the stream before."""
+"""The type of a stream: declared, inferred from annotations, or inherited from the input stream."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 import penstock as ps
 from penstock import OutputTag, Types
 from penstock.connectors import json_lines
+from penstock.connectors.basic_sinks import PrintSink
 from penstock.connectors.collection import CollectionSource
-from penstock.connectors.sinks import PrintSink
 from penstock.datastream import DataStream
-from penstock.plan.inference import inferred
+from penstock.plan.inference import infer_type
 from penstock.plan.nodes import SinkNode
 from penstock.types import TypeInformation
 
@@ -99,8 +99,8 @@ def of(python_type: Any) -> TypeInformation:
         (len, None),
     ],
 )
-def test_what_a_map_function_says(function: Any, expected: TypeInformation | None) -> None:
-    assert inferred(function, ["map"], many=False) == expected
+def test_type_of_a_map_function(function: Any, expected: TypeInformation | None) -> None:
+    assert infer_type(function, ["map"], many=False) == expected
 
 
 def iterator(value: str) -> Iterator[Order]:
@@ -154,8 +154,8 @@ def bare_iterator(value: str) -> Iterator:  # type: ignore[type-arg]
         (to_order, None),
     ],
 )
-def test_what_a_function_of_many_says(function: Any, expected: TypeInformation | None) -> None:
-    assert inferred(function, ["flat_map"], many=True) == expected
+def test_type_of_a_flat_map_function(function: Any, expected: TypeInformation | None) -> None:
+    assert infer_type(function, ["flat_map"], many=True) == expected
 
 
 class Agreeing(ps.KeyedProcessFunction[str, str, Order]):
@@ -207,8 +207,8 @@ def test_a_declared_type_counts_more_than_an_annotation(words: DataStream[str]) 
     assert words.flat_map(listed, Types.STRING()).get_type() == Types.STRING()
 
 
-def test_a_type_that_was_given_to_a_format_is_declared() -> None:
-    """So elements are printed as Flink prints them, though nobody gave the type to the stream."""
+def test_the_type_of_a_format_is_declared() -> None:
+    """Elements are printed as in Flink, although the type was not declared on the stream."""
     env = ps.StreamExecutionEnvironment(ps.Configuration({"print.style": "flink"}))
     source = CollectionSource([])
     source.output_type = Types.ROW([Types.INT(), Types.STRING()])
@@ -218,7 +218,7 @@ def test_a_type_that_was_given_to_a_format_is_declared() -> None:
     assert sink.line(ps.Row(1, "hi")) == "+I[1,hi]"
 
 
-def test_elements_that_pass_keep_their_type(words: DataStream[str]) -> None:
+def test_filtered_elements_keep_their_type(words: DataStream[str]) -> None:
     for stream in (
         words.filter(bool),
         words.rebalance(),
@@ -233,7 +233,7 @@ def test_elements_that_pass_keep_their_type(words: DataStream[str]) -> None:
     assert words.union(words.map(len)).get_type() == Types.PICKLED_BYTE_ARRAY()  # type: ignore[arg-type]
 
 
-def test_keyed_functions_say_it_too(words: DataStream[str]) -> None:
+def test_types_of_keyed_functions(words: DataStream[str]) -> None:
     keyed = words.key_by(lambda w: w)
     assert keyed.map(to_order).get_type() == of(Order)
     assert keyed.flat_map(iterator).get_type() == of(Order)

@@ -22,7 +22,7 @@ def test_a_row_by_name() -> None:
     assert row.as_dict() == {"name": "Ada", "age": 36}
 
 
-def test_a_row_by_place() -> None:
+def test_a_row_by_position() -> None:
     row = Row("Ada", 36)
     assert "Ada" in row
     assert repr(row) == "<Row('Ada', 36)>"
@@ -43,8 +43,8 @@ def test_a_row_makes_rows() -> None:
         person(1, 2, 3)
 
 
-def test_values_come_by_place_or_by_name() -> None:
-    with pytest.raises(ValueError, match="by place and by name"):
+def test_values_are_positional_or_named() -> None:
+    with pytest.raises(ValueError, match="positional and named"):
         Row(1, a=2)
 
 

@@ -1,4 +1,4 @@
-"""Declared types in state: every value comes back, what does not fit fails when it is written, and old bytes stay readable."""
+"""Declared types in state: values round-trip, values that do not fit fail on write, and old formats stay readable."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from penstock import Instant, Row
 from penstock.errors import StateError
-from penstock.runtime.codec import PickleCodec, TypedCodec, codec_of
+from penstock.runtime.state.codec import PickleCodec, TypedCodec, codec_of
 from penstock.types import TypeInformation, Types
-from tests.types.some_types import TYPED, WRONG
+from tests.unit.types.some_types import TYPED, WRONG
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Order:
 
 
 class Shy:
-    """A class that nobody but pickle knows."""
+    """A class that can only be pickled."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -38,7 +38,7 @@ class Shy:
 
 
 @given(st.data())
-def test_every_type_comes_back(data: st.DataObject) -> None:
+def test_every_type_round_trips(data: st.DataObject) -> None:
     type_info, values = data.draw(TYPED, "type")
     value = data.draw(values, "value")
     codec = codec_of(type_info)
@@ -50,14 +50,14 @@ def test_every_type_comes_back(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(("type_info", "value"), WRONG, ids=lambda v: repr(v))
-def test_what_does_not_fit_fails_when_it_is_written(type_info: TypeInformation, value: Any) -> None:
+def test_a_value_that_does_not_fit_fails_on_write(type_info: TypeInformation, value: Any) -> None:
     with pytest.raises(StateError) as caught:
         codec_of(type_info).encode(value)
     assert caught.value.code == "STATE_VALUE"
     assert type_info.name in str(caught.value)
 
 
-def test_what_the_type_takes_is_converted() -> None:
+def test_convertible_values_are_converted() -> None:
     rows = codec_of(Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.DOUBLE()]))
     assert rows.decode(rows.encode((1, 2))) == Row(a=1, b=2.0)
     lists = codec_of(Types.LIST(Types.INT()))
@@ -107,6 +107,6 @@ def test_version_0_stays_readable() -> None:
     assert codec_of(Types.BIG_INT()).decode(b"\x00" + pickle.dumps(2**70)) == 2**70
 
 
-def test_an_unknown_version_is_refused() -> None:
+def test_an_unknown_version_raises_an_error() -> None:
     with pytest.raises(StateError, match="STATE_FORMAT"):
         codec_of(Types.INT()).decode(b"\x09\x01")

@@ -1,4 +1,4 @@
-"""Declared types in running jobs: elements are what was declared, and what does not fit is an error that says where."""
+"""Declared types in running jobs: elements are converted, and an element that does not fit fails with its location."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 import penstock as ps
 from penstock import OutputTag, Row, RowKind, Types
 from penstock.connectors import json_lines
-from penstock.engine.program import build
-from penstock.engine.steps import SinkStep, all_steps
+from penstock.engine.program.builder import build_program
+from penstock.engine.program.steps import SinkStep, all_steps
 from penstock.errors import ElementError
 from penstock.testing import Harness
 from penstock.types import TypeInformation
@@ -40,19 +40,19 @@ def test_tuples_of_a_collection_become_rows() -> None:
     assert run(people.map(lambda row: row)) == [Row(name="Ada", age=36), Row(name="Bob", age=None)]
 
 
-def test_a_collection_that_does_not_fit_is_refused_at_once() -> None:
+def test_a_collection_that_does_not_fit_raises_an_error() -> None:
     with pytest.raises(ElementError) as caught:
         environment().from_collection([("Ada", 36), ("Bob", "old")], PERSON)
     assert caught.value.code == "ELEMENT_TYPE"
     text = str(caught.value)
     assert "test_streams.py:" in text
     assert "('Bob', 'old')" in text
-    assert "field 'age': 'old' is a str, and INT takes a whole number" in text
+    assert "field 'age': 'old' is a str, but INT takes an integer" in text
     assert PERSON.name in text
 
 
 @pytest.mark.parametrize("keyed", [False, True])
-def test_what_an_operator_gives_is_converted_before_the_next_sees_it(keyed: bool) -> None:
+def test_results_of_an_operator_are_converted_before_the_next_operator(keyed: bool) -> None:
     people = environment().from_collection(["Ada", "Bob"])
     rows: ps.DataStream[Any] = (people.key_by(lambda n: n) if keyed else people).map(
         lambda n: (n, len(n)), output_type=PERSON
@@ -64,7 +64,7 @@ def test_what_an_operator_gives_is_converted_before_the_next_sees_it(keyed: bool
 
 
 @pytest.mark.parametrize("keyed", [False, True])
-def test_an_element_that_does_not_fit_stops_the_job_and_says_where(keyed: bool) -> None:
+def test_an_element_that_does_not_fit_fails_the_job_with_its_location(keyed: bool) -> None:
     numbers = environment().from_collection(list(range(5)))
     line = "test_streams.py"
     stream = (numbers.key_by(lambda n: n % 2) if keyed else numbers).map(
@@ -87,7 +87,7 @@ class Tagging(ps.ProcessFunction[int, int]):
         yield OutputTag("names"), str(value) if value < 2 else value
 
 
-def test_side_outputs_have_types_of_their_own() -> None:
+def test_side_outputs_have_separate_types() -> None:
     numbers = environment().from_collection([0, 1])
     names = numbers.process(Tagging()).get_side_output(OutputTag("names", Types.STRING()))
     assert sorted(run(names)) == ["0", "1"]
@@ -109,7 +109,7 @@ VALUES: list[tuple[TypeInformation, list[Any]]] = [
 
 @pytest.mark.parametrize(("type_info", "values"), VALUES, ids=lambda v: repr(v)[:40])
 def test_values_are_the_same_before_and_after_a_shuffle(type_info: TypeInformation, values: list[Any]) -> None:
-    many = values * 5000  # enough to travel as Arrow
+    many = values * 5000  # enough to be sent as Arrow
     before = environment().from_collection(values).map(lambda v: v, output_type=type_info)
     after = environment().from_collection(many).map(lambda v: v, output_type=type_info).rebalance()
     assert {repr(v) for v in run(before)} == {repr(v) for v in run(after)}
@@ -138,7 +138,7 @@ def test_annotations_change_no_value() -> None:
 def certain(stream: ps.DataStream[Any]) -> bool:
     """Whether what reaches the stream's sink need not be looked at."""
     stream.print()
-    program = build(stream.get_execution_environment().graph())
+    program = build_program(stream.get_execution_environment().graph())
     chains = [*(s.chain for s in program.sources), *(o.chain for o in program.operators)]
     (known,) = (s.element_type for chain in chains for s in all_steps(chain) if isinstance(s, SinkStep))
     return known is not None and known.certain
@@ -202,10 +202,10 @@ def ps_push() -> Any:
     return PushSource()
 
 
-def test_types_do_not_change_what_a_checkpoint_remembers() -> None:
+def test_types_do_not_change_the_checkpoint() -> None:
     def described(output_type: Any) -> Any:
         env = environment()
         env.from_collection([1]).key_by(lambda n: n).map(lambda n: n, output_type).print()
-        return build(env.graph()).describe()
+        return build_program(env.graph()).describe_operators()
 
     assert described(None) == described(Types.LONG())

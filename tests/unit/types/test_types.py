@@ -1,4 +1,4 @@
-"""The catalogue, and what its types take, change and refuse."""
+"""The types: checks, conversions and errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from penstock import Instant, Row, RowKind
 from penstock.types import Misfit, RowTypeInfo, TypeInformation, Types, type_information
-from tests.types.some_types import TYPED, WRONG, Typed, single_precision
+from tests.unit.types.some_types import TYPED, WRONG, Typed, single_precision
 
 
 @dataclass
@@ -67,7 +67,7 @@ def test_types_print_as_in_pyflink(type_info: TypeInformation, text: str) -> Non
     assert repr(type_info) == text
 
 
-def test_types_are_equal_by_what_they_are() -> None:
+def test_equality_of_types() -> None:
     assert Types.INT() == Types.INT()
     assert Types.INT() != Types.LONG()
     assert Types.LIST(Types.INT()) == Types.LIST(Types.INT())
@@ -89,18 +89,18 @@ def test_names_that_checkpoints_hold_stay() -> None:
     assert Types.ROW_NAMED(["a"], [Types.INT()]).name == "ROW<a:INT>"
 
 
-def test_row_types_know_their_fields() -> None:
+def test_row_types_return_their_fields() -> None:
     row = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()])
     assert row.get_field_names() == ["a", "b"]
     assert row.get_field_types() == [Types.INT(), Types.STRING()]
     assert row.get_field_index("b") == 1
     assert Types.ROW([Types.INT()]).get_field_names() == ["f0"]
     assert Types.ROW([Types.INT()]).get_field_index("f0") == -1
-    with pytest.raises(ValueError, match="2 field names and 1 field types"):
+    with pytest.raises(ValueError, match="2 field names but 1 field types"):
         RowTypeInfo([Types.INT()], ["a", "b"])
 
 
-def test_arrays_refuse_elements_that_flink_has_no_array_of() -> None:
+def test_arrays_reject_unsupported_element_types() -> None:
     with pytest.raises(TypeError, match="PRIMITIVE_ARRAY"):
         Types.PRIMITIVE_ARRAY(Types.STRING())
     with pytest.raises(TypeError, match="OBJECT_ARRAY"):
@@ -108,12 +108,12 @@ def test_arrays_refuse_elements_that_flink_has_no_array_of() -> None:
 
 
 @given(st.data())
-def test_a_type_knows_its_own_values(data: st.DataObject) -> None:
+def test_values_of_a_type_fit_it(data: st.DataObject) -> None:
     type_info, values = data.draw(TYPED, "type")
     drawn = data.draw(st.lists(st.none() | values, max_size=5), "values")
     assert type_info.fits(drawn)
     for value in drawn:
-        assert type_info.convert_part(value) == value
+        assert type_info.convert_nullable(value) == value
 
 
 @given(TYPED)
@@ -125,7 +125,7 @@ def test_types_are_pickled(typed: Typed) -> None:
 
 
 @pytest.mark.parametrize(("type_info", "value"), WRONG, ids=lambda v: repr(v))
-def test_what_does_not_fit_is_refused(type_info: TypeInformation, value: Any) -> None:
+def test_values_that_do_not_fit_raise_an_error(type_info: TypeInformation, value: Any) -> None:
     assert not type_info.fits([value])
     with pytest.raises(Misfit):
         type_info.convert_all([value])
@@ -174,13 +174,13 @@ ZONE = datetime.timezone(datetime.timedelta(hours=2))
     ],
     ids=lambda v: repr(v),
 )
-def test_what_means_the_same_is_converted(type_info: TypeInformation, given_: Any, expected: Any) -> None:
+def test_equivalent_values_are_converted(type_info: TypeInformation, given_: Any, expected: Any) -> None:
     (converted,) = type_info.convert_all([given_])
     assert converted == expected
     assert type(converted) is type(expected)
 
 
-def test_rows_come_out_with_the_order_and_names_of_their_type() -> None:
+def test_converted_rows_have_the_order_and_names_of_their_type() -> None:
     row = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.INT()])
     (converted,) = row.convert_all([Row.of_kind(RowKind.DELETE, b=1, a=2)])
     assert list(converted) == [2, 1]
@@ -189,7 +189,7 @@ def test_rows_come_out_with_the_order_and_names_of_their_type() -> None:
         row.convert(Row(a=1, c=2))
 
 
-def test_none_is_an_element_where_pyflink_says_so() -> None:
+def test_none_is_an_element_where_pyflink_allows_it() -> None:
     for nullable in (Types.STRING(), Types.BIG_INT(), Types.BIG_DEC(), Types.INSTANT(), Types.SQL_DATE()):
         assert nullable.convert_all([None]) == [None]
     for strict in (Types.INT(), Types.BOOLEAN(), Types.ROW([Types.INT()]), Types.TUPLE([Types.INT()])):
@@ -197,16 +197,16 @@ def test_none_is_an_element_where_pyflink_says_so() -> None:
             strict.convert_all([None])
 
 
-def test_a_misfit_says_where() -> None:
+def test_a_misfit_names_the_path() -> None:
     person = Types.ROW_NAMED(["name", "marks"], [Types.STRING(), Types.MAP(Types.STRING(), Types.LIST(Types.INT()))])
     with pytest.raises(Misfit) as caught:
         person.convert(("Ada", {"math": [1, 2, "three"]}))
-    assert str(caught.value) == ("field 'marks': key 'math': element 2: 'three' is a str, and INT takes a whole number")
+    assert str(caught.value) == ("field 'marks': key 'math': element 2: 'three' is a str, but INT takes an integer")
 
 
 def test_classes_are_checked_field_by_field_and_not_changed() -> None:
     order = Order("ada", 2, [])
-    assert Types.of(Order).convert_all([order])[0] is order  # a whole number where a float was declared is one
+    assert Types.of(Order).convert_all([order])[0] is order  # an integer is accepted where a float was declared
     assert not Types.of(Order).fits([order])
     assert Types.of(Order).fits([Order("ada", 2.0, [])])
     with pytest.raises(Misfit, match="field 'user': 5 is a int"):
@@ -217,7 +217,7 @@ def test_classes_are_checked_field_by_field_and_not_changed() -> None:
     assert Types.of(Point).fits([Point(1, 2)])
 
 
-def test_classes_without_declared_fields_are_known_by_their_class() -> None:
+def test_classes_without_declared_fields_are_checked_by_class() -> None:
     shy = Shy()
     assert Types.of(Shy).convert(shy) is shy
     with pytest.raises(Misfit, match="Shy was declared"):
@@ -230,7 +230,7 @@ class Tree:
     children: list[Tree]
 
 
-def test_a_class_that_holds_itself_is_not_taken_apart() -> None:
+def test_a_class_that_holds_itself_is_not_described_by_fields() -> None:
     tree = Tree(1, [Tree(2, [])])
     assert Types.of(Tree).convert(tree) is tree
     assert not Types.of(Tree).fits([tree])
@@ -251,13 +251,13 @@ UTC_PLUS_2 = datetime.timezone(datetime.timedelta(hours=2))
         (Types.SQL_DATE(), None, None),
     ],
 )
-def test_internal_forms_go_there_and_back(kind: TypeInformation, value: Any, internal: Any) -> None:
+def test_internal_forms_round_trip(kind: TypeInformation, value: Any, internal: Any) -> None:
     assert kind.to_internal_type(value) == internal
     assert kind.from_internal_type(internal) == value
     assert kind.need_conversion() == (internal != value or value is None)
 
 
-def test_internal_forms_of_what_has_fields() -> None:
+def test_internal_forms_of_rows_and_tuples() -> None:
     fields = [Types.SQL_DATE(), Types.STRING()]
     row = Row(datetime.date(1970, 1, 3), "a")
     row.set_row_kind(RowKind.DELETE)

@@ -7,9 +7,9 @@ from pyflink.datastream import StreamExecutionEnvironment
 
 
 def parsed(pair):
-    told = json.loads(pair[1])
-    told["tel"] += 1
-    return pair[0], told
+    data = json.loads(pair[1])
+    data["tel"] += 1
+    return pair[0], data
 
 
 if __name__ == "__main__":

@@ -14,14 +14,14 @@ PEOPLE = [
 
 
 def dial_next(person):
-    told = json.loads(person.info)
-    told["tel"] += 1
-    return person.id, json.dumps(told)
+    data = json.loads(person.info)
+    data["tel"] += 1
+    return person.id, json.dumps(data)
 
 
 def country_and_tel(person):
-    told = json.loads(person.info)
-    return told["addr"]["country"], told["tel"]
+    data = json.loads(person.info)
+    return data["addr"]["country"], data["tel"]
 
 
 def lives_in_china(pair):

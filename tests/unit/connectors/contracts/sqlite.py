@@ -11,7 +11,7 @@ from penstock.connectors import SimpleSink, SimpleSource
 
 
 class TableSource(SimpleSource):
-    """The rows of a table; a row's id is its position."""
+    """Reads the rows of a table. The id of a row is its position."""
 
     def __init__(self, path: str, table: str, bounded: bool = True, records_per_batch: int = 100_000) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class TableSource(SimpleSource):
 
 
 class TableSink(SimpleSink):
-    """Adds rows to a table, exactly once: a batch's name goes into the same transaction as its rows."""
+    """Adds rows to a table, exactly once. The name of the batch is written in the same transaction."""
 
     def __init__(self, path: str, table: str) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""The contract of sinks, kept by ours and by one that a user might write."""
+"""Contract tests of the built-in sinks and of a user-defined sink."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from penstock.connectors import (
     WriteTask,
 )
 from penstock.testing import SinkContract
-from tests.contracts.sqlite import TableSink
+from tests.unit.connectors.contracts.sqlite import TableSink
 
 
 def readable(folder: Path) -> list[Path]:
-    """Files that readers look at: none that begins with a dot or an underscore, in no folder that does."""
+    """Visible files: no file or folder name starts with a dot or an underscore."""
     files = [f for f in folder.rglob("*") if f.is_file()]
     return sorted(f for f in files if not any(p.startswith((".", "_")) for p in f.relative_to(folder).parts))
 
@@ -59,7 +59,7 @@ class TestFileSink(SinkContract):
 
 
 class TestFileSinkOfSmallFiles(TestFileSink):
-    """Every element fills a file of its own, so files are finished before their batch is."""
+    """Each element fills a file, so files are completed before the end of the batch."""
 
     rolling = RollingPolicy.default_rolling_policy(part_size=1)
     keeps_order = False  # numbers in the names of files are not padded, as in Flink
@@ -80,7 +80,7 @@ class TestTable(SinkContract):
 
 
 class Files(SimpleSink):
-    """Writes in tasks, and renames on the driver."""
+    """Writes in tasks and renames on the driver."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -92,9 +92,9 @@ class Files(SimpleSink):
 
     def publish(self, batch: str, written: list[Any]) -> None:
         lines = [Path(file).read_text() for file in written]
-        whole = self.folder / f".{batch.replace('/', '-')}"
-        whole.write_text("".join(lines))
-        os.replace(whole, self.folder / batch.replace("/", "-"))
+        merged = self.folder / f".{batch.replace('/', '-')}"
+        merged.write_text("".join(lines))
+        os.replace(merged, self.folder / batch.replace("/", "-"))
 
     def discard(self, written: list[Any]) -> None:
         for file in written:
@@ -125,11 +125,11 @@ class TestCallable(SinkContract):
         return [int(line) for line in calls.read_text().splitlines()] if calls.exists() else []
 
 
-# -- the contract finds what is wrong
+# -- broken sinks are detected by the contract
 
 
 class _Twice(Files):
-    """Adds to what is there, whatever the batch."""
+    """Appends without checking the batch."""
 
     def publish(self, batch: str, written: list[Any]) -> None:
         with open(self.folder / "all", "a", encoding="utf-8") as file:
@@ -137,14 +137,14 @@ class _Twice(Files):
 
 
 class _ByNumber(Files):
-    """Knows batches by their number alone."""
+    """Identifies batches only by their number."""
 
     def publish(self, batch: str, written: list[Any]) -> None:
         super().publish(batch.rsplit("/")[-1], written)
 
 
 class _AtOnce(Files):
-    """Writes to where readers look."""
+    """Writes directly to visible files."""
 
     def write(self, elements: list[Any], task: WriteTask) -> Any:
         file = self.folder / f"{task.batch}-{task.partition}-{task.attempt}"
@@ -152,7 +152,7 @@ class _AtOnce(Files):
         return str(file)
 
     def publish(self, batch: str, written: list[Any]) -> None:
-        """It is there."""
+        """Does nothing."""
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ class _AtOnce(Files):
         (_AtOnce, "test_a_batch_that_runs_again_counts_once"),
     ],
 )
-def test_the_contract_finds_sinks_that_break_it(kind: Any, test: str) -> None:
+def test_contract_detects_broken_sinks(kind: Any, test: str) -> None:
     contract = TestFilesOfASimpleSink()
     contract.make_sink = kind  # type: ignore[method-assign]
     with pytest.raises(AssertionError):

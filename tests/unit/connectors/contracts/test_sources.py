@@ -1,4 +1,4 @@
-"""The contract of sources, kept by ours and by one that a user might write."""
+"""Contract tests of the built-in sources and of a user-defined source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from penstock.errors import PlanError
 from penstock.formats import ParquetBulkWriters, ParquetColumnarRowInputFormat
 from penstock.testing import At, Mark, SourceContract
 from penstock.types.basic import BasicType
-from tests.contracts.sqlite import TableSource
+from tests.unit.connectors.contracts.sqlite import TableSource
 
 
 class TestCollection(SourceContract):
@@ -83,7 +83,7 @@ class TestScript(SourceContract):
 
 
 class _Files(SourceContract):
-    """Some files of lines, small enough to be cut in many places."""
+    """Small files with lines, split at many positions."""
 
     folder: Path
 
@@ -143,7 +143,9 @@ class TestParquet(SourceContract):
     def expected(self) -> Iterable[Any]:
         return [Order(number, i) for number in range(4) for i in range(50 * number + 1)]
 
-    @pytest.mark.xfail(strict=False, reason="a limit within a whole file leaves a batch that reads nothing")
+    @pytest.mark.xfail(
+        strict=False, reason="a byte limit within an unsplittable file creates a batch that reads nothing"
+    )
     def test_splits_that_wait_have_more(self) -> None:
         super().test_splits_that_wait_have_more()
 
@@ -176,7 +178,7 @@ class TestTableThatMayGrow(_Table):
 
 
 class Shelves(SimpleSource):
-    """Three splits of different length; one begins in its middle, one is empty."""
+    """Three splits of different length; one starts in the middle, one is empty."""
 
     LENGTHS: ClassVar = {"a": 2500, "b": 40, "empty": 0, "c": 6000}
 
@@ -213,11 +215,11 @@ class TestShelvesThatMayGrow(TestShelves):
         return Shelves(bounded=False)
 
 
-# -- the contract finds what is wrong, and so do the bases
+# -- broken sources are detected by the contract and by the base classes
 
 
 class _Forgetful(CollectionSource):
-    """Reads other elements the second time."""
+    """Returns other elements on the second read."""
 
     reads = 0
 
@@ -236,14 +238,14 @@ class _Overlapping(NumberSequenceSource):
 
 
 class _Endless(NumberSequenceSource):
-    """Never tells that it has ended."""
+    """Never reports its end."""
 
     def ended(self, offset: Any) -> list[str]:
         return []
 
 
 class _Restless(NumberSequenceSource):
-    """Reads on in a pause."""
+    """Continues to read while it is paused."""
 
     def latest(self, start: Any) -> Any:
         self.paused = frozenset()
@@ -251,7 +253,7 @@ class _Restless(NumberSequenceSource):
 
 
 class _Tuples(NumberSequenceSource):
-    """An offset with a tuple in it, which JSON makes a list."""
+    """An offset with a tuple, which JSON converts to a list."""
 
     def initial(self) -> Any:
         return {"n": 0, "where": (1, 2)}
@@ -272,14 +274,14 @@ class _Tuples(NumberSequenceSource):
         (lambda: CollectionSource([]), "test_every_element_is_read_once"),
     ],
 )
-def test_the_contract_finds_sources_that_break_it(source: Any, test: str) -> None:
+def test_contract_detects_broken_sources(source: Any, test: str) -> None:
     contract = SourceContract()
     contract.make_source = source  # type: ignore[method-assign]
     with pytest.raises(AssertionError):
         getattr(contract, test)()
 
 
-def test_positions_outside_of_the_range_are_refused() -> None:
+def test_positions_outside_of_the_range_are_rejected() -> None:
     class Wrong(SimpleSource):
         def end(self, split: str) -> int:
             return 10
@@ -287,11 +289,11 @@ def test_positions_outside_of_the_range_are_refused() -> None:
         def read_range(self, split: str, start: int, end: int) -> Iterable[tuple[int, Any]]:
             return [(3, "a"), (3, "b")]
 
-    with pytest.raises(PlanError, match=r"Wrong.read_range\('0', 0, 10\) gave position 3.*at least 4"):
+    with pytest.raises(PlanError, match=r"Wrong.read_range\('0', 0, 10\) returned position 3.*at least 4"):
         list(Wrong().read(("0", 0, 10)))
 
 
-def test_a_bounded_source_ends_where_it_began_to_look(tmp_path: Path) -> None:
+def test_bounded_source_ends_at_its_initial_ends(tmp_path: Path) -> None:
     class Growing(SimpleSource):
         length = 5
 
@@ -309,7 +311,7 @@ def test_a_bounded_source_ends_where_it_began_to_look(tmp_path: Path) -> None:
     assert (first.latest({}), again.latest({})) == ({"0": 5}, {"0": 5})
 
 
-def test_new_splits_are_found_and_those_that_are_gone_have_ended() -> None:
+def test_new_splits_are_found_and_removed_splits_have_ended() -> None:
     source = Shelves(bounded=False)
     source.__dict__["LENGTHS"] = {"a": 10}
     assert source.latest({}) == {"a": 10}

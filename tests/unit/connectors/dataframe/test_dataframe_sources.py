@@ -1,4 +1,4 @@
-"""The parts of the bridge that need no Spark: types, columns, splits, rows put aside."""
+"""DataFrame sources and sinks without Spark: types, columns, splits, stored rows."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ import penstock as ps
 from penstock import Row
 from penstock.connectors import ForeachBatchSink
 from penstock.connectors.dataframe import DataFrameStream, DataFrameTable
-from penstock.connectors.dataframe.arrow_values import ArrowForm
+from penstock.connectors.dataframe.arrow_values import ArrowConverter
 from penstock.connectors.dataframe.columns import Columns
-from penstock.connectors.dataframe.spark_types import values_of
-from penstock.connectors.dataframe.stream import DataFrameTask
+from penstock.connectors.dataframe.spark_types import to_python_values
+from penstock.connectors.dataframe.streaming_source import DataFrameTask
 from penstock.errors import PenstockError, UnsupportedOperation
 from penstock.testing import Harness
 from penstock.time import NO_TIMESTAMP
@@ -61,16 +61,16 @@ def test_tasks_are_splits_that_end_with_the_batch() -> None:
 
 def test_columns_name_splits_and_positions() -> None:
     columns = Columns(SCHEMA, "ts", ("topic", "partition"), "offset")
-    found = chunks(columns, 0, batch(("a", 1, 7, 0), ("a", 0, 3, 0), ("a", 1, 8, 0)))
-    assert [(c.split, c.start, list(c.positions), c.transient) for c in found] == [
+    result = chunks(columns, 0, batch(("a", 1, 7, 0), ("a", 0, 3, 0), ("a", 1, 8, 0)))
+    assert [(c.split, c.start, list(c.positions), c.transient) for c in result] == [
         ("a/0", 3, [3], False),
         ("a/1", 7, [7, 8], False),
     ]
-    assert [row.offset for row in found[1].values] == [7, 8]
+    assert [row.offset for row in result[1].values] == [7, 8]
 
 
-def put_aside(folder: Path, *partitions: int) -> DataFrameTable:
-    """A table of so many rows per partition, as Spark leaves them, and its source."""
+def write_stored_rows(folder: Path, *partitions: int) -> DataFrameTable:
+    """Writes a table with the given rows per partition, as Spark stores it, and returns its source."""
     (folder / "rows").mkdir()
     for number, rows in enumerate(partitions):
         table = pa.table({"n": pa.array(range(number * 100, number * 100 + rows), pa.int64())})
@@ -85,24 +85,24 @@ def put_aside(folder: Path, *partitions: int) -> DataFrameTable:
     limit=st.integers(1, 50),
     parallelism=st.integers(1, 3),
 )
-def test_a_table_is_read_once_in_order_and_side_by_side(
+def test_table_is_read_once_in_order_and_in_parallel(
     tmp_path_factory: pytest.TempPathFactory, partitions: list[int], limit: int, parallelism: int
 ) -> None:
-    source = put_aside(tmp_path_factory.mktemp("table"), *partitions)
+    source = write_stored_rows(tmp_path_factory.mktemp("table"), *partitions)
     source.records_per_batch = limit
-    offset, found = source.initial(), []
+    offset, result = source.initial(), []
     while (end := source.latest(offset)) != offset:
         assert not set(source.waiting(end)) & set(source.ended(end))
         for task in source.plan(offset, end, parallelism):
-            found += [(c.split, c.start + i, row.n) for c in source.read(task) for i, row in enumerate(c.values)]
+            result += [(c.split, c.start + i, row.n) for c in source.read(task) for i, row in enumerate(c.values)]
         offset = end
-    assert sorted(found) == [(f"{p:05d}", i, p * 100 + i) for p, rows in enumerate(partitions) for i in range(rows)]
+    assert sorted(result) == [(f"{p:05d}", i, p * 100 + i) for p, rows in enumerate(partitions) for i in range(rows)]
     assert source.ended(offset) == source.splits(offset)
     assert not source.waiting(offset)
 
 
-def test_a_partition_that_is_held_back_stays_where_it_is(tmp_path: Path) -> None:
-    source = put_aside(tmp_path, 5, 5)
+def test_paused_partition_is_not_advanced(tmp_path: Path) -> None:
+    source = write_stored_rows(tmp_path, 5, 5)
     source.paused = frozenset({"00001"})
     assert source.latest(source.initial()) == {"rows": [5, 0]}
 
@@ -129,29 +129,29 @@ MOMENTS = Types.TUPLE([Types.SQL_TIMESTAMP(), Types.BOOLEAN()])
     ],
     ids=["long", "decimal", "lists and maps", "rows in rows", "moments"],
 )
-def test_elements_come_back_from_arrow_as_they_are(kind: TypeInformation, values: list[Any]) -> None:
-    made = ArrowForm(kind).batch(values)
-    columns = [values_of(column) for column in made.columns]
-    fields = [[v] if made.schema.names == ["value"] else list(v) for v in values]
+def test_elements_round_trip_through_arrow(kind: TypeInformation, values: list[Any]) -> None:
+    arrow_batch = ArrowConverter(kind).batch(values)
+    columns = [to_python_values(column) for column in arrow_batch.columns]
+    fields = [[v] if arrow_batch.schema.names == ["value"] else list(v) for v in values]
     assert [list(row) for row in zip(*columns, strict=True)] == fields
 
 
-def test_objects_and_tuples_have_columns_of_their_fields() -> None:
-    form = ArrowForm(ps.types.type_information(Place))
+def test_objects_and_tuples_have_a_column_per_field() -> None:
+    form = ArrowConverter(ps.types.type_information(Place))
     assert form.batch([Place("a", (1.0, 2.0))]).to_pylist() == [{"name": "a", "at": {"f0": 1.0, "f1": 2.0}}]
 
 
-def test_slices_of_lists_and_maps_are_read_right() -> None:
+def test_slices_of_lists_and_maps_are_read_correctly() -> None:
     lists = pa.array([[1], [2, 3], None, [4]])
     maps = pa.array([[("a", 1)], [("b", 2), ("c", 3)], None], pa.map_(pa.string(), pa.int64()))
     structs = pa.array([{"x": 1}, None, {"x": 3}])
-    assert values_of(lists.slice(1)) == [[2, 3], None, [4]]
-    assert values_of(maps.slice(1)) == [{"b": 2, "c": 3}, None]
-    assert values_of(structs.slice(1)) == [None, Row(x=3)]
+    assert to_python_values(lists.slice(1)) == [[2, 3], None, [4]]
+    assert to_python_values(maps.slice(1)) == [{"b": 2, "c": 3}, None]
+    assert to_python_values(structs.slice(1)) == [None, Row(x=3)]
 
 
 class FakeFrame:
-    """What a DataFrame looks like from outside."""
+    """A stand-in for a DataFrame."""
 
     isStreaming = True  # noqa: N815 - its name in Spark
 
@@ -163,16 +163,16 @@ class FakeFrame:
     def mapInArrow(self) -> None: ...  # noqa: N802 - its name in Spark
 
 
-def test_the_harness_says_that_dataframes_need_spark() -> None:
+def test_harness_error_says_that_dataframes_need_spark() -> None:
     env = ps.StreamExecutionEnvironment.get_execution_environment()
     stream = env.from_dataframe(FakeFrame())
     harness = Harness(env)
     harness.collect(stream)
-    with pytest.raises(PenstockError, match="read by Spark alone"):
+    with pytest.raises(PenstockError, match="Only Spark can read a DataFrame"):
         harness.run()
 
 
-def test_the_harness_shows_what_a_batch_function_would_be_given() -> None:
+def test_harness_shows_the_arguments_of_a_batch_function() -> None:
     env = ps.StreamExecutionEnvironment.get_execution_environment()
     numbers = env.from_collection([1, 2]).map(lambda n: n, output_type=Types.LONG())
     numbers.sink_to(ForeachBatchSink(print)).name("warehouse")
@@ -181,7 +181,7 @@ def test_the_harness_shows_what_a_batch_function_would_be_given() -> None:
     assert list(harness.sink("warehouse")) == [1, 2]
 
 
-def test_the_function_of_a_sink_stays_in_its_program() -> None:
+def test_function_of_a_sink_is_not_pickled() -> None:
     import pickle
 
     sink = ForeachBatchSink(lambda frame, number: None, Types.LONG())

@@ -1,4 +1,4 @@
-"""A file sink of a job that starts from a savepoint: what was hidden then becomes visible, once."""
+"""The file sink of a job that starts from a savepoint publishes the hidden files of the savepoint once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.connectors import Encoder, FileSink, RollingPolicy
-from penstock.connectors.file.bucket_assigner import BucketAssigner
+from penstock.connectors.file.sink.bucket_assigner import BucketAssigner
 from penstock.connectors.sink import WriteTask
 from penstock.errors import JobError
 
@@ -35,7 +35,7 @@ def visible(folder: Path) -> list[str]:
     return sorted(line for file in (folder / "out").glob("part-*") for line in file.read_text().split())
 
 
-def test_hidden_files_are_taken_over_and_the_old_job_keeps_its_own(tmp_path: Path) -> None:
+def test_hidden_files_are_copied_and_the_old_job_keeps_its_own(tmp_path: Path) -> None:
     old = sink_in(tmp_path, "old")
     write(old, 0, "a", "b")
     write(old, 1, "c")
@@ -52,7 +52,7 @@ def test_hidden_files_are_taken_over_and_the_old_job_keeps_its_own(tmp_path: Pat
     assert visible(tmp_path) == ["a", "a", "b", "b", "c", "c", "d"]
 
 
-def test_what_the_old_job_made_visible_meanwhile_is_not_written_again(tmp_path: Path) -> None:
+def test_files_published_by_the_old_job_are_not_written_again(tmp_path: Path) -> None:
     old = sink_in(tmp_path, "old")
     write(old, 0, "a", "b")
     memory = old.memory()
@@ -64,12 +64,12 @@ def test_what_the_old_job_made_visible_meanwhile_is_not_written_again(tmp_path: 
     assert visible(tmp_path) == ["a", "b", "c"]
 
 
-def test_hidden_files_that_are_gone_are_told(tmp_path: Path) -> None:
+def test_missing_hidden_files_are_an_error(tmp_path: Path) -> None:
     old = sink_in(tmp_path, "old")
     write(old, 0, "a")
     memory = old.memory()
     for file in (tmp_path / "out").glob(".part-*/*"):
         file.unlink()
-    with pytest.raises(JobError) as told:
+    with pytest.raises(JobError) as caught:
         sink_in(tmp_path, "new").restore(memory)
-    assert told.value.code == "PART_VANISHED"
+    assert caught.value.code == "PART_VANISHED"

@@ -1,4 +1,4 @@
-"""The file source: which files, every line once however they are cut, compressed and damaged ones, positions."""
+"""The file source: enumeration, splits, compressed and damaged files, positions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from penstock.connectors import (
     WholeFile,
     json_lines,
 )
-from penstock.connectors.file.stream_format import TextLines
+from penstock.connectors.file.source.stream_format import TextLines
 from penstock.errors import ConfigError, JobError, UnsupportedOperation, UserFunctionError
 from penstock.formats import ParquetColumnarRowInputFormat
 from penstock.formats.bulk import BulkFormat
@@ -39,7 +39,7 @@ from penstock.testing import Harness
 
 
 def chunks(source: FileSource, folder: Path, parallelism: int = 2) -> Iterator[Any]:
-    """Batch by batch, as a job reads them."""
+    """Reads batch by batch, as a job does."""
     folder.mkdir(exist_ok=True)
     source.attach(str(folder))
     offset = json.loads(json.dumps(source.initial()))
@@ -51,13 +51,13 @@ def chunks(source: FileSource, folder: Path, parallelism: int = 2) -> Iterator[A
 
 
 def read(source: FileSource, folder: Path, parallelism: int = 2) -> list[tuple[int, Any]]:
-    """All elements with their positions."""
-    found: list[tuple[int, Any]] = []
+    """Returns all elements with their positions."""
+    elements: list[tuple[int, Any]] = []
     for chunk in chunks(source, folder, parallelism):
         assert not chunk.bad
         at = range(chunk.start, chunk.start + len(chunk.values)) if chunk.positions is None else chunk.positions
-        found += zip([int(p) for p in at], chunk.values, strict=True)
-    return found
+        elements += zip([int(p) for p in at], chunk.values, strict=True)
+    return elements
 
 
 def values(source: FileSource, folder: Path) -> list[Any]:
@@ -71,7 +71,7 @@ def lines(*paths: Path) -> FileSource:
 # -- lines
 
 
-def test_empty_lines_are_elements_and_ends_of_lines_are_not(tmp_path: Path) -> None:
+def test_empty_lines_are_elements_without_line_endings(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_bytes(b"one\r\n\r\n\ntwo")
     assert read(lines(file), tmp_path / "m") == [(0, "one"), (5, ""), (7, ""), (8, "two")]
@@ -83,7 +83,7 @@ LINES = st.lists(st.text(st.characters(exclude_characters="\r\n", categories=("L
 @given(
     st.lists(LINES, min_size=1, max_size=3), st.booleans(), st.integers(1, 60), st.integers(1, 5), st.integers(1, 40)
 )
-def test_however_files_are_cut_each_line_is_there_once(
+def test_each_line_is_read_once_for_any_split(
     texts: list[list[str]], ends: bool, batch: int, parallelism: int, block: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -95,20 +95,20 @@ def test_however_files_are_cut_each_line_is_there_once(
             file = root / f"{number}.txt"
             file.write_bytes(content.encode())
             os.utime(file, (number, number))
-            kept = (
+            complete = (
                 words if ends or not words or words[-1] else words[:-1]
-            )  # what is behind the last end of a line is no line
-            expected += kept
+            )  # an empty string after the last line end is not a line
+            expected += complete
         source = FileSource(root, TextLines(), bytes_per_batch=batch)
         with (
-            mock.patch("penstock.connectors.file.source._LEAST_RANGE", 1),
-            mock.patch("penstock.connectors.file.lines._READ", block),
+            mock.patch("penstock.connectors.file.source.source._MIN_RANGE", 1),
+            mock.patch("penstock.connectors.file.source.lines._BLOCK_SIZE", block),
         ):
-            found = read(source, Path(folder, "m"), parallelism)
-        assert [value for _, value in found] == expected
+            elements = read(source, Path(folder, "m"), parallelism)
+        assert [value for _, value in elements] == expected
 
 
-def test_a_line_belongs_to_the_part_it_begins_in(tmp_path: Path) -> None:
+def test_line_belongs_to_the_range_in_which_it_starts(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("0123456789\n" * 20)
     source = FileSource(file, TextLines(), bytes_per_batch=7)
@@ -122,11 +122,11 @@ def test_other_charsets(tmp_path: Path) -> None:
     assert values(source, tmp_path / "m") == ["süß", "salé"]
     with pytest.raises(UnsupportedOperation, match="more than one byte"):
         StreamFormat.text_line_format("UTF-16")
-    with pytest.raises(ConfigError, match="no charset"):
+    with pytest.raises(ConfigError, match="Unknown charset"):
         StreamFormat.text_line_format("nonsense")
 
 
-# -- which files
+# -- enumeration
 
 
 def test_several_paths_are_read(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def test_folders_below_are_read_and_hidden_names_are_not(tree: Path, tmp_path: Path) -> None:
+def test_subfolders_are_read_and_hidden_names_are_not(tree: Path, tmp_path: Path) -> None:
     assert sorted(values(lines(tree), tmp_path / "m")) == ["2024/f.txt", "a.txt", "b.csv", "deep/er/c.txt"]
 
 
@@ -171,24 +171,26 @@ def test_folders_below_are_read_and_hidden_names_are_not(tree: Path, tmp_path: P
         ),
     ],
 )
-def test_an_enumerator_chooses(tree: Path, tmp_path: Path, files: FileEnumeratorProvider, expected: list[str]) -> None:
+def test_enumerator_selects_files(
+    tree: Path, tmp_path: Path, files: FileEnumeratorProvider, expected: list[str]
+) -> None:
     builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tree)).set_file_enumerator(files)
     builder.set_split_assigner(FileSplitAssignerProvider.locality_aware_split_assigner())
     assert sorted(values(builder.build(), tmp_path / "m")) == expected
 
 
-def test_files_that_may_not_be_cut_are_read_in_one_batch(tmp_path: Path) -> None:
+def test_unsplittable_files_are_read_in_one_batch(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("word\n" * 100)
-    whole = FileEnumeratorProvider.default_non_splittable_file_enumerator()
-    source = FileSource(tmp_path / "in", bytes_per_batch=10, enumerator=whole)
+    unsplittable = FileEnumeratorProvider.default_non_splittable_file_enumerator()
+    source = FileSource(tmp_path / "in", bytes_per_batch=10, enumerator=unsplittable)
     (tmp_path / "m").mkdir()
     source.attach(str(tmp_path / "m"))
     assert source.latest(source.initial()) == {"file": 1, "byte": 0}
     assert len(source.plan(source.initial(), {"file": 1, "byte": 0}, 4)) == 1
 
 
-def test_a_batch_takes_so_many_files(tmp_path: Path) -> None:
+def test_files_per_batch(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for n in range(25):
         (tmp_path / "in" / f"{n:02d}").write_text(f"{n}\n")
@@ -197,9 +199,9 @@ def test_a_batch_takes_so_many_files(tmp_path: Path) -> None:
     assert source.latest({"file": 0, "byte": 0}) == {"file": 10, "byte": 0}
 
 
-def test_new_files_are_found_once_in_the_interval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_files_are_found_once_per_interval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
-    monkeypatch.setattr("penstock.connectors.file.source.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("penstock.connectors.file.source.source.time.monotonic", lambda: clock[0])
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "a.txt").write_text("a\n")
@@ -215,7 +217,7 @@ def test_new_files_are_found_once_in_the_interval(tmp_path: Path, monkeypatch: p
     assert builder.process_static_file_set().build().bounded
 
 
-def test_a_path_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_path(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"FILE_NOT_FOUND.*nowhere"):
         lines(tmp_path / "nowhere").attach(str(tmp_path))
 
@@ -223,8 +225,8 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 # -- files that change
 
 
-def found_before(tmp_path: Path, change: Callable[[Path], object], **options: Any) -> list[Any]:
-    """Reads a file that is changed after it was found."""
+def read_after_change(tmp_path: Path, change: Callable[[Path], object], **options: Any) -> list[Any]:
+    """Reads a file that was changed after it was found."""
     file = tmp_path / "orders.txt"
     file.write_text("one\ntwo\n")
     source = FileSource(file, **options)
@@ -236,34 +238,34 @@ def found_before(tmp_path: Path, change: Callable[[Path], object], **options: An
     return [value for task in tasks for chunk in source.read(task) for value in chunk.values]
 
 
-def test_a_file_that_is_gone(tmp_path: Path) -> None:
-    with pytest.raises(JobError, match=r"FILE_VANISHED.*orders.txt was found with 8 bytes, and is gone"):
-        found_before(tmp_path, Path.unlink)
+def test_removed_file(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match=r"FILE_VANISHED.*orders.txt was found with 8 bytes but no longer exists"):
+        read_after_change(tmp_path, Path.unlink)
 
 
 @pytest.mark.parametrize("content", ["one\ntwo\nthree\n", "one\n", "eno\nowt\n"])
-def test_a_file_that_has_changed(tmp_path: Path, content: str) -> None:
+def test_changed_file(tmp_path: Path, content: str) -> None:
     def change(file: Path) -> None:
         file.write_text(content)
         os.utime(file, (1, 1))
 
     with pytest.raises(JobError, match=r"FILE_CHANGED.*orders.txt.*changed_files='as_listed'"):
-        found_before(tmp_path, change)
+        read_after_change(tmp_path, change)
 
 
-def test_a_file_that_has_grown_can_be_read_as_it_was(tmp_path: Path) -> None:
-    assert found_before(tmp_path, lambda f: f.write_text("one\ntwo\nthree"), changed_files="as_listed") == [
+def test_grown_file_can_be_read_up_to_its_original_size(tmp_path: Path) -> None:
+    assert read_after_change(tmp_path, lambda f: f.write_text("one\ntwo\nthree"), changed_files="as_listed") == [
         "one",
         "two",
     ]
     (tmp_path / "shorter").mkdir()
-    with pytest.raises(JobError, match=r"FILE_CHANGED.*had 8 bytes when it was found, and has 4 now"):
-        found_before(tmp_path / "shorter", lambda f: f.write_text("one\n"), changed_files="as_listed")
+    with pytest.raises(JobError, match=r"FILE_CHANGED.*had 8 bytes when it was found and has 4 bytes now"):
+        read_after_change(tmp_path / "shorter", lambda f: f.write_text("one\n"), changed_files="as_listed")
     with pytest.raises(ConfigError, match="changed_files is 'ignore'"):
         FileSource(tmp_path, changed_files="ignore")
 
 
-def test_what_was_appended_meanwhile_is_not_read_with_the_last_line(tmp_path: Path) -> None:
+def test_appended_bytes_are_not_read_with_the_last_line(tmp_path: Path) -> None:
     def grow(file: Path) -> None:
         with file.open("a") as more:
             more.write("2\nthree\n")
@@ -292,19 +294,19 @@ COMPRESSED: list[tuple[str, Callable[[bytes], bytes]]] = [
 
 
 @pytest.mark.parametrize(("suffix", "compress"), COMPRESSED)
-def test_compressed_files_are_read_whole(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
+def test_compressed_files_are_not_split(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
     words = [f"word {n} {n * n}" for n in range(5000)]
     file = tmp_path / f"a{suffix}"
     file.write_bytes(compress("\n".join(words).encode()))
-    found = read(FileSource(file, TextLines(), bytes_per_batch=100), tmp_path / "m")
-    assert [v for _, v in found] == words
-    assert found[1][0] == len(words[0]) + 1
+    elements = read(FileSource(file, TextLines(), bytes_per_batch=100), tmp_path / "m")
+    assert [v for _, v in elements] == words
+    assert elements[1][0] == len(words[0]) + 1
     text = "\n".join(words).encode()
     assert values(FileSource(file, WholeFile()), tmp_path / "n") == [text]
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
-def test_compressed_files_one_behind_the_other(tmp_path: Path, suffix: str) -> None:
+def test_concatenated_compressed_files(tmp_path: Path, suffix: str) -> None:
     compress = dict(COMPRESSED)[suffix]
     (tmp_path / f"a{suffix}").write_bytes(compress(b"one\ntw") + compress(b"o\n") + compress(b"three"))
     assert values(lines(tmp_path / f"a{suffix}"), tmp_path / "m") == ["one", "two", "three"]
@@ -312,7 +314,7 @@ def test_compressed_files_one_behind_the_other(tmp_path: Path, suffix: str) -> N
 
 @pytest.mark.parametrize(("suffix", "compress"), COMPRESSED)
 @pytest.mark.parametrize("share", [0.3, 0.999])
-def test_a_compressed_file_that_is_cut_off(
+def test_truncated_compressed_file(
     tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes], share: float
 ) -> None:
     words = [f"{os.urandom(9).hex()} {n}" for n in range(60_000)]
@@ -324,12 +326,12 @@ def test_a_compressed_file_that_is_cut_off(
         got += chunk.values
     assert got == words[: len(got)]
     (bad,) = last.bad
-    assert "cut off or damaged" in str(bad.error)
+    assert "truncated or damaged" in str(bad.error)
     assert bad.position == len("\n".join(words[: len(got)])) + (1 if got else 0)
     assert "\n".join(words).encode()[bad.position :].startswith(bad.raw)
 
 
-def test_a_damaged_file_fails_the_job_or_is_put_aside_from_there_on(tmp_path: Path) -> None:
+def test_damaged_file_fails_the_job_or_becomes_a_dead_letter(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     text = b"".join(b"%d\n" % n for n in range(300_000))
     (tmp_path / "in" / "a.gz").write_bytes(gzip.compress(text)[:-1000])
@@ -337,7 +339,7 @@ def test_a_damaged_file_fails_the_job_or_is_put_aside_from_there_on(tmp_path: Pa
     env = StreamExecutionEnvironment()
     harness = Harness(env)
     harness.collect(env.from_source(lines(tmp_path / "in"), source_name="numbers"))
-    with pytest.raises(UserFunctionError, match=r"(?s)BAD_RECORD.*a\.gz.*cut off or damaged"):
+    with pytest.raises(UserFunctionError, match=r"(?s)BAD_RECORD.*a\.gz.*truncated or damaged"):
         harness.run()
     env = StreamExecutionEnvironment()
     numbers = env.from_source(lines(tmp_path / "in"), source_name="numbers", on_error="dead_letter")
@@ -349,10 +351,10 @@ def test_a_damaged_file_fails_the_job_or_is_put_aside_from_there_on(tmp_path: Pa
     assert "a.gz" in str(dead[0])
 
 
-def test_a_file_that_is_not_what_its_name_says(tmp_path: Path) -> None:
+def test_file_with_wrong_extension(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_text("plain text\n")
     (chunk,) = chunks(lines(tmp_path / "a.gz"), tmp_path / "m")
-    assert "no .gz file" in str(chunk.bad[0].error)
+    assert "not a .gz file" in str(chunk.bad[0].error)
 
 
 # -- formats
@@ -368,7 +370,7 @@ class Numbers(DeserializationSchema[int]):
         return None if message == b"-" else int(message)
 
 
-def test_lines_are_messages_of_a_schema(tmp_path: Path) -> None:
+def test_lines_with_a_deserialization_schema(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("1\n\n-\n3\nfour\n5")
     source = FileSource.for_record_stream_format(StreamFormat.line_format(Numbers()), str(tmp_path / "a.txt")).build()
     assert source.output_type is int
@@ -379,7 +381,7 @@ def test_lines_are_messages_of_a_schema(tmp_path: Path) -> None:
 
 
 class Pairs(BulkFormat):
-    """Two bytes are an element; an odd one at the end is an error."""
+    """Two bytes are an element; an odd byte at the end is an error."""
 
     def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
         while some := file_object.read(6):
@@ -388,7 +390,7 @@ class Pairs(BulkFormat):
             yield [some[i : i + 2] for i in range(0, len(some), 2)]
 
 
-def test_files_of_a_bulk_format_are_read_whole(tmp_path: Path) -> None:
+def test_bulk_files_are_not_split(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"aabbccdd")
     source = FileSource.for_bulk_file_format(Pairs(), str(tmp_path / "a.bin")).build()
     assert read(source, tmp_path / "m") == [(0, b"aa"), (1, b"bb"), (2, b"cc"), (3, b"dd")]
@@ -400,39 +402,41 @@ def test_files_of_a_bulk_format_are_read_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 700, 5_000, 1 << 20])
-def test_parquet_files_are_cut_between_row_groups(tmp_path: Path, batch: int) -> None:
+def test_parquet_files_are_split_between_row_groups(tmp_path: Path, batch: int) -> None:
     table = pa.table({"n": list(range(1000)), "text": [f"word {n}" for n in range(1000)]})
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=90)
     columns = ParquetColumnarRowInputFormat(Types.ROW_NAMED(["n"], [Types.LONG()]), batch_size=40)
     source = FileSource(tmp_path / "a.parquet", columns, bytes_per_batch=batch)
-    with mock.patch("penstock.connectors.file.source._LEAST_RANGE", 500):
-        found = read(source, tmp_path / "m", parallelism=3)
-    assert [(at, row.n) for at, row in found] == [(n, n) for n in range(1000)]
+    with mock.patch("penstock.connectors.file.source.source._MIN_RANGE", 500):
+        elements = read(source, tmp_path / "m", parallelism=3)
+    assert [(at, row.n) for at, row in elements] == [(n, n) for n in range(1000)]
     source.attach(str(tmp_path / "m"))
     assert (source.latest(source.initial())["file"] == 1) == (batch == 1 << 20)
 
 
-def test_a_parquet_file_that_is_cut_off(tmp_path: Path) -> None:
+def test_truncated_parquet_file(tmp_path: Path) -> None:
     pq.write_table(pa.table({"n": list(range(1000))}), tmp_path / "whole.parquet")
     data = (tmp_path / "whole.parquet").read_bytes()
     (tmp_path / "cut.parquet").write_bytes(data[:-20])
     source = FileSource(tmp_path / "cut.parquet", ParquetColumnarRowInputFormat(Types.ROW_NAMED(["n"], [Types.LONG()])))
     (chunk,) = chunks(source, tmp_path / "m")
     assert chunk.values == []
-    assert "cut.parquet" in chunk.bad[0].told()
-    assert "Parquet" in chunk.bad[0].told()
+    assert "cut.parquet" in chunk.bad[0].describe()
+    assert "Parquet" in chunk.bad[0].describe()
 
 
 def test_json_lines_with_a_builder(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"n":1}\n\n{"n":2}\n')
-    made = FileSource.for_record_stream_format(StreamFormat.json_line_format(dict[str, int]), str(tmp_path)).build()
-    assert values(made, tmp_path / "m") == [{"n": 1}, {"n": 2}]
+    json_source = FileSource.for_record_stream_format(
+        StreamFormat.json_line_format(dict[str, int]), str(tmp_path)
+    ).build()
+    assert values(json_source, tmp_path / "m") == [{"n": 1}, {"n": 2}]
 
 
 # -- saved positions
 
 
-def test_a_job_starts_at_a_saved_position_with_a_fresh_list(tmp_path: Path) -> None:
+def test_job_starts_at_a_saved_position_with_a_new_list(tmp_path: Path) -> None:
     root = tmp_path / "in"
     root.mkdir()
     for n in range(4):
@@ -447,15 +451,15 @@ def test_a_job_starts_at_a_saved_position_with_a_fresh_list(tmp_path: Path) -> N
     (root / "older.txt").write_text("new\n")
     os.utime(root / "older.txt", (0, 0))
 
-    goes_on = FileSource(root, start_at=saved)
-    assert values(goes_on, tmp_path / "n") == ["1-b", "2-a", "2-b", "3-a", "3-b"]
+    continued = FileSource(root, start_at=saved)
+    assert values(continued, tmp_path / "n") == ["1-b", "2-a", "2-b", "3-a", "3-b"]
     endless = FileSource(root, start_at=saved, bounded=False)
     assert values(endless, tmp_path / "o")[-1] == "new"
     resumed = FileSource(root, start_at=saved)  # from its own checkpoint, which has the list already
     assert values(resumed, tmp_path / "n") == ["1-b", "2-a", "2-b", "3-a", "3-b"]
 
 
-def test_a_snapshot_of_the_harness_reads_on_in_the_same_list(tmp_path: Path) -> None:
+def test_harness_snapshot_continues_with_the_same_list(tmp_path: Path) -> None:
     for n in range(3):
         (tmp_path / f"{n}.jsonl").write_text(f'{{"n":{n}}}\n')
         os.utime(tmp_path / f"{n}.jsonl", (10 + n, 10 + n))

@@ -1,4 +1,4 @@
-"""Options of Kafka's Java client under their names, secrets, what is missing or wrong: all before a broker is asked."""
+"""Kafka client options: Java names, secrets, and errors that need no broker."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from penstock.connectors.kafka import (
     KafkaSourceBuilder,
     KafkaTopicPartition,
 )
-from penstock.connectors.kafka.client import told
-from penstock.connectors.kafka.options import client_options
-from penstock.connectors.secret import Secret, revealed, secrets_may_travel
+from penstock.connectors.kafka.client.client import to_penstock_error
+from penstock.connectors.kafka.client.options import client_options
+from penstock.connectors.secret import Secret, allow_pickling_secrets, reveal_secrets
 from penstock.errors import ConfigError, OptionIgnored, UnsupportedOperation
 from penstock.formats.strings import SimpleStringSchema
 
@@ -26,12 +26,12 @@ SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def complete() -> KafkaSourceBuilder:
-    made = KafkaSource.builder().set_bootstrap_servers("127.0.0.1:9").set_topics("orders")
-    return made.set_value_only_deserializer(SimpleStringSchema())
+    expected = KafkaSource.builder().set_bootstrap_servers("127.0.0.1:9").set_topics("orders")
+    return expected.set_value_only_deserializer(SimpleStringSchema())
 
 
 @pytest.mark.parametrize(
-    ("given", "made"),
+    ("java_options", "expected"),
     [
         ({"fetch.max.wait.ms": "100"}, {"fetch.wait.max.ms": "100"}),
         ({"request.timeout.ms": 5000}, {"socket.timeout.ms": 5000}),
@@ -64,64 +64,70 @@ def complete() -> KafkaSourceBuilder:
         ({"sasl.password": Secret("s3same-gate")}, {"sasl.password": "s3same-gate"}),
     ],
 )
-def test_javas_names_are_translated(given: dict[str, Any], made: dict[str, Any]) -> None:
-    assert revealed(client_options(given, "consumer")) == made
+def test_java_names_are_converted(java_options: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert reveal_secrets(client_options(java_options, "consumer")) == expected
 
 
-def test_a_producer_takes_its_own() -> None:
-    given = {"acks": "all", "group.id": "g", "max.request.size": 10, "buffer.memory": 1 << 20, "isolation.level": "x"}
-    made = client_options(given, "producer")
-    assert made == {"acks": "all", "message.max.bytes": 10, "queue.buffering.max.kbytes": 1024}
+def test_producer_options() -> None:
+    java_options = {
+        "acks": "all",
+        "group.id": "g",
+        "max.request.size": 10,
+        "buffer.memory": 1 << 20,
+        "isolation.level": "x",
+    }
+    expected = client_options(java_options, "producer")
+    assert expected == {"acks": "all", "message.max.bytes": 10, "queue.buffering.max.kbytes": 1024}
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "message"),
     [
         ("boostrap.servers", "Did you mean bootstrap.servers?"),
         ("isolation-level", "Did you mean isolation.level?"),
-        ("colour", "Correct the name, or leave it out."),
+        ("colour", "Correct the name or remove it."),
     ],
 )
-def test_an_unknown_option_is_refused(name: str, words: str) -> None:
+def test_unknown_option_is_rejected(name: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         complete().set_property(name, "x").build()
     assert caught.value.code == "KAFKA_OPTION"
-    assert words in caught.value.text
+    assert message in caught.value.text
 
 
 @pytest.mark.parametrize(
     "value", ["nonsense", f"{PLAIN} required user=a", "com.sun.Krb5LoginModule required keyTab=x;"]
 )
-def test_a_login_that_is_not_understood_is_told_without_its_secret(value: str) -> None:
+def test_unsupported_login_error_does_not_contain_the_secret(value: str) -> None:
     with pytest.raises(ConfigError, match="KAFKA_LOGIN") as caught:
         client_options({"sasl.jaas.config": f'{value} password="hush hush"'}, "consumer")
     assert "hush" not in str(caught.value)
 
 
-def test_a_java_keystore_is_refused() -> None:
+def test_java_keystore_is_rejected() -> None:
     with pytest.raises(UnsupportedOperation, match=r"of type JKS.*PEM"):
         client_options({"ssl.truststore.location": "/trust.jks"}, "consumer")
 
 
-def test_what_means_nothing_here_is_told_and_left_out() -> None:
+def test_options_without_effect_are_ignored_with_a_warning() -> None:
     with pytest.warns(OptionIgnored, match=r"max\.poll\.records has no effect"):
         assert client_options({"max.poll.records": 5}, "consumer") == {}
 
 
-def test_secrets_do_not_show_and_travel_with_the_program_only() -> None:
+def test_secrets_are_redacted_and_pickled_only_with_the_program() -> None:
     source = (
         complete().set_property("sasl.jaas.config", f'{PLAIN} required username="app" password="hush hush";').build()
     )
     assert "hush hush" not in repr(vars(source))
     with pytest.raises(ConfigError, match="SECRET_WRITTEN"):
         cloudpickle.dumps(source)
-    with secrets_may_travel():
+    with allow_pickling_secrets():
         copy: KafkaSource = cloudpickle.loads(cloudpickle.dumps(source))
-    assert revealed(copy._options)["sasl.password"] == "hush hush"
+    assert reveal_secrets(copy._options)["sasl.password"] == "hush hush"
 
 
 @pytest.mark.parametrize(
-    ("made", "words"),
+    ("expected", "message"),
     [
         (lambda: KafkaSource.builder().set_topics("a").build(), "set_bootstrap_servers"),
         (lambda: KafkaSource.builder().set_bootstrap_servers("a:1").build(), "set_topics, set_topic_pattern"),
@@ -129,27 +135,27 @@ def test_secrets_do_not_show_and_travel_with_the_program_only() -> None:
             lambda: KafkaSource.builder().set_bootstrap_servers("a:1").set_topics("a").build(),
             "set_value_only_deserializer",
         ),
-        (lambda: complete().set_topics("b"), "told twice"),
+        (lambda: complete().set_topics("b"), "set twice"),
         (lambda: complete().set_starting_offsets(KafkaOffsetsInitializer.committed_offsets()).build(), "set_group_id"),
         (lambda: complete().set_starting_offsets("latest"), "KafkaOffsetsInitializer.latest()"),  # type: ignore[arg-type]
         (lambda: complete().set_value_only_deserializer(len), "SimpleStringSchema()"),  # type: ignore[arg-type]
         (lambda: complete().set_deserializer(len), "KafkaRecordDeserializationSchema.of"),  # type: ignore[arg-type]
         (lambda: complete().set_property("auto.offset.reset", "newest").build(), "none, earliest, latest"),
         (lambda: complete().set_property("partition.discovery.interval.ms", "often").build(), "number of milliseconds"),
-        (lambda: KafkaSource.builder().set_topic_pattern("(a"), "no regular expression"),
+        (lambda: KafkaSource.builder().set_topic_pattern("(a"), "not a valid regular expression"),
         (lambda: KafkaSource.builder().set_topics(), "set_topics('a', 'b')"),
         (lambda: KafkaSource.builder().set_partitions({("a", 0)}), "KafkaTopicPartition"),  # type: ignore[arg-type]
         (lambda: KafkaOffsetsInitializer.timestamp(-5), "milliseconds since 1970"),
         (lambda: KafkaOffsetsInitializer.offsets({KafkaTopicPartition("a", 0): -1}), "0 or more"),
     ],
 )
-def test_what_is_missing_or_wrong_is_said_at_once(made: Any, words: str) -> None:
+def test_missing_or_wrong_settings_fail_on_build(expected: Any, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        made()
-    assert words in caught.value.text
+        expected()
+    assert message in caught.value.text
 
 
-def test_without_the_client_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_client_library_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     source = complete().build()
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     with pytest.raises(ConfigError, match=r"pip install 'penstock\[kafka\]'") as caught:
@@ -157,7 +163,7 @@ def test_without_the_client_library_the_extra_is_named(monkeypatch: pytest.Monke
     assert caught.value.code == "KAFKA_MISSING"
 
 
-def test_the_old_consumer_is_the_same_source() -> None:
+def test_flink_kafka_consumer_builds_the_same_source() -> None:
     properties = {"bootstrap.servers": "127.0.0.1:9", "group.id": "g", "auto.offset.reset": "earliest"}
     with pytest.warns(DeprecationWarning, match="Use KafkaSource"):
         old = FlinkKafkaConsumer("orders", SimpleStringSchema(), properties)
@@ -172,24 +178,24 @@ def test_the_old_consumer_is_the_same_source() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "error", "words"),
+    ("code", "error", "message"),
     [
         ("_AUTHENTICATION", "KAFKA_CREDENTIALS", "sasl.mechanism=PLAIN, user app"),
         ("TOPIC_AUTHORIZATION_FAILED", "KAFKA_NOT_ALLOWED", "does not allow this user to read topic 'a'"),
         ("_ALL_BROKERS_DOWN", "KAFKA_UNREACHABLE", "bootstrap.servers and security.protocol"),
-        ("_SSL", "KAFKA_CLIENT", "Correct the options"),
+        ("_SSL", "KAFKA_CLIENT", "Correct the properties"),
         ("INVALID_MSG", "KAFKA_FAILED", "INVALID_MSG"),
     ],
 )
-def test_errors_of_the_client_in_our_words(code: str, error: str, words: str) -> None:
+def test_client_errors_are_converted(code: str, error: str, message: str) -> None:
     from confluent_kafka import KafkaError
 
     options = client_options(
         {"bootstrap.servers": "host:1", "sasl.mechanism": "PLAIN", "sasl.username": "app", "sasl.password": "hush"},
         "consumer",
     )
-    found = told(KafkaError(getattr(KafkaError, code)), options, "read topic 'a'")
-    assert found.code == error
-    assert "host:1" in found.text or error == "KAFKA_CLIENT"
-    assert words in found.text
-    assert "hush" not in found.text
+    converted = to_penstock_error(KafkaError(getattr(KafkaError, code)), options, "read topic 'a'")
+    assert converted.code == error
+    assert "host:1" in converted.text or error == "KAFKA_CLIENT"
+    assert message in converted.text
+    assert "hush" not in converted.text

@@ -1,4 +1,4 @@
-"""How batches are shared out over partitions, and ranges over tasks."""
+"""Planning of Kafka batches: records per partition and ranges per task."""
 
 from __future__ import annotations
 
@@ -7,35 +7,34 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.connectors.kafka.admission import shared_out, spread
-from penstock.connectors.kafka.ranges import Range
+from penstock.connectors.kafka.source.planning import OffsetRange, admit_records, assign_to_tasks
 
 LAGS = st.dictionaries(st.integers(0, 50), st.integers(1, 10_000_000), max_size=20)
 PARTS = st.lists(st.tuples(st.integers(0, 1_000_000), st.integers(1, 2_000_000)), max_size=20)
 
 
 @given(LAGS, st.integers(1, 1_000_000))
-def test_no_more_than_the_limit_and_something_of_each(lags: dict[int, int], limit: int) -> None:
-    taken = shared_out(lags, limit)
-    assert set(taken) == set(lags)
-    assert all(1 <= taken[p] <= lags[p] for p in lags)
-    assert sum(taken.values()) <= max(limit, 0) + len(lags)
+def test_admitted_records_are_limited_and_no_partition_gets_none(lags: dict[int, int], limit: int) -> None:
+    admitted = admit_records(lags, limit)
+    assert set(admitted) == set(lags)
+    assert all(1 <= admitted[p] <= lags[p] for p in lags)
+    assert sum(admitted.values()) <= max(limit, 0) + len(lags)
     if sum(lags.values()) <= limit:
-        assert taken == lags
+        assert admitted == lags
     else:
-        assert sum(taken.values()) > limit - len(lags)
-        assert all(taken[p] - 1 <= lags[p] * limit / sum(lags.values()) for p in lags)
+        assert sum(admitted.values()) > limit - len(lags)
+        assert all(admitted[p] - 1 <= lags[p] * limit / sum(lags.values()) for p in lags)
 
 
 @given(PARTS, st.integers(1, 16))
-def test_tasks_cover_every_offset_once_and_are_about_equal(parts: list[tuple[int, int]], parallelism: int) -> None:
-    ranges = [Range("t", number, low, low + size) for number, (low, size) in enumerate(parts)]
-    tasks = spread(ranges, parallelism)
+def test_tasks_cover_every_offset_once_and_have_similar_sizes(parts: list[tuple[int, int]], parallelism: int) -> None:
+    ranges = [OffsetRange("t", number, low, low + size) for number, (low, size) in enumerate(parts)]
+    tasks = assign_to_tasks(ranges, parallelism)
     assert len(tasks) <= parallelism
     assert all(tasks)
     pieces = [piece for task in tasks for piece in task]
     assert pieces == sorted(pieces), "pieces of a partition are in the order of tasks"
-    joined: list[Range] = []
+    joined: list[OffsetRange] = []
     for piece in pieces:
         if joined and joined[-1].key == piece.key and joined[-1].high == piece.low:
             joined[-1] = joined[-1]._replace(high=piece.high)
@@ -48,7 +47,7 @@ def test_tasks_cover_every_offset_once_and_are_about_equal(parts: list[tuple[int
         assert max(sizes) <= 3.1 * share
 
 
-def test_a_partition_is_not_cut_when_there_are_tasks_enough() -> None:
-    ranges = [Range("t", p, 0, 100_000 + p) for p in range(4)]
-    assert spread(ranges, 4) == [[r] for r in ranges]
-    assert Counter(len(task) for task in spread(ranges, 2)) == {2: 2}
+def test_partition_is_not_split_without_need() -> None:
+    ranges = [OffsetRange("t", p, 0, 100_000 + p) for p in range(4)]
+    assert assign_to_tasks(ranges, 4) == [[r] for r in ranges]
+    assert Counter(len(task) for task in assign_to_tasks(ranges, 2)) == {2: 2}

@@ -1,9 +1,9 @@
-"""What an environment hands to its engine, and what it gets back."""
+"""The jobs that an environment passes to its engine, and their results."""
 
 from __future__ import annotations
 
 import json
-import time
+import threading
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 import penstock as ps
 from penstock.datastream import CompletableFuture, JobID
 from penstock.errors import ConfigError, JobError, PlanError, UnsupportedOperation
-from tests.environment.engine import RecordingEngine, environment
+from tests.unit.datastream.recording_engine import RecordingEngine, environment
 
 
 def names(number: int) -> list[str]:
@@ -19,7 +19,7 @@ def names(number: int) -> list[str]:
     return [n.name for n in graph.nodes]
 
 
-def test_execute_gives_the_engine_the_whole_job() -> None:
+def test_execute_passes_the_complete_job_to_the_engine() -> None:
     env = environment(**{"pipeline.global-job-parameters": "region:eu"}).set_max_parallelism(64)
     env.from_collection([1]).map(str).print()
     result = env.execute("orders")
@@ -45,7 +45,7 @@ def test_a_job_has_a_name() -> None:
     assert env.graph("given").name == "given"
 
 
-def test_the_next_job_holds_what_was_added_since_and_what_that_reads() -> None:
+def test_the_next_job_contains_new_nodes_and_their_inputs() -> None:
     env = environment()
     numbers = env.from_collection([1]).map(str).name("first")
     numbers.print()
@@ -61,7 +61,7 @@ def test_the_next_job_holds_what_was_added_since_and_what_that_reads() -> None:
         env.execute()
 
 
-def test_a_job_that_is_refused_is_not_forgotten() -> None:
+def test_nodes_of_a_rejected_job_are_not_discarded() -> None:
     env = environment()
     stream = env.from_collection([1])
     with pytest.raises(PlanError, match="NO_SINK"):
@@ -71,7 +71,7 @@ def test_a_job_that_is_refused_is_not_forgotten() -> None:
     assert names(0) == ["collection", "print"]
 
 
-def test_close_forgets_what_was_not_run() -> None:
+def test_close_discards_nodes_that_were_not_executed() -> None:
     env = environment()
     env.from_collection([1]).print()
     env.close()
@@ -89,23 +89,23 @@ def test_the_mode_and_the_sources_decide_whether_it_is_a_batch_job(
     assert env.set_runtime_mode(ps.RuntimeExecutionMode[mode]) is env
     numbers = env.from_collection([1])
     numbers.print()
-    assert env.graph().batch is bounded
+    assert env.graph().batch_mode is bounded
     numbers.union(env.from_generator(lambda n: n)).print()
     if endless is None:
         for run in (env.execute, env.execute_async, env.get_execution_plan):
-            with pytest.raises(PlanError, match=r"UNBOUNDED_IN_BATCH.*'generator' \(test_running.py:\d+\)"):
+            with pytest.raises(PlanError, match=r"UNBOUNDED_IN_BATCH.*'generator' \(test_execute.py:\d+\)"):
                 run()
         assert RecordingEngine.asked == []
     else:
-        assert env.graph().batch is endless
+        assert env.graph().batch_mode is endless
 
 
-def test_uids_can_be_asked_for() -> None:
+def test_uids_can_be_required() -> None:
     env = environment()
     env.get_config().disable_auto_generated_uids()
     mapped = env.from_collection([1]).uid("numbers").key_by(lambda n: n).map(str)
     sink = mapped.print()
-    with pytest.raises(PlanError, match=r"NO_UID.*'map' \(test_running.py:\d+\)"):
+    with pytest.raises(PlanError, match=r"NO_UID.*'map' \(test_execute.py:\d+\)"):
         env.graph()
     mapped.uid("as text")
     with pytest.raises(PlanError, match=r"NO_UID.*'print'"):
@@ -114,7 +114,7 @@ def test_uids_can_be_asked_for() -> None:
     assert env.graph().nodes
 
 
-def test_sources_of_java_are_refused() -> None:
+def test_java_sources_are_not_supported() -> None:
     env = environment()
     with pytest.raises(UnsupportedOperation, match=r"SOURCE_FUNCTION.*'mine'"):
         env.add_source(object(), "mine")
@@ -124,9 +124,9 @@ def test_sources_of_java_are_refused() -> None:
         env.read_text_file("words.txt", "latin-1")
 
 
-def test_an_engine_that_is_not_there_is_told() -> None:
+def test_an_unknown_engine_raises_an_error() -> None:
     for name in ("nowhere:Engine", "penstock.errors:Engine", "nothing", ""):
-        with pytest.raises(ConfigError, match=r"ENGINE.*no such engine"):
+        with pytest.raises(ConfigError, match=r"ENGINE.*cannot be loaded"):
             ps.StreamExecutionEnvironment(ps.Configuration({"execution.engine": name})).get_parallelism()
 
 
@@ -149,7 +149,7 @@ def test_the_plan_as_json() -> None:
     assert env.graph().nodes, "the job can still be run"
 
 
-# -- jobs beside the program
+# -- asynchronous jobs
 
 
 def started(env: ps.StreamExecutionEnvironment, name: str) -> ps.JobClient:
@@ -157,7 +157,7 @@ def started(env: ps.StreamExecutionEnvironment, name: str) -> ps.JobClient:
     return env.execute_async(name)
 
 
-def test_two_jobs_at_once_and_their_ends() -> None:
+def test_two_concurrent_jobs() -> None:
     env = environment()
     one, two = started(env, "one"), started(env, "two")
     assert (one.get_job_id(), two.get_job_id()) == ("one-id", "two-id")
@@ -194,14 +194,17 @@ def test_savepoints_are_taken_by_the_job() -> None:
 
 
 def test_futures() -> None:
-    def sleeps() -> int:
-        time.sleep(0.05)
+    released = threading.Event()
+
+    def waits() -> int:
+        released.wait(120)
         return 7
 
-    slow = CompletableFuture.running(sleeps, "slow")
+    slow = CompletableFuture.running(waits, "slow")
     assert not slow.done()
     assert "not completed" in str(slow)
     assert slow.exception() is None
+    released.set()
     assert slow.result() == 7
     assert str(slow) == "CompletableFuture[completed]"
 

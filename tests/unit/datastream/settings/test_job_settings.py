@@ -1,4 +1,4 @@
-"""Settings of an environment: a method and a key mean the same."""
+"""Settings of an environment: methods and options are equivalent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.config import BACKEND, LOCAL_DIR, RESTARTS
+from penstock.config.restart_options import RESTARTS
+from penstock.config.state_options import BACKEND, LOCAL_DIR
 from penstock.datastream import (
     CustomCheckpointStorage,
     CustomStateBackend,
@@ -21,9 +22,9 @@ from penstock.datastream import (
     PredefinedOptions,
     SlotSharingGroup,
 )
-from penstock.datastream.settings import JobSettings
+from penstock.datastream.settings.job_settings import JobSettings
 from penstock.errors import ConfigError, PlanError, UnsupportedOperation
-from tests.environment.engine import environment
+from tests.unit.datastream.recording_engine import environment
 
 
 def test_every_pair_of_setter_and_getter_of_the_execution_config() -> None:
@@ -132,7 +133,7 @@ def test_enable_checkpointing_sets_interval_mode_and_folder() -> None:
     assert env.configuration.get_string("execution.checkpointing.dir") == "/data"
 
 
-def test_what_an_environment_keeps() -> None:
+def test_settings_without_an_effect_are_stored() -> None:
     env = environment()
     assert env.get_buffer_timeout() == 100
     assert env.set_buffer_timeout(20).get_buffer_timeout() == 20
@@ -148,7 +149,7 @@ def test_what_an_environment_keeps() -> None:
     assert env.set_default_savepoint_directory("file:///save").get_default_savepoint_directory() == "/save"
 
 
-def test_configure_takes_over_what_is_set() -> None:
+def test_configure_copies_options_that_are_set() -> None:
     env = environment(**{"pipeline.name": "a", "parallelism.default": 2})
     env.configure(ps.Configuration({"pipeline.name": "b"}))
     assert env.configuration.get_string("pipeline.name") == "b"
@@ -193,7 +194,7 @@ def test_configure_takes_over_what_is_set() -> None:
         ),
     ],
 )
-def test_a_strategy_and_its_keys_mean_the_same(strategy: Any, keys: dict[str, str]) -> None:
+def test_a_strategy_is_equivalent_to_its_options(strategy: Any, keys: dict[str, str]) -> None:
     by_method, by_keys = environment(), environment(**keys)
     assert by_method.get_restart_strategy() is None
     by_method.set_restart_strategy(strategy)
@@ -203,7 +204,7 @@ def test_a_strategy_and_its_keys_mean_the_same(strategy: Any, keys: dict[str, st
     assert strategy.get_description()
 
 
-def test_strategies_tell_their_settings() -> None:
+def test_strategies_return_their_settings() -> None:
     fixed = ps.RestartStrategies.fixed_delay_restart(3, 500)
     assert (fixed.get_restart_attempts(), fixed.get_delay_between_attempts_interval()) == (3, timedelta(seconds=0.5))
     rate = ps.RestartStrategies.failure_rate_restart(2, 60_000, 5000)
@@ -239,7 +240,7 @@ def test_state_backends_are_keys() -> None:
     assert isinstance(environment(**{"state.backend": "rocksdb"}).get_state_backend(), ps.EmbeddedRocksDBStateBackend)
 
 
-def test_backends_of_java_are_refused() -> None:
+def test_java_backends_are_not_supported() -> None:
     with pytest.raises(UnsupportedOperation, match="CUSTOM_BACKEND"):
         CustomStateBackend(object())
     with pytest.raises(UnsupportedOperation, match="CUSTOM_STORAGE"):
@@ -276,7 +277,7 @@ def test_checkpoint_storage_is_a_folder() -> None:
 # -- what is shipped
 
 
-def test_files_given_by_methods_and_by_keys_are_the_same(tmp_path: Path) -> None:
+def test_files_of_methods_and_options_are_the_same(tmp_path: Path) -> None:
     module, requirements, cache, archive = (tmp_path / n for n in ("module.py", "requirements.txt", "cache", "a.zip"))
     for file in (module, requirements, archive):
         file.write_text("")
@@ -299,7 +300,7 @@ def test_files_given_by_methods_and_by_keys_are_the_same(tmp_path: Path) -> None
     assert env.configuration.get_string("python.executable") == "python3"
 
 
-def test_what_cannot_be_shipped_is_refused() -> None:
+def test_files_that_cannot_be_shipped_raise_an_error() -> None:
     env = environment()
     with pytest.raises(PlanError, match="FILE_NOT_FOUND"):
         env.add_python_file("nowhere.py")

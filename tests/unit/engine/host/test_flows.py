@@ -1,4 +1,4 @@
-"""What slots and source tasks report of elements in and out, and what a program consists of."""
+"""Counts of elements in and out in the reports of slots and source tasks, and the components of a program."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.engine.frames import Counted, decode_bundle
-from penstock.engine.mapper import Mapper
-from penstock.engine.program import build
-from penstock.engine.reports import add_flows
+from penstock.engine.host.mapper import Mapper
+from penstock.engine.host.reports import add_flows
+from penstock.engine.program.builder import build_program
+from penstock.engine.wire.frames import SourceTaskReport, decode_bundle
 from penstock.errors import UserFunctionError
 from penstock.testing import Harness, PushSource
 
@@ -19,14 +19,14 @@ ODD = ps.OutputTag("odd")
 
 
 class Twice(ps.KeyedProcessFunction):
-    """Two elements of each even one; odd ones to the side; 13 is bad luck, once."""
+    """Emits two elements for an even one, and odd ones to a side output. Fails once at 13."""
 
-    lucky = False
+    failed = False
 
     def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
-        if value == 13 and not Twice.lucky:
-            Twice.lucky = True
-            raise ValueError("bad luck")
+        if value == 13 and not Twice.failed:
+            Twice.failed = True
+            raise ValueError("unlucky")
         if value % 2:
             yield ODD, value
         else:
@@ -61,30 +61,30 @@ def test_a_slot_counts_elements_in_and_out_per_batch(parallelism: int) -> None:
     assert sorted(odd) == [1, 3]
 
 
-def test_a_batch_that_failed_does_not_count() -> None:
+def test_a_failed_batch_is_not_reports() -> None:
     env = ps.StreamExecutionEnvironment().set_parallelism(1)
     harness = Harness(env)
     harness.collect(pipeline(env))
-    Twice.lucky = False
+    Twice.failed = False
     with pytest.raises(UserFunctionError):
         harness.push_all([2, 4, 13])
     harness.push(2)
     assert flows(harness) == {"twice": (1, 2), "repeat": (2, 4)}
 
 
-def test_a_source_task_counts_the_steps_behind_it() -> None:
+def test_a_source_task_counts_its_chained_steps() -> None:
     env = ps.StreamExecutionEnvironment().set_parallelism(1)
     numbers = env.from_collection([-1, 2, 3]).filter(lambda n: n > 0).uid("positive")
     numbers.map(lambda n: n + 1).uid("next").print()
     numbers.process(Both()).uid("both").print()
-    program = build(env.graph())
+    program = build_program(env.graph())
     source = program.sources[0].source
     mapper = Mapper(program, program.sources[0], 0)
     tasks = source.plan(source.initial(), source.latest(source.initial()), 1)
-    for _ in range(2):  # a task that runs again counts anew
+    for _ in range(2):  # a repeated task starts at zero
         frames = [f for t in tasks for _, _, blob in mapper.run(t, []) for f in decode_bundle(blob)]
-        counted = [f for f in frames if isinstance(f, Counted)]
-        assert [(c.count, c.flows) for c in counted] == [(3, {"positive": (3, 2), "next": (2, 2), "both": (2, 4)})]
+        reports = [f for f in frames if isinstance(f, SourceTaskReport)]
+        assert [(c.records, c.flows) for c in reports] == [(3, {"positive": (3, 2), "next": (2, 2), "both": (2, 4)})]
 
 
 class Both(ps.ProcessFunction):
@@ -93,10 +93,10 @@ class Both(ps.ProcessFunction):
         yield ODD, value
 
 
-def test_the_parts_of_a_program_in_their_order() -> None:
+def test_components_are_in_the_order_of_the_program() -> None:
     env = ps.StreamExecutionEnvironment().set_parallelism(1)
     pipeline(env).print().name("result")
-    assert build(env.graph()).parts() == [
+    assert build_program(env.graph()).components() == [
         ("source", "numbers-1", "numbers"),
         ("step", "positive", "positive"),
         ("operator", "twice", "twice"),

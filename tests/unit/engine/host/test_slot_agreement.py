@@ -1,4 +1,4 @@
-"""What slots must agree on: relays between levels, and copies of broadcast state."""
+"""Consistency between slots: relays between levels, and copies of broadcast state."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import msgspec
 import pytest
 
 from penstock import KeyedBroadcastProcessFunction, KeyedProcessFunction, MapStateDescriptor, StreamExecutionEnvironment
-from penstock.engine.frames import Frame, Relay, decode_bundle
+from penstock.engine.wire.frames import Frame, Relay, decode_bundle
 from penstock.errors import CheckpointError, StateError, UserFunctionError
 from penstock.testing import At, Harness, PushSource
-from penstock.testing.local import LocalJob
+from penstock.testing.local_engine import LocalJob
 
 RULES = MapStateDescriptor("rules")
 
 
-def two_levels() -> Harness:
+def harness_with_two_levels() -> Harness:
     env = StreamExecutionEnvironment()
     source = env.from_source(PushSource())
     source.key_by(lambda v: v).reduce(max).key_by(lambda v: v).reduce(max)
@@ -25,9 +25,9 @@ def two_levels() -> Harness:
 
 
 def tamper(harness: Harness, monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
-    """Changes the frames on their way to the second level."""
+    """Changes the frames for the second level."""
     job = harness.job
-    original = LocalJob._level
+    original = LocalJob._run_level
 
     def level(self: LocalJob, number: int, bundles: list[Any], timestamp: int) -> Any:
         if number == 2:
@@ -37,37 +37,37 @@ def tamper(harness: Harness, monkeypatch: pytest.MonkeyPatch, change: Any) -> No
             ]
         return original(self, number, bundles, timestamp)
 
-    monkeypatch.setattr(job, "_level", level.__get__(job))
+    monkeypatch.setattr(job, "_run_level", level.__get__(job))
 
 
-def lose_relays(slot: int, frames: list[Frame]) -> list[Frame]:
+def drop_relays(slot: int, frames: list[Frame]) -> list[Frame]:
     return [f for f in frames if slot != 1 or not isinstance(f, Relay)]
 
 
-def double_relays(slot: int, frames: list[Frame]) -> list[Frame]:
+def duplicate_relays(slot: int, frames: list[Frame]) -> list[Frame]:
     return [*frames, *(f for f in frames if isinstance(f, Relay))]
 
 
-def test_a_relay_that_was_lost_fails_the_next_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    harness = two_levels()
+def test_a_lost_relay_fails_the_next_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    harness = harness_with_two_levels()
     harness.push("a")
-    tamper(harness, monkeypatch, lose_relays)
+    tamper(harness, monkeypatch, drop_relays)
     harness.push("b")
     monkeypatch.undo()
     with pytest.raises(CheckpointError, match="RELAY_LOST"):
         harness.push("c")
 
 
-def test_a_doubled_relay_fails_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    harness = two_levels()
+def test_a_duplicated_relay_fails_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    harness = harness_with_two_levels()
     harness.push("a")
-    tamper(harness, monkeypatch, double_relays)
+    tamper(harness, monkeypatch, duplicate_relays)
     with pytest.raises(CheckpointError, match="RELAY_LOST"):
         harness.push("b")
 
 
-class Ruled(KeyedBroadcastProcessFunction):
-    """Keeps rules; a rule "here" is kept in another way by each subtask."""
+class StoresRules(KeyedBroadcastProcessFunction):
+    """Stores rules. The stored value of the rule "here" differs between subtasks."""
 
     def open(self, runtime_context: Any) -> None:
         self._index = runtime_context.get_index_of_this_subtask()
@@ -80,18 +80,18 @@ class Ruled(KeyedBroadcastProcessFunction):
         return ()
 
 
-def ruled(parallelism: int, width: int | None = None) -> tuple[Harness, Any]:
+def rules_harness(parallelism: int, width: int | None = None) -> tuple[Harness, Any]:
     env = StreamExecutionEnvironment()
     main = env.from_source(PushSource(), None, "main").key_by(lambda v: v)
-    stream = main.connect(env.from_source(PushSource(), None, "rules").broadcast(RULES)).process(Ruled())
+    stream = main.connect(env.from_source(PushSource(), None, "rules").broadcast(RULES)).process(StoresRules())
     if width is not None:
         stream.set_parallelism(width)
     harness = Harness(env, parallelism=parallelism)
     return harness, harness.collect(stream)
 
 
-def test_copies_of_broadcast_state_that_differ_fail_the_batch() -> None:
-    harness, out = ruled(2)
+def test_different_copies_of_broadcast_state_fail_the_batch() -> None:
+    harness, out = rules_harness(2)
     harness.push("fine", source="rules")
     with pytest.raises(StateError, match="BROADCAST_DIFFERS"):
         harness.push("here", source="rules")
@@ -100,10 +100,10 @@ def test_copies_of_broadcast_state_that_differ_fail_the_batch() -> None:
 
 
 @pytest.mark.parametrize("scales", [[(3, 1), (2, 2), (4, 3)], [(4, 2), (4, 4), (4, 1)]])
-def test_broadcast_state_is_moved_to_as_many_slots_as_its_operator_has(scales: list[tuple[int, int]]) -> None:
+def test_a_restore_copies_broadcast_state_to_all_slots_of_its_operator(scales: list[tuple[int, int]]) -> None:
     saved = None
     for number, (parallelism, width) in enumerate(scales):
-        harness, out = ruled(parallelism, width)
+        harness, out = rules_harness(parallelism, width)
         if saved is not None:
             harness.restore(saved)
         harness.push(f"r{number}", source="rules")
@@ -112,8 +112,8 @@ def test_broadcast_state_is_moved_to_as_many_slots_as_its_operator_has(scales: l
         saved = harness.snapshot()
 
 
-def test_the_reading_side_cannot_write() -> None:
-    class Writing(Ruled):
+def test_the_keyed_side_cannot_write_broadcast_state() -> None:
+    class Writing(StoresRules):
         def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
             ctx.get_broadcast_state(RULES).put("x", 1)
             return ()
@@ -125,15 +125,15 @@ def test_the_reading_side_cannot_write() -> None:
         Harness(env).push("a", source="main")
 
 
-class Counting(KeyedProcessFunction):
+class Forwards(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         yield value
 
 
-def test_materialized_elements_are_those_of_the_first_attempt() -> None:
+def test_materialized_elements_are_emitted() -> None:
     env = StreamExecutionEnvironment()
-    stream = env.from_source(PushSource()).key_by(lambda v: v).process(Counting()).materialize()
+    stream = env.from_source(PushSource()).key_by(lambda v: v).process(Forwards()).materialize()
     harness = Harness(env, parallelism=2)
-    out = harness.collect(stream.key_by(lambda v: v).process(Counting()))
+    out = harness.collect(stream.key_by(lambda v: v).process(Forwards()))
     harness.push_all(["a", "b"])
     assert out == ["a", "b"]

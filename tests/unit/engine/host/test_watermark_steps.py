@@ -1,4 +1,4 @@
-"""Watermarks that are made elsewhere than by a built-in strategy on a source."""
+"""Watermarks of custom generators, after operators and of transient splits."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from penstock import KeyedProcessFunction, StreamExecutionEnvironment, WatermarkGenerator, WatermarkStrategy
 from penstock.connectors import Chunk, CollectSink, json_lines
-from penstock.engine.frames import Control
-from penstock.engine.program import build
+from penstock.engine.program.builder import build_program
+from penstock.engine.wire.frames import Control
 from penstock.errors import PlanError, UserFunctionError
 from penstock.testing import At, Harness, LocalJob, PushSource, ScriptedSource, Step
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
-from tests.transcripts.operators import LATE, Record, attach
+from tests.system.transcripts.operators import LATE, Record, attach
 
 BOUNDED = WatermarkStrategy.for_bounded_out_of_orderness
 
 
 class Seen(KeyedProcessFunction):
-    """Says with which watermark an element is seen, and fires five after it."""
+    """Emits elements and timers with the current watermark. Timers fire five milliseconds after an element."""
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         ctx.timer_service().register_event_time_timer(ctx.timestamp() + 5)
@@ -34,7 +34,7 @@ class Seen(KeyedProcessFunction):
 
 
 class Highest(WatermarkGenerator):
-    """A bounded strategy of the user's own; it keeps its maximum between batches."""
+    """A custom bounded generator that keeps its maximum between batches."""
 
     def __init__(self) -> None:
         self.highest = MIN_WATERMARK + 3
@@ -44,11 +44,11 @@ class Highest(WatermarkGenerator):
         output.emit_watermark(self.highest - 3)
 
     def on_periodic_emit(self, output: Any) -> None:
-        """All was said before."""
+        """Watermarks are emitted in on_event."""
 
 
 class EveryThird(WatermarkGenerator):
-    """Speaks at every third element, counted over all batches."""
+    """Emits a watermark for every third element, counted over all batches."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -59,10 +59,10 @@ class EveryThird(WatermarkGenerator):
             output.emit_watermark(event_timestamp)
 
     def on_periodic_emit(self, output: Any) -> None:
-        """Only elements count."""
+        """Watermarks are emitted in on_event."""
 
 
-class Forgetful(EveryThird):
+class EveryThirdPerBatch(EveryThird):
     per_batch = True
 
 
@@ -81,7 +81,7 @@ def windows(strategy: WatermarkStrategy, batches: list[list[At]], groups: int) -
 
 @settings(max_examples=30, deadline=None)
 @given(EVENTS, st.lists(st.integers(0, 12), min_size=2, max_size=2), st.sampled_from([1, 3]))
-def test_a_generator_with_memory_equals_the_strategy_that_it_repeats(
+def test_a_custom_bounded_generator_equals_the_built_in_strategy(
     events: list[tuple[str, int]], cuts: list[int], groups: int
 ) -> None:
     items = [At(Record(key, at), at) for key, at in events]
@@ -91,8 +91,10 @@ def test_a_generator_with_memory_equals_the_strategy_that_it_repeats(
     assert own == windows(BOUNDED(2), batches, groups)
 
 
-@pytest.mark.parametrize(("generator", "watermarks"), [(EveryThird, [-1, 3, 3, 6]), (Forgetful, [-1, -1, -1, -1])])
-def test_a_generator_keeps_its_state_unless_it_says_otherwise(generator: Any, watermarks: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("generator", "watermarks"), [(EveryThird, [-1, 3, 3, 6]), (EveryThirdPerBatch, [-1, -1, -1, -1])]
+)
+def test_a_generator_keeps_its_state_unless_it_is_per_batch(generator: Any, watermarks: list[int]) -> None:
     env = StreamExecutionEnvironment()
     stream = env.from_source(PushSource(), WatermarkStrategy.for_generator(generator))
     stream.key_by(lambda v: v).process(Seen()).uid("seen")
@@ -104,7 +106,7 @@ def test_a_generator_keeps_its_state_unless_it_says_otherwise(generator: Any, wa
     assert [max(w, -1) for w in seen] == watermarks
 
 
-def test_a_generator_runs_for_each_split_by_itself() -> None:
+def test_each_split_has_its_own_generator() -> None:
     env = StreamExecutionEnvironment()
     stream = env.from_source(PushSource(splits=["s0", "s1"]), WatermarkStrategy.for_generator(Highest))
     stream.key_by(lambda v: v).process(Seen()).uid("seen")
@@ -115,7 +117,7 @@ def test_a_generator_runs_for_each_split_by_itself() -> None:
     assert harness.watermark("seen") == 7
 
 
-def test_a_generator_that_keeps_state_stands_behind_a_source() -> None:
+def test_a_stateful_generator_must_follow_a_source() -> None:
     env = StreamExecutionEnvironment()
     keyed = env.from_source(PushSource()).key_by(lambda v: v).process(Seen())
     keyed.assign_timestamps_and_watermarks(WatermarkStrategy.for_generator(Highest)).sink_to(CollectSink())
@@ -124,7 +126,7 @@ def test_a_generator_that_keeps_state_stands_behind_a_source() -> None:
 
 
 def chained() -> tuple[StreamExecutionEnvironment, Any]:
-    """A strategy behind an operator."""
+    """A watermark strategy after an operator."""
     env = StreamExecutionEnvironment()
     first = env.from_source(PushSource(), BOUNDED(0)).key_by(lambda v: v).process(Seen()).uid("first")
     again = first.assign_timestamps_and_watermarks(BOUNDED(0).with_timestamp_assigner(lambda v, _: v[1] * 2))
@@ -132,7 +134,7 @@ def chained() -> tuple[StreamExecutionEnvironment, Any]:
 
 
 @pytest.mark.parametrize("groups", [1, 4])
-def test_a_strategy_behind_an_operator_moves_from_batch_to_batch(groups: int) -> None:
+def test_watermarks_after_an_operator_advance_between_batches(groups: int) -> None:
     env, second = chained()
     harness = Harness(env, parallelism=groups)
     out = harness.collect(second)
@@ -144,7 +146,7 @@ def test_a_strategy_behind_an_operator_moves_from_batch_to_batch(groups: int) ->
     assert harness.watermark("second") == 7
 
 
-def test_new_watermarks_begin_with_the_old_ones_ignored_and_end_with_them() -> None:
+def test_watermarks_after_an_operator_ignore_upstream_watermarks_except_the_last() -> None:
     env, second = chained()
     harness = Harness(env)
     harness.collect(second)
@@ -155,7 +157,7 @@ def test_new_watermarks_begin_with_the_old_ones_ignored_and_end_with_them() -> N
     assert (harness.watermark("first"), harness.watermark("second")) == (MAX_WATERMARK, MAX_WATERMARK)
 
 
-def test_beside_another_stream_new_watermarks_count_from_before_the_batch() -> None:
+def test_in_a_union_elements_after_an_operator_have_the_watermark_before_the_batch() -> None:
     env = StreamExecutionEnvironment()
     first = env.from_source(PushSource(), BOUNDED(0), "left").key_by(lambda v: v).map(lambda v: v)
     again = first.assign_timestamps_and_watermarks(BOUNDED(0))
@@ -171,7 +173,7 @@ def test_beside_another_stream_new_watermarks_count_from_before_the_batch() -> N
     assert out.batches[1] == [("c", 21, MIN_WATERMARK), ("b", 31, 10), ("timer", 16, 16)]
 
 
-def test_a_branch_with_new_watermarks_leaves_the_others_alone() -> None:
+def test_new_watermarks_of_a_branch_do_not_affect_other_branches() -> None:
     env = StreamExecutionEnvironment()
     first = env.from_source(PushSource(), BOUNDED(0)).key_by(lambda v: v).map(lambda v: v)
     first.assign_timestamps_and_watermarks(BOUNDED(0)).key_by(lambda v: v).process(Seen())
@@ -182,7 +184,7 @@ def test_a_branch_with_new_watermarks_leaves_the_others_alone() -> None:
     assert out == [("a", 11, MIN_WATERMARK), ("b", 12, 10)]
 
 
-def test_ingestion_time_is_the_batch_clock_also_behind_an_operator() -> None:
+def test_ingestion_time_after_an_operator_is_the_batch_clock() -> None:
     env = StreamExecutionEnvironment()
     first = env.from_source(PushSource()).key_by(lambda v: v).map(lambda v: v)
     stream = first.assign_timestamps_and_watermarks(WatermarkStrategy.for_ingestion_time())
@@ -196,7 +198,7 @@ def test_ingestion_time_is_the_batch_clock_also_behind_an_operator() -> None:
     assert harness.watermark("seen") == 102
 
 
-def test_a_failing_timestamp_assigner_is_told_with_its_element() -> None:
+def test_the_error_of_a_timestamp_assigner_names_the_element() -> None:
     env = StreamExecutionEnvironment()
     stream = env.from_source(PushSource(), BOUNDED(0).with_timestamp_assigner(lambda v, _: v["at"]))
     harness = Harness(env)
@@ -205,7 +207,7 @@ def test_a_failing_timestamp_assigner_is_told_with_its_element() -> None:
         harness.push_all([{"at": 1}, {"on": 3}])
 
 
-def test_a_split_is_not_idle_for_the_time_before_it_was_known() -> None:
+def test_the_idle_time_of_a_split_starts_when_it_is_known() -> None:
     env = StreamExecutionEnvironment()
     source = env.from_source(PushSource(splits=["s0"]), BOUNDED(0).with_idleness(100))
     source.key_by(lambda v: v).process(Seen()).uid("seen")
@@ -222,8 +224,8 @@ def test_a_split_is_not_idle_for_the_time_before_it_was_known() -> None:
     assert harness.watermark("seen") == 9
 
 
-def test_files_of_one_batch_are_read_side_by_side(tmp_path: Path) -> None:
-    """The slower of two files decides; the next files begin where the slower one ended."""
+def test_files_of_one_batch_are_concurrent_splits(tmp_path: Path) -> None:
+    """The watermark after the batch is that of the slower file."""
     for name, times in (("a", [10, 20, 30]), ("b", [5, 6, 7])):
         (tmp_path / f"{name}.jsonl").write_text("".join(f"{t}\n" for t in times))
     env = StreamExecutionEnvironment()
@@ -241,18 +243,18 @@ def test_a_split_with_unread_data_is_not_idle() -> None:
     env = StreamExecutionEnvironment().set_parallelism(1)
     source = env.from_source(PushSource(), BOUNDED(0).with_idleness(100))
     source.key_by(lambda v: v).process(Seen()).uid("seen").sink_to(CollectSink())
-    for waiting, watermark in (["s1"], 0), ([], 19):
-        job = LocalJob(build(env.graph()))
+    for backlogged, watermark in (["s1"], 0), ([], 19):
+        job = LocalJob(build_program(env.graph()))
         control = Control("r", None, {0: ["s0", "s1"]}, {}, False)
         job.run([(0, Chunk("s0", 0, ["a"], [1]), []), (0, Chunk("s1", 0, ["a"], [1]), [])], control, 0)
-        job.run([(0, Chunk("s0", 1, ["a"], [20]), waiting)], None, 500)
+        job.run([(0, Chunk("s0", 1, ["a"], [20]), backlogged)], None, 500)
         assert job.watermarks()["seen"] == watermark
 
 
-def test_the_clock_never_goes_back() -> None:
+def test_the_clock_never_decreases() -> None:
     env = StreamExecutionEnvironment().set_parallelism(1)
     env.from_source(PushSource()).key_by(lambda v: v).process(Seen()).sink_to(CollectSink())
-    job = LocalJob(build(env.graph()))
+    job = LocalJob(build_program(env.graph()))
     for timestamp, now in ((100, 100), (90, 100), (110, 110)):
         job.run([], Control("r", None, {0: ["0"]}, {}, False), timestamp)
-        assert [report.now for report in job.reports] == [now]
+        assert [report.processing_time for report in job.reports] == [now]

@@ -1,4 +1,4 @@
-"""Timestamps that nobody looks at are not read from the source; all others are."""
+"""Timestamps are read from a source only if a step uses them."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ import pytest
 
 from penstock import StreamExecutionEnvironment, TimestampAssigner, WatermarkStrategy
 from penstock.connectors import Chunk, NumberSequenceSource
-from penstock.engine.unread_timestamp import ignores_timestamp
+from penstock.engine.program.timestamp_use import ignores_timestamp
 from penstock.testing import Harness
 
-asked: list[int] = []
+reads: list[int] = []
 
 
 class Stamped(NumberSequenceSource):
-    """Numbers with their own timestamps, that tell when they are asked for."""
+    """Numbers with timestamps. Records whether the timestamps are read."""
 
     def read(self, task: Any) -> Iterator[Chunk]:
         low, high = task
 
         stamps = None
         if self.stamps_wanted:
-            asked.append(high - low)
+            reads.append(high - low)
             stamps = [n * 10 for n in range(low, high)]
         yield Chunk("0", low, list(range(low, high)), stamps)
 
 
-class Own(TimestampAssigner):
+class IgnoresTimestamp(TimestampAssigner):
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
         return int(value) + 5
 
 
-class Sees(TimestampAssigner):
+class ReadsTimestamp(TimestampAssigner):
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
         return record_timestamp + 1
 
 
-def _inner(value: Any, timestamp: int) -> int:
+def _reads_in_closure(value: Any, timestamp: int) -> int:
     return (lambda: timestamp)()
 
 
-def _changes(value: Any, timestamp: int) -> int:
+def _assigns_timestamp(value: Any, timestamp: int) -> int:
     timestamp = value
     return timestamp + 0
 
 
-def _all(value: Any, timestamp: int) -> int:
+def _reads_locals(value: Any, timestamp: int) -> int:
     return int(locals()["timestamp"])
 
 
@@ -59,29 +59,29 @@ def _all(value: Any, timestamp: int) -> int:
         (lambda value, timestamp: timestamp, False),
         (lambda value, timestamp: [v for v in value if v], True),
         (lambda value, timestamp: [v for v in value if v > timestamp], False),
-        (Own().extract_timestamp, True),
-        (Sees().extract_timestamp, False),
-        (_inner, False),
-        (_changes, False),  # it might have been read: left alone
-        (_all, False),
+        (IgnoresTimestamp().extract_timestamp, True),
+        (ReadsTimestamp().extract_timestamp, False),
+        (_reads_in_closure, False),
+        (_assigns_timestamp, False),  # reads the variable, so it may read the argument
+        (_reads_locals, False),
         (lambda *both: 1, False),
         (lambda value, timestamp, more=1: value, False),
         (partial(lambda value, timestamp: value), False),
         (max, False),
     ],
 )
-def test_what_a_function_looks_at(function: Callable[..., Any], ignores: bool) -> None:
+def test_ignores_timestamp(function: Callable[..., Any], ignores: bool) -> None:
     assert ignores_timestamp(function) is ignores
 
 
 @pytest.mark.parametrize(
-    ("assigner", "expected", "questions"),
-    [(Own(), [5, 6, 7], 0), (Sees(), [1, 11, 21], 1), (None, [0, 10, 20], 1)],
+    ("assigner", "expected", "expected_reads"),
+    [(IgnoresTimestamp(), [5, 6, 7], 0), (ReadsTimestamp(), [1, 11, 21], 1), (None, [0, 10, 20], 1)],
 )
-def test_a_sources_timestamps_are_asked_for_only_when_they_matter(
-    assigner: TimestampAssigner | None, expected: list[int], questions: int
+def test_source_timestamps_are_read_only_if_needed(
+    assigner: TimestampAssigner | None, expected: list[int], expected_reads: int
 ) -> None:
-    asked.clear()
+    reads.clear()
     env = StreamExecutionEnvironment()
     strategy = WatermarkStrategy.for_monotonous_timestamps()
     strategy = strategy if assigner is None else strategy.with_timestamp_assigner(assigner)
@@ -90,4 +90,4 @@ def test_a_sources_timestamps_are_asked_for_only_when_they_matter(
     with harness:
         harness.run()
     assert [r.timestamp for r in out.records] == expected
-    assert len(asked) == questions
+    assert len(reads) == expected_reads

@@ -1,4 +1,4 @@
-"""Functions that cannot be sent to other processes: the error says which variable it is."""
+"""The error for functions that cannot be pickled names the variable."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 
 import penstock as ps
 from penstock.connectors import CallableSink
-from penstock.engine.program import build
+from penstock.engine.program.builder import build_program
 from penstock.errors import PlanError
-from penstock.spark.pickling import pickle_program
+from penstock.spark.session.pickling import pickle_program
 from penstock.testing import Harness, PushSource
 
 LOCK = threading.Lock()
-FILE = "tests/errors/test_unpicklable.py"
+FILE = "tests/unit/engine/program/test_unpicklable.py"
 
 
 class Client:
@@ -64,22 +64,22 @@ CASES: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("build_stream", "words"), CASES)
+@pytest.mark.parametrize(("build_stream", "message"), CASES)
 @pytest.mark.parametrize("engine", ["harness", "spark"])
-def test_the_variable_is_named(build_stream: Any, words: str, engine: str) -> None:
+def test_the_variable_is_named(build_stream: Any, message: str, engine: str) -> None:
     env = ps.StreamExecutionEnvironment()
     built = build_stream(env.from_source(PushSource()))
     if hasattr(built, "print"):
         built.print()
-    with pytest.raises(PlanError, match=words) as raised:
-        sent(env, engine)
+    with pytest.raises(PlanError, match=message) as raised:
+        send(env, engine)
     assert raised.value.code == "UNPICKLABLE"
     assert "cannot pickle '_thread.lock' object" in raised.value.text
     assert "in open() of a function class" in raised.value.text
 
 
-def sent(env: ps.StreamExecutionEnvironment, engine: str) -> None:
+def send(env: ps.StreamExecutionEnvironment, engine: str) -> None:
     if engine == "spark":
-        pickle_program(build(env.set_parallelism(1).graph()), [])
+        pickle_program(build_program(env.set_parallelism(1).graph()), [])
     else:
         Harness(env, real_sinks=True).push(1)

@@ -1,4 +1,4 @@
-"""State moves to other numbers of slots and key groups, and nothing else changes."""
+"""Rescaling moves state to another number of slots and key groups, and changes no results."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import KeyedProcessFunction, StreamExecutionEnvironment, WatermarkStrategy
-from penstock.engine.rescale import SlotState, rescale
-from penstock.engine.slot_meta import SlotMeta
+from penstock.engine.slots.rescale import SlotState, rescale
+from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
-from penstock.runtime.state.backend import Table
+from penstock.runtime.state.tables import StateTable
 from penstock.testing import At, Harness, Mark, PushSource
-from tests.engine.everything import KEYS, pipeline
+from tests.unit.engine.all_states_job import KEYS, pipeline
 
 SCALES = st.tuples(st.sampled_from([1, 2, 3, 5]), st.sampled_from([5, 16, 128]))
 EVENTS = st.one_of(
@@ -22,46 +22,46 @@ EVENTS = st.one_of(
     st.tuples(st.just("rule"), st.sampled_from(["r", "rr", "rrr"])),
     st.tuples(st.just("watermark"), st.integers(0, 50)),
     st.tuples(st.just("time"), st.integers(0, 5)),
-    st.tuples(st.just("move"), SCALES),
+    st.tuples(st.just("rescale"), SCALES),
 )
 
 
-def run(events: list[Any], moving: bool) -> list[Any]:
+def run(events: list[Any], rescaling: bool) -> list[Any]:
     env, stream = pipeline()
     harness = Harness(env)
     out = harness.collect(stream)
-    seen: list[Any] = []
-    for number, (what, *rest) in enumerate(events):
-        if what == "push":
+    earlier: list[Any] = []
+    for number, (event, *rest) in enumerate(events):
+        if event == "push":
             harness.push((KEYS[rest[0]], number), rest[1], source="main")
-        elif what == "rule":
+        elif event == "rule":
             harness.push(rest[0], source="rules")
-        elif what == "watermark":
+        elif event == "watermark":
             with harness.batch():
                 harness.push_watermark(rest[0], source="main")
                 harness.push_watermark(rest[0], source="rules")
-        elif what == "time":
+        elif event == "time":
             harness.advance_time(rest[0])
-        elif moving:
+        elif rescaling:
             saved = harness.snapshot()
             env, stream = pipeline()
             parallelism, max_parallelism = rest[0]
             harness = Harness(env, parallelism=parallelism, max_parallelism=max_parallelism)
-            seen += out
+            earlier += out
             out = harness.collect(stream)
             harness.restore(saved)
     harness.end()
-    return seen + out
+    return earlier + out
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(EVENTS, max_size=25))
-def test_a_job_that_is_moved_says_the_same_as_one_that_is_not(events: list[Any]) -> None:
-    assert run(events, moving=True) == run(events, moving=False)
+def test_a_rescaled_job_has_the_same_results(events: list[Any]) -> None:
+    assert run(events, rescaling=True) == run(events, rescaling=False)
 
 
-def test_every_key_is_where_its_elements_go() -> None:
-    """All keys at once, so that each slot of the new job must have got the state of its own keys."""
+def test_every_slot_has_the_state_of_its_keys() -> None:
+    """Uses all keys, so that each slot of the new job needs the state of its own keys."""
     env, stream = pipeline()
     first = Harness(env, parallelism=1)
     first.push_all([At((key, 1), 0) for key in KEYS], source="main")
@@ -73,7 +73,7 @@ def test_every_key_is_where_its_elements_go() -> None:
     assert all(state.entries for state in second.job.states().values())
 
 
-class Show(KeyedProcessFunction):
+class WithWatermark(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Any:
         yield value, ctx.timer_service().current_watermark()
 
@@ -81,7 +81,7 @@ class Show(KeyedProcessFunction):
 def test_watermarks_and_clock_are_restored() -> None:
     env = StreamExecutionEnvironment()
     source = env.from_source(PushSource(splits=["s0", "s1"]), WatermarkStrategy.for_monotonous_timestamps())
-    shown = source.key_by(lambda value: value).process(Show())
+    shown = source.key_by(lambda value: value).process(WithWatermark())
     first = Harness(env, parallelism=2)
     first.set_time(77)
     first.push("a", 10, split="s0")
@@ -95,7 +95,7 @@ def test_watermarks_and_clock_are_restored() -> None:
     assert second.watermark() == 19
 
 
-def test_an_operator_with_less_parallelism_keeps_its_state_in_few_slots() -> None:
+def test_an_operator_with_lower_parallelism_has_state_in_its_slots_only() -> None:
     env, stream = pipeline()
     stream.set_parallelism(2)
     first, second = Harness(env, parallelism=2), Harness(env, parallelism=4)
@@ -109,9 +109,13 @@ def entry(table: int, group: int, rest: bytes) -> bytes:
     return table.to_bytes(2, "big") + group.to_bytes(2, "big") + rest
 
 
-def test_tables_may_have_another_number_in_each_slot() -> None:
-    first = SlotMeta(tables=[Table(1, "op", "x", "value", "pickle"), Table(2, "op", "y", "value", "pickle")])
-    second = SlotMeta(tables=[Table(1, "op", "y", "value", "pickle"), Table(2, "op", "x", "value", "pickle")])
+def test_a_table_may_have_a_different_number_in_each_slot() -> None:
+    first = SlotMetadata(
+        tables=[StateTable(1, "op", "x", "value", "pickle"), StateTable(2, "op", "y", "value", "pickle")]
+    )
+    second = SlotMetadata(
+        tables=[StateTable(1, "op", "y", "value", "pickle"), StateTable(2, "op", "x", "value", "pickle")]
+    )
     slots = [
         SlotState(first, {entry(1, 0, b"\x01"): b"x of 1", entry(2, 0, b"\x01"): b"y of 1"}),
         SlotState(second, {entry(1, 1, b"\x02"): b"y of 2", entry(2, 1, b"\x02"): b"x of 2"}),
@@ -126,16 +130,18 @@ def test_tables_may_have_another_number_in_each_slot() -> None:
     ]
 
 
-def test_what_no_operator_owns_is_left_out() -> None:
-    meta = SlotMeta(tables=[Table(1, "gone", "x", "value", "pickle"), Table(2, "op", "x", "value", "pickle")])
-    slots = [SlotState(meta, {entry(1, 0, b"\x01"): b"old", entry(2, 0, b"\x01"): b"kept"})]
+def test_state_without_an_operator_is_dropped() -> None:
+    meta = SlotMetadata(
+        tables=[StateTable(1, "gone", "x", "value", "pickle"), StateTable(2, "op", "x", "value", "pickle")]
+    )
+    slots = [SlotState(meta, {entry(1, 0, b"\x01"): b"old", entry(2, 0, b"\x01"): b"current"})]
     (only,) = rescale(slots, {"op": 1}, parallelism=1, max_parallelism=2, max_parallelism_before=2)
-    assert list(only.entries.values()) == [b"kept"]
+    assert list(only.entries.values()) == [b"current"]
     assert [(t.number, t.operator) for t in only.meta.tables] == [(1, "op")]
 
 
-def test_the_new_slots_share_nothing_with_the_old() -> None:
-    slots = [SlotState(SlotMeta(tables=[Table(1, "op", "x", "value", "pickle")]))]
+def test_new_slots_are_deep_copies() -> None:
+    slots = [SlotState(SlotMetadata(tables=[StateTable(1, "op", "x", "value", "pickle")]))]
     first, second = rescale(slots, {"op": 2}, parallelism=2, max_parallelism=2, max_parallelism_before=2)
     first.meta.tables[0].schema = "other"
     first.meta.watermarks["op"] = 5
@@ -143,14 +149,14 @@ def test_the_new_slots_share_nothing_with_the_old() -> None:
     assert (second.meta.watermarks, slots[0].meta.watermarks) == ({}, {})
 
 
-def test_slots_that_disagree_about_the_clock_are_refused() -> None:
-    slots = [SlotState(SlotMeta(now=1)), SlotState(SlotMeta(now=2))]
+def test_slots_with_different_clocks_are_rejected() -> None:
+    slots = [SlotState(SlotMetadata(now=1)), SlotState(SlotMetadata(now=2))]
     with pytest.raises(CheckpointError, match="SLOTS_DIFFER"):
         rescale(slots, {}, parallelism=1, max_parallelism=2, max_parallelism_before=2)
 
 
-def test_slots_that_disagree_about_a_table_are_refused() -> None:
-    metas = [SlotMeta(tables=[Table(1, "op", "x", kind, "pickle")]) for kind in ("value", "list")]
+def test_slots_with_different_tables_are_rejected() -> None:
+    metas = [SlotMetadata(tables=[StateTable(1, "op", "x", kind, "pickle")]) for kind in ("value", "list")]
     with pytest.raises(CheckpointError, match="SLOTS_DIFFER"):
         rescale([SlotState(m) for m in metas], {"op": 1}, parallelism=1, max_parallelism=2, max_parallelism_before=2)
 

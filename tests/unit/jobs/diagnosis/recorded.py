@@ -1,4 +1,4 @@
-"""Histories of real jobs in the situations, as they were when somebody asked."""
+"""Recorded checkpoint histories of real jobs."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from pathlib import Path
 
 import msgspec
 
-from penstock.jobs.checkpoints import Checkpoint
+from penstock.jobs.registry.checkpoint_stats import CheckpointStats
 
 HISTORIES = Path(__file__).parent / "histories"
-_MOST = 16
+_MAX_CHECKPOINTS = 16
 
 
 class Recorded(msgspec.Struct):
     """A history, and the time at which it was read."""
 
     now: float
-    checkpoints: list[Checkpoint]
+    checkpoints: list[CheckpointStats]
 
 
-def record(file: Path, checkpoints: list[Checkpoint], now: float) -> None:
-    """Keeps the last part of a history; names of machines are left out."""
-    kept = checkpoints[-_MOST:]
-    for checkpoint in kept:
+def record(file: Path, checkpoints: list[CheckpointStats], now: float) -> None:
+    """Writes the last part of a history to a file, without host names."""
+    last = checkpoints[-_MAX_CHECKPOINTS:]
+    for checkpoint in last:
         for task in checkpoint.tasks:
             task.worker = f"laptop:{task.worker.rpartition(':')[2]}" if task.worker else ""
         for waiting in checkpoint.waits_for:
             waiting.host = "laptop"
     file.parent.mkdir(exist_ok=True)
-    file.write_bytes(msgspec.json.encode(Recorded(now, kept)) + b"\n")
+    file.write_bytes(msgspec.json.encode(Recorded(now, last)) + b"\n")
 
 
-def recorded(file: Path) -> Recorded:
+def read_recorded(file: Path) -> Recorded:
     return msgspec.json.decode(file.read_bytes(), type=Recorded)

@@ -1,16 +1,18 @@
-"""Services that answer slowly, wrongly, or never."""
+"""Asynchronous functions that return slowly, fail, or never return."""
 
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from typing import Any
 
 import penstock as ps
 
+BLOCKED = threading.Event()  # ends the calls of Blocking
+
 
 class Doubled(ps.AsyncFunction[int, int]):
-    """Answers after a time; the more urgent the number, the later."""
+    """Returns after some time; smaller numbers take longer."""
 
     def __init__(self, seconds: float = 0.01, most: int = 0) -> None:
         self.seconds = seconds
@@ -22,7 +24,7 @@ class Doubled(ps.AsyncFunction[int, int]):
 
 
 class Watched(ps.AsyncFunction[int, tuple[int, int]]):
-    """Gives each element with how many calls were under way at most when it was answered."""
+    """Returns each element with the maximum number of concurrent calls so far."""
 
     def __init__(self) -> None:
         self.running = 0
@@ -37,7 +39,7 @@ class Watched(ps.AsyncFunction[int, tuple[int, int]]):
 
 
 class Failing(ps.AsyncFunction[int, int]):
-    """Raises on some elements, and answers the others."""
+    """Raises for some elements."""
 
     def __init__(self, *bad: int) -> None:
         self.bad = bad
@@ -50,7 +52,7 @@ class Failing(ps.AsyncFunction[int, int]):
 
 
 class Silent(ps.AsyncFunction[int, int]):
-    """Never answers for some elements."""
+    """Never returns for some elements."""
 
     def __init__(self, *silent: int) -> None:
         self.silent = silent
@@ -62,35 +64,34 @@ class Silent(ps.AsyncFunction[int, int]):
 
 
 class Defaulting(Silent):
-    """A silent service with a default."""
+    """The same with a timeout function."""
 
     def timeout(self, value: int) -> list[int]:
         return [-value]
 
 
 class AsyncDefaulting(Silent):
-    """The same, with a default that has to be waited for."""
+    """The same with an asynchronous timeout function."""
 
     async def timeout(self, value: int) -> list[int]:
         await asyncio.sleep(0.01)
         return [-value]
 
 
-class Sleepy(ps.AsyncFunction[int, int]):
-    """Holds the event loop on some elements, as no asynchronous function should."""
+class Blocking(ps.AsyncFunction[int, int]):
+    """Blocks the event loop for some elements, as no asynchronous function should."""
 
     def __init__(self, *bad: int) -> None:
         self.bad = bad
 
     async def async_invoke(self, value: int) -> list[int]:
-        await asyncio.sleep(0)
         if value in self.bad:
-            time.sleep(4)
+            BLOCKED.wait(120)
         return [value]
 
 
-class Deaf(ps.AsyncFunction[int, int]):
-    """Does not hear that it was cancelled."""
+class Uncancellable(ps.AsyncFunction[int, int]):
+    """Ignores its cancellation."""
 
     async def async_invoke(self, value: int) -> list[int]:
         while True:
@@ -101,26 +102,26 @@ class Deaf(ps.AsyncFunction[int, int]):
 
 
 class Flaky(ps.AsyncFunction[int, int]):
-    """Raises, then gives nothing, then answers; the answer says how many calls it took."""
+    """Raises, then returns an empty list, then the number of calls."""
 
     def __init__(self, failures: int = 1, empty: int = 1) -> None:
         self.failures = failures
         self.empty = empty
-        self.asked: dict[int, int] = {}
+        self.calls: dict[int, int] = {}
 
     async def async_invoke(self, value: int) -> list[int]:
         await asyncio.sleep(0)
-        asked = self.asked[value] = self.asked.get(value, 0) + 1
-        if asked <= self.failures:
+        calls = self.calls[value] = self.calls.get(value, 0) + 1
+        if calls <= self.failures:
             raise ConnectionError("try again")
-        return [] if asked <= self.failures + self.empty else [asked]
+        return [] if calls <= self.failures + self.empty else [calls]
 
     def timeout(self, value: int) -> list[int]:
-        return [-self.asked[value]]
+        return [-self.calls[value]]
 
 
-class Giving(ps.AsyncFunction[Any, Any]):
-    """Gives back what it got, whatever it is."""
+class Echoing(ps.AsyncFunction[Any, Any]):
+    """Returns its argument."""
 
     async def async_invoke(self, value: Any) -> Any:
         return value

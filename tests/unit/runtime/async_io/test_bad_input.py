@@ -1,4 +1,4 @@
-"""Mistakes that are found where the pipeline is written."""
+"""Invalid arguments that are rejected when the pipeline is defined."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import penstock as ps
 from penstock.errors import PlanError
-from tests.async_io import services
+from tests.unit.runtime.async_io import services
 
 
 class NotAsync(ps.AsyncFunction[int, int]):
@@ -52,18 +52,18 @@ def test_capacity(capacity: Any) -> None:
 
 @pytest.mark.parametrize("timeout", [0, -5, ps.Time.seconds(0), ps.Duration.of_millis(-1)])
 def test_timeout(timeout: Any) -> None:
-    with pytest.raises(PlanError, match=r"got a timeout of .* ms; it must be greater than zero") as caught:
+    with pytest.raises(PlanError, match=r"got a timeout of .* ms, but it must be greater than zero") as caught:
         wait(timeout=timeout)
     assert caught.value.code == "ASYNC_TIMEOUT"
 
 
 def test_not_a_coroutine_function() -> None:
-    with pytest.raises(PlanError, match=r"'NotAsync.async_invoke', which is not declared as 'async def'") as caught:
+    with pytest.raises(PlanError, match=r"'NotAsync.async_invoke', which is not declared with 'async def'") as caught:
         wait(NotAsync())
     assert caught.value.code == "NOT_A_COROUTINE_FUNCTION"
 
 
-def test_a_function_that_yields() -> None:
+def test_an_async_generator() -> None:
     with pytest.raises(PlanError, match=r"'Yielding.async_invoke', which yields its results") as caught:
         wait(Yielding())
     assert caught.value.code == "NOT_A_COROUTINE_FUNCTION"
@@ -93,7 +93,7 @@ def test_strategy(strategy: Any) -> None:
         lambda: ps.AsyncRetryStrategy.exponential_backoff(1, 1, 1, 0.0, None, None),
     ],
 )
-def test_numbers_of_strategies(make: Any) -> None:
+def test_numbers_of_retry_strategies(make: Any) -> None:
     with pytest.raises(PlanError, match="greater than zero") as caught:
         make()
     assert caught.value.code == "RETRY_STRATEGY"

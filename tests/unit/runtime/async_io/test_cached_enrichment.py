@@ -1,9 +1,8 @@
-"""cached_enrichment in the harness: what is asked, what is kept, what fails."""
+"""cached_enrichment in the harness: lookups, cached answers, and errors."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,22 +18,24 @@ import penstock as ps
 from penstock.errors import PlanError, StateError, UserFunctionError
 from penstock.functions.async_retry import NO_RETRY_STRATEGY
 from penstock.functions.async_settings import AsyncSettings
-from penstock.plan.explained import explained
-from penstock.runtime.cached_lookup import CachedLookupOperator
-from penstock.runtime.event_loop import EventLoop
-from penstock.runtime.keys import KeyTable
-from penstock.runtime.operator import SubtaskContext
-from penstock.runtime.records import Records, Tags
-from penstock.runtime.state.backend import StateBackend, Tables
-from penstock.runtime.store import MemoryBase, Store
+from penstock.plan.explain.job_description import describe_job
+from penstock.runtime.async_io.event_loop import EventLoop
+from penstock.runtime.loop.operator import FunctionRuntimeContext
+from penstock.runtime.loop.records import Records, Tags
+from penstock.runtime.operators.cached_lookup import CachedLookupOperator
+from penstock.runtime.state.backend import KeyedStateStore
+from penstock.runtime.state.keys import KeyTable
+from penstock.runtime.state.store import MemoryView, Store
+from penstock.runtime.state.tables import StateTables
 from penstock.testing import Collected, Harness, PushSource
+from tests.unit.runtime.async_io.virtual_time import VirtualClock
 
 NAME = "cached_enrichment"
-OPENED: list[Harness] = []
+OPENED: list[Harness] = []  # of the running test
 
 
 @pytest.fixture(autouse=True)
-def the_loop_ends_with_the_last_harness() -> Iterator[None]:
+def check_that_the_loop_ends() -> Iterator[None]:
     yield
     while OPENED:
         OPENED.pop().close()
@@ -42,15 +43,15 @@ def the_loop_ends_with_the_last_harness() -> Iterator[None]:
 
 
 class Numbered(ps.AsyncLookup[str, tuple[str, int]]):
-    """Answers with how often the key was asked before, so that a test sees which answer it got."""
+    """Returns the number of earlier lookups of the key, so that a test sees which answer it got."""
 
     def __init__(self) -> None:
-        self.asked: Counter[str] = Counter()
+        self.lookups: Counter[str] = Counter()
 
     async def lookup(self, key: str) -> tuple[str, int]:
         await asyncio.sleep(0.001)
-        self.asked[key] += 1
-        return key.upper(), self.asked[key]
+        self.lookups[key] += 1
+        return key.upper(), self.lookups[key]
 
 
 async def picky(key: str) -> str | None:
@@ -82,7 +83,7 @@ def counts(harness: Harness) -> tuple[Any, Any]:
     return harness.metrics.get(NAME, "async.calls"), harness.metrics.get(NAME, "async.calls_saved")
 
 
-def test_a_key_is_asked_once_in_a_batch_and_not_again_while_its_answer_is_fresh() -> None:
+def test_a_key_is_looked_up_once_per_batch_and_not_while_its_answer_is_fresh() -> None:
     harness, out, _ = enriched(Numbered())
     harness.push_all([("a", 1), ("b", 2), ("a", 3)])
     assert out == [(("a", 1), ("A", 1)), (("b", 2), ("B", 1)), (("a", 3), ("A", 1))]
@@ -93,7 +94,7 @@ def test_a_key_is_asked_once_in_a_batch_and_not_again_while_its_answer_is_fresh(
     assert counts(harness) == (3, 2)
 
 
-def test_an_answer_that_is_too_old_is_asked_for_again() -> None:
+def test_an_expired_answer_is_looked_up_again() -> None:
     harness, out, _ = enriched(Numbered())
     harness.push(("a", 1))
     harness.advance_time(10_000)
@@ -101,7 +102,7 @@ def test_an_answer_that_is_too_old_is_asked_for_again() -> None:
     assert [answer for _, answer in out] == [("A", 1), ("A", 2)]
 
 
-def test_reading_does_not_prolong_the_life_of_an_answer() -> None:
+def test_reading_does_not_extend_the_time_to_live() -> None:
     harness, out, _ = enriched(Numbered())
     for number in range(4):
         harness.push(("a", number))
@@ -119,16 +120,15 @@ def test_answers_survive_a_restart_and_another_parallelism() -> None:
     assert counts(harness) == (1, 40)
 
 
-def test_keys_of_a_batch_wait_together() -> None:
+def test_keys_of_a_batch_are_looked_up_concurrently(clock: VirtualClock) -> None:
     async def slowly(key: str) -> str:
         await asyncio.sleep(0.1)
         return key
 
     harness, out, _ = enriched(slowly)
-    began = time.perf_counter()
     harness.push_all([(f"k{n % 100}", n) for n in range(300)])
     assert len(out) == 300
-    assert time.perf_counter() - began < 2
+    assert clock.seconds == pytest.approx(0.1)
 
 
 def test_output_joins_element_and_answer_and_its_annotation_is_the_type() -> None:
@@ -146,7 +146,7 @@ def test_output_joins_element_and_answer_and_its_annotation_is_the_type() -> Non
 
 
 @pytest.mark.parametrize(("cached", "calls"), [(True, 1), (False, 3)])
-def test_none_is_kept_or_not(cached: bool, calls: int) -> None:
+def test_none_is_cached_or_not(cached: bool, calls: int) -> None:
     harness, out, _ = enriched(picky, cache_none=cached)
     for number in range(3):
         harness.push_all([("unknown", number), ("unknown", number)])
@@ -163,10 +163,10 @@ def test_an_error_fails_the_job_and_names_key_and_element() -> None:
     assert (failed.name, failed.key, failed.element, failed.function) == (NAME, "'bad'", "('bad', 2)", "picky")
     harness.push(("a", 1))
     assert out == [(("a", 1), "A")]
-    assert counts(harness) == (1, 0)  # nothing of the failed batch was kept or counted
+    assert counts(harness) == (1, 0)  # the failed batch was neither stored nor counted
 
 
-def test_elements_of_keys_without_an_answer_become_dead_letters_and_the_others_are_kept() -> None:
+def test_elements_of_keys_without_an_answer_become_dead_letters_and_other_answers_are_stored() -> None:
     harness, out, dead = enriched(picky, timeout=ps.Time.milliseconds(50), on_error="dead_letter")
     harness.push_all([("bad", 1), ("a", 2), ("slow", 3), ("bad", 4), ("b", 5)])
     assert dead is not None
@@ -177,11 +177,11 @@ def test_elements_of_keys_without_an_answer_become_dead_letters_and_the_others_a
     ]
     assert out == [(("a", 2), "A"), (("b", 5), "B")]
     assert counts(harness) == (4, 1)
-    harness.push_all([("a", 6), ("b", 7), ("bad", 8)])  # an error is not kept
+    harness.push_all([("a", 6), ("b", 7), ("bad", 8)])  # an error is not stored
     assert counts(harness) == (5, 3)
 
 
-def test_an_output_function_that_raises_leaves_the_answers() -> None:
+def test_an_output_function_that_raises_does_not_drop_answers() -> None:
     def broken(element: tuple[str, int], answer: str | None) -> str:
         if element[1] == 0:
             raise ValueError("zero")
@@ -196,16 +196,16 @@ def test_an_output_function_that_raises_leaves_the_answers() -> None:
     assert counts(harness) == (2, 2)
 
 
-def test_further_attempts() -> None:
+def test_retries() -> None:
     class Flaky(ps.AsyncLookup[str, int]):
         def __init__(self) -> None:
-            self.asked: Counter[str] = Counter()
+            self.lookups: Counter[str] = Counter()
 
         async def lookup(self, key: str) -> int:
-            self.asked[key] += 1
-            if self.asked[key] < 3:
+            self.lookups[key] += 1
+            if self.lookups[key] < 3:
                 raise ConnectionError
-            return self.asked[key]
+            return self.lookups[key]
 
     harness, out, _ = enriched(Flaky(), retry=ps.AsyncRetryStrategy.fixed_delay(5, 2, None, lambda error: True))
     harness.push_all([("a", 1), ("b", 2)])
@@ -213,7 +213,7 @@ def test_further_attempts() -> None:
     assert harness.metrics.get(NAME, "async.retries") == 4
 
 
-def test_in_batch_mode_every_key_is_asked_once() -> None:
+def test_in_batch_mode_every_key_is_looked_up_once() -> None:
     harness, out, _ = enriched(Numbered(), batch_mode=True, parallelism=2)
     harness.push_all([("a", 1), ("b", 2)])
     harness.push_all([("a", 3)])
@@ -222,11 +222,11 @@ def test_in_batch_mode_every_key_is_asked_once() -> None:
     assert counts(harness) == (2, 1)
 
 
-def test_in_batch_mode_a_key_that_goes_on_in_the_next_part_is_not_asked_again() -> None:
-    backend = StateBackend(Store(MemoryBase()), Tables(), "kept", KeyTable(128))
-    runtime = SubtaskContext(
-        uid="kept",
-        name="kept",
+def test_in_batch_mode_a_key_that_continues_in_the_next_part_is_not_looked_up_again() -> None:
+    backend = KeyedStateStore(Store(MemoryView()), StateTables(), "cached", KeyTable(128))
+    runtime = FunctionRuntimeContext(
+        uid="cached",
+        name="cached",
         index=0,
         parallelism=1,
         max_parallelism=128,
@@ -240,7 +240,7 @@ def test_in_batch_mode_a_key_that_goes_on_in_the_next_part_is_not_asked_again() 
         AsyncSettings(5000, 10, NO_RETRY_STRATEGY),
         1000,
         lambda element, answer: answer,
-        keeps_none=True,
+        caches_none=True,
         answer_type=None,
         fail_fast=True,
     )
@@ -249,11 +249,11 @@ def test_in_batch_mode_a_key_that_goes_on_in_the_next_part_is_not_asked_again() 
     for keys in (["a", "b"], ["b", "b", "c"]):
         none = np.zeros(len(keys), np.int64)
         operator.prepare(Records(keys, keys, None, none, Tags(none, none, none, none, none, none)))
-    assert service.asked == {"a": 1, "b": 1, "c": 1}
+    assert service.lookups == {"a": 1, "b": 1, "c": 1}
     operator.close()
 
 
-def test_answers_that_can_be_changed_are_not_shared_between_elements() -> None:
+def test_mutable_answers_are_not_shared_between_elements() -> None:
     async def empty(key: str) -> dict[str, int]:
         return {}
 
@@ -272,15 +272,15 @@ def test_answers_that_can_be_changed_are_not_shared_between_elements() -> None:
     assert out == [{"a": 1}, {"a": 2}, {"a": 3}]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(st.lists(st.sampled_from("abcd"), max_size=8), max_size=6),
     st.lists(st.integers(0, 12_000), min_size=6, max_size=6),
     st.integers(1, 3),
 )
-def test_the_answers_are_those_of_a_simple_cache(batches: list[list[str]], pauses: list[int], parallelism: int) -> None:
+def test_answers_equal_those_of_a_simple_cache(batches: list[list[str]], pauses: list[int], parallelism: int) -> None:
     harness, out, _ = enriched(Numbered(), parallelism=parallelism)
-    cache: dict[str, tuple[int, int]] = {}  # when it was asked, how often
+    cache: dict[str, tuple[int, int]] = {}  # when it was lookups, how often
     expected, calls, saved = [], 0, 0
     for keys, pause in zip(batches, pauses, strict=False):
         harness.advance_time(pause)
@@ -341,14 +341,14 @@ def test_answers_of_a_declared_type() -> None:
         harness.push(("wrong", 5))
 
 
-def test_the_job_is_explained() -> None:
+def test_explain() -> None:
     env = ps.StreamExecutionEnvironment()
-    asked = ps.AsyncDataStream.ordered_wait(env.from_source(PushSource()), Echo(), ps.Time.seconds(5), 50)
-    ps.cached_enrichment(asked, first, picky, ps.Time.minutes(1), 1000).print()
-    wait, kept = [step.details() for step in explained(env.graph("job")).steps[1:3]]
+    lookups = ps.AsyncDataStream.ordered_wait(env.from_source(PushSource()), Echo(), ps.Time.seconds(5), 50)
+    ps.cached_enrichment(lookups, first, picky, ps.Time.minutes(1), 1000).print()
+    wait, cached = [step.details() for step in describe_job(env.graph("job")).steps[1:3]]
     assert wait == ["at most 50 calls at once, each within 5000 ms"]
-    assert kept[0] == "answers kept for 60000 ms, at most 100 calls at once, each within 1000 ms"
-    assert kept[-1] == "state answer"
+    assert cached[0] == "answers cached for 60000 ms, at most 100 calls at once, each within 1000 ms"
+    assert cached[-1] == "state answer"
 
 
 class Echo(ps.AsyncFunction[Any, Any]):

@@ -1,4 +1,4 @@
-"""A batch that runs again: services may answer otherwise, and one attempt counts."""
+"""A repeated batch: services may return other answers, and only one attempt counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.testing import Collected, Harness, PushSource
 
 
 class Counting(ps.AsyncFunction[str, tuple[str, int]]):
-    """Answers with how many calls there were, so that every attempt gets other answers."""
+    """Returns the number of calls, so that every attempt gets other answers."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -32,12 +32,12 @@ class Total(ps.KeyedProcessFunction):
 
 
 def failing_once(materialized: bool) -> tuple[Harness, Collected]:
-    """A job whose first batch fails when its last level has run."""
+    """A job whose first batch fails after its last level."""
     env = ps.StreamExecutionEnvironment()
     answered = ps.AsyncDataStream.unordered_wait(env.from_source(PushSource()), Counting(), 5000)
-    kept = answered.materialize() if materialized else answered
+    answers = answered.materialize() if materialized else answered
     harness = Harness(env)
-    out = harness.collect(kept.key_by(lambda pair: pair[0]).process(Total()))
+    out = harness.collect(answers.key_by(lambda pair: pair[0]).process(Total()))
 
     def fail(level: int, slot: int) -> None:
         if level == (2 if materialized else 1):
@@ -53,7 +53,7 @@ def failing_once(materialized: bool) -> tuple[Harness, Collected]:
     return harness, out
 
 
-def test_only_the_answers_of_the_attempt_that_is_committed_count() -> None:
+def test_only_the_answers_of_the_committed_attempt_count() -> None:
     harness, out = failing_once(materialized=False)
     assert out == [("a", 3, 3), ("b", 4, 4), ("a", 5, 8)]
     assert harness.metrics.get("async wait operator", "async.calls") == 3

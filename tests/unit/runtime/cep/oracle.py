@@ -1,4 +1,4 @@
-"""Matches by trying: every way to choose events, step by step. For patterns without skip strategies."""
+"""Finds matches by trying every choice of events, step by step. For patterns without skip strategies."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ STRICT, NEXT, ANY = "next", "followed_by", "followed_by_any"
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a pattern over letters: how near it is to the one before, which letter, how often."""
+    """A step of a pattern of letters: its contiguity to the previous step, its letter, and how often it matches."""
 
-    nearness: str
+    contiguity: str
     letter: str
-    loop: str | None = None  # nearness within a loop of one or more; None: one event
+    loop: str | None = None  # contiguity within a loop of one or more events; None for a single event
     optional: bool = False
 
 
@@ -29,54 +29,59 @@ class IsLetter:
         return bool(event[0] == self.letter)
 
 
-def pattern_of(
+def make_pattern(
     steps: Sequence[Step], within: int | None = None, skip: AfterMatchSkipStrategy | None = None
 ) -> Pattern[Any]:
-    made: Any = None
+    pattern: Any = None
     for number, step in enumerate(steps):
         name = f"s{number}"
-        made = Pattern.begin(name, skip) if made is None else getattr(made, step.nearness)(name)
-        made = made.where(IsLetter(step.letter))
+        pattern = Pattern.begin(name, skip) if pattern is None else getattr(pattern, step.contiguity)(name)
+        pattern = pattern.where(IsLetter(step.letter))
         if step.loop is not None:
-            made = made.one_or_more()
-            made = {STRICT: made.consecutive, NEXT: lambda made=made: made, ANY: made.allow_combinations}[step.loop]()
+            pattern = pattern.one_or_more()
+            if step.loop == STRICT:
+                pattern = pattern.consecutive()
+            elif step.loop == ANY:
+                pattern = pattern.allow_combinations()
         if step.optional:
-            made = made.optional()
-    return made.within(within)  # type: ignore[no-any-return]
+            pattern = pattern.optional()
+    return pattern.within(within)  # type: ignore[no-any-return]
 
 
-def matches(steps: Sequence[Step], letters: str, times: Sequence[int], within: int | None = None) -> list[list[int]]:
-    """The positions of the events of each match."""
-    found = []
-    for chosen in _chosen(steps, 0, [], letters):
+def find_matches(
+    steps: Sequence[Step], letters: str, times: Sequence[int], within: int | None = None
+) -> list[list[int]]:
+    """Returns the positions of the events of each match."""
+    matches = []
+    for chosen in _choices(steps, 0, [], letters):
         if chosen and (within is None or times[chosen[-1]] - times[chosen[0]] < within):
-            found.append(chosen)
-    return sorted(found)
+            matches.append(chosen)
+    return sorted(matches)
 
 
-def _chosen(steps: Sequence[Step], number: int, before: list[int], letters: str) -> Iterator[list[int]]:
+def _choices(steps: Sequence[Step], number: int, before: list[int], letters: str) -> Iterator[list[int]]:
     if number == len(steps):
         yield before
         return
     step = steps[number]
     if step.optional:
-        yield from _chosen(steps, number + 1, before, letters)
-    near = step.nearness if before else ANY
-    for first in _candidates(near, step.letter, before[-1] if before else -1, letters):
-        for taken in _repeated(step, [first], letters):
-            yield from _chosen(steps, number + 1, before + taken, letters)
+        yield from _choices(steps, number + 1, before, letters)
+    contiguity = step.contiguity if before else ANY
+    for first in _candidates(contiguity, step.letter, before[-1] if before else -1, letters):
+        for positions in _repetitions(step, [first], letters):
+            yield from _choices(steps, number + 1, before + positions, letters)
 
 
-def _repeated(step: Step, taken: list[int], letters: str) -> Iterator[list[int]]:
-    yield taken
+def _repetitions(step: Step, positions: list[int], letters: str) -> Iterator[list[int]]:
+    yield positions
     if step.loop is not None:
-        for another in _candidates(step.loop, step.letter, taken[-1], letters):
-            yield from _repeated(step, [*taken, another], letters)
+        for another in _candidates(step.loop, step.letter, positions[-1], letters):
+            yield from _repetitions(step, [*positions, another], letters)
 
 
-def _candidates(nearness: str, letter: str, behind: int, letters: str) -> list[int]:
-    if nearness == STRICT:
-        at = behind + 1
-        return [at] if at < len(letters) and letters[at] == letter else []
-    fitting = [i for i in range(behind + 1, len(letters)) if letters[i] == letter]
-    return fitting[:1] if nearness == NEXT else fitting
+def _candidates(contiguity: str, letter: str, last: int, letters: str) -> list[int]:
+    if contiguity == STRICT:
+        index = last + 1
+        return [index] if index < len(letters) and letters[index] == letter else []
+    matching = [i for i in range(last + 1, len(letters)) if letters[i] == letter]
+    return matching[:1] if contiguity == NEXT else matching

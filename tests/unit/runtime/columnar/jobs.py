@@ -1,4 +1,4 @@
-"""One window job in two forms: by columns, and element by element. Both must say the same."""
+"""A window job in two forms, columnar and element by element. Both must have the same results."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ class Event(NamedTuple):
     other: Any = 0
 
 
-class OneByOne(NamedAggregate[Any]):
-    """A named aggregate that nobody recognises."""
+class CustomAggregate(NamedAggregate[Any]):
+    """A named aggregate that the plan does not recognise, so it is computed element by element."""
 
 
-class AllOneByOne(NamedAggregates):
-    """The same of several."""
+class CustomAggregates(NamedAggregates):
+    """Several named aggregates that the plan does not recognise."""
 
 
-def unrecognised(aggregate: Any) -> Any:
+def as_custom_aggregate(aggregate: Any) -> Any:
     if isinstance(aggregate, NamedAggregates):
-        made = AllOneByOne(n=NamedAggregate("count"))
-        made.names, made.aggregates = aggregate.names, aggregate.aggregates
-        return made
-    return OneByOne(aggregate.kind, aggregate.field)
+        custom = CustomAggregates(n=NamedAggregate("count"))
+        custom.names, custom.aggregates = aggregate.names, aggregate.aggregates
+        return custom
+    return CustomAggregate(aggregate.kind, aggregate.field)
 
 
-class Told(ProcessWindowFunction[Any, Any, Any, Any]):
-    """Shows all that a window function can see, and counts firings in the window's state."""
+class WindowDetails(ProcessWindowFunction[Any, Any, Any, Any]):
+    """Emits everything that a window function can see, and counts firings in the window state."""
 
     def process(self, key: Any, context: Any, elements: Any) -> Any:
         fired = context.window_state().get_state(FIRED)
@@ -54,8 +54,8 @@ class Told(ProcessWindowFunction[Any, Any, Any, Any]):
         context.window_state().get_state(FIRED).clear()
 
 
-class Shown(ProcessWindowFunction[Any, Any, Any, Any]):
-    """The same for windows that merge, which have no state of their own."""
+class SessionDetails(ProcessWindowFunction[Any, Any, Any, Any]):
+    """The same for merging windows, which have no window state."""
 
     def process(self, key: Any, context: Any, elements: Any) -> Any:
         window = context.window()
@@ -76,13 +76,13 @@ class Job:
     steps: list[Step]
     trigger: Any = None
     delay: int | None = 0
-    function: Any = field(default_factory=Told)
+    function: Any = field(default_factory=WindowDetails)
     known: tuple[str, ...] = ("s0", "s1")
-    then: Callable[[DataStream[Any]], DataStream[Any]] | None = None
+    downstream: Callable[[DataStream[Any]], DataStream[Any]] | None = None
     lateness: int = 0
     late_output: bool = False
 
-    def env(self, vector: bool, groups: int) -> tuple[StreamExecutionEnvironment, DataStream[Any]]:
+    def env(self, columnar: bool, groups: int) -> tuple[StreamExecutionEnvironment, DataStream[Any]]:
         env = StreamExecutionEnvironment()
         env.set_parallelism(groups)
         strategy = None if self.delay is None else WatermarkStrategy.for_bounded_out_of_orderness(self.delay)
@@ -94,57 +94,57 @@ class Job:
             windows = windows.allowed_lateness(self.lateness)
         if self.late_output:
             windows = windows.side_output_late_data(LATE)
-        aggregate = self.aggregate if vector else unrecognised(self.aggregate)
+        aggregate = self.aggregate if columnar else as_custom_aggregate(self.aggregate)
         out = windows.aggregate(aggregate, self.function).uid(UID)
         if self.late_output:
             out = out.map(lambda v: ("taken", v)).union(out.get_side_output(LATE).map(lambda v: ("late", v)))
-        return env, out if self.then is None else self.then(out)
+        return env, out if self.downstream is None else self.downstream(out)
 
-    def run(self, vector: bool, groups: int = 1, restores: dict[int, int] | None = None, seed: int = 0) -> Outcome:
-        """All batches; before those in `restores` the job goes on with another number of slots."""
-        harness, out = self._harness(vector, groups, seed)
+    def run(self, columnar: bool, groups: int = 1, restores: dict[int, int] | None = None, seed: int = 0) -> Outcome:
+        """Runs all batches. Before those in `restores` the job is restored with another number of slots."""
+        harness, out = self._harness(columnar, groups, seed)
         outcome = Outcome([], [], 0)
         for batch in range(len(self.steps)):
             if restores and batch in restores:
                 saved = harness.snapshot()
                 late = harness.late_records()
-                harness, out = self._harness(vector, restores[batch], seed)
+                harness, out = self._harness(columnar, restores[batch], seed)
                 harness.restore(saved)
-                outcome.late += late
+                outcome.late_records += late
             harness.run(max_batches=1)
             outcome.outputs.append([(r.value, r.timestamp) for r in out.records])
             out.records.clear()
             outcome.watermarks.append(harness.watermark(UID))
-        outcome.late += harness.late_records()
+        outcome.late_records += harness.late_records()
         running = next(o for o in harness.job.program.operators if o.uid == UID)
-        assert (running.aggregation is not None) is vector
-        outcome.left = sum(len(s.entries) for s in harness.job.states().values())
-        outcome.wake = harness.next_wake()
+        assert (running.aggregation is not None) is columnar
+        outcome.state_entries = sum(len(s.entries) for s in harness.job.states().values())
+        outcome.next_wake = harness.next_wake()
         return outcome
 
-    def _harness(self, vector: bool, groups: int, seed: int) -> tuple[Harness, Any]:
-        env, stream = self.env(vector, groups)
+    def _harness(self, columnar: bool, groups: int, seed: int) -> tuple[Harness, Any]:
+        env, stream = self.env(columnar, groups)
         harness = Harness(env, seed=seed)
         return harness, harness.collect(stream)
 
 
 @dataclass
 class Outcome:
-    """What came out of each batch, with timestamps; how many late records were counted; entries of state at the end."""
+    """The results of each batch with timestamps, the number of late records, and the state entries at the end."""
 
     outputs: list[list[Any]]
     watermarks: list[int]
-    late: int
-    left: int = 0
-    wake: int | None = None
+    late_records: int
+    state_entries: int = 0
+    next_wake: int | None = None
 
-    def told(self) -> Any:
-        """What must be equal: results in their order, watermarks, late records, and when the clock is needed next."""
-        return self.outputs, self.watermarks, self.late, self.wake
+    def comparable(self) -> Any:
+        """Returns everything that must be equal: results in order, watermarks, late records, and the next wake-up."""
+        return self.outputs, self.watermarks, self.late_records, self.next_wake
 
 
 def at(key: str, timestamp: int, value: Any = 1, other: Any = 0) -> At:
     return At(Event(key, value, other), timestamp)
 
 
-__all__ = ["UID", "At", "Event", "Job", "Mark", "Outcome", "Shown", "Step", "Told", "at"]
+__all__ = ["UID", "At", "Event", "Job", "Mark", "Outcome", "SessionDetails", "Step", "WindowDetails", "at"]

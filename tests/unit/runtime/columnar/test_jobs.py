@@ -1,4 +1,4 @@
-"""Windows by columns in jobs of all shapes: behind other operators, over the whole stream, with other clocks and modes."""
+"""Columnar windows in different jobs: after other operators, on non-keyed streams, with other clocks and modes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from penstock.functions import DEAD_LETTERS, ProcessAllWindowFunction, ProcessWi
 from penstock.testing import At, Harness, PushSource
 from penstock.time import WatermarkStrategy
 from penstock.windows import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
-from tests.vector.jobs import Job, Step, at, unrecognised
-from tests.vector.test_equal import events, scripts
+from tests.unit.runtime.columnar.jobs import Job, Step, as_custom_aggregate, at
+from tests.unit.runtime.columnar.test_same_results import events, scripts
 
 
-def again(assigner: Any, vector: bool) -> Any:
-    """A second window behind the first: sums of what it gave."""
-    total = sum_of(3) if vector else unrecognised(sum_of(3))
+def second_window(assigner: Any, columnar: bool) -> Any:
+    """Returns a second window that sums the results of the first."""
+    total = sum_of(3) if columnar else as_custom_aggregate(sum_of(3))
 
-    def then(stream: DataStream[Any]) -> DataStream[Any]:
-        return stream.key_by(lambda told: told[0]).window(assigner).aggregate(total)
+    def add_window(stream: DataStream[Any]) -> DataStream[Any]:
+        return stream.key_by(lambda result: result[0]).window(assigner).aggregate(total)
 
-    return then
+    return add_window
 
 
 @settings(max_examples=60, deadline=None)
@@ -37,10 +37,10 @@ def again(assigner: Any, vector: bool) -> Any:
     steps=scripts(events),
     groups=st.sampled_from([1, 3]),
 )
-def test_windows_behind_windows(first: Any, second: Any, steps: Any, groups: int) -> None:
-    by_columns = Job(first, sum_of("value"), steps, delay=2, then=again(second, True)).run(True, groups)
-    one_by_one = Job(first, sum_of("value"), steps, delay=2, then=again(second, False)).run(False)
-    assert by_columns.told() == one_by_one.told()
+def test_windows_after_windows(first: Any, second: Any, steps: Any, groups: int) -> None:
+    columnar = Job(first, sum_of("value"), steps, delay=2, downstream=second_window(second, True)).run(True, groups)
+    elementwise = Job(first, sum_of("value"), steps, delay=2, downstream=second_window(second, False)).run(False)
+    assert columnar.comparable() == elementwise.comparable()
 
 
 @pytest.mark.parametrize("assigner", [TumblingEventTimeWindows.of(10), EventTimeSessionWindows.with_gap(3)])
@@ -54,20 +54,20 @@ def test_ingestion_time(assigner: Any) -> None:
         harness.run()
         return list(out.records)
 
-    assert run(sum_of("value")) == run(unrecognised(sum_of("value"))) != []
+    assert run(sum_of("value")) == run(as_custom_aggregate(sum_of("value"))) != []
 
 
-class Size(ProcessAllWindowFunction[int, tuple[int, int], Any]):
+class CountInWindow(ProcessAllWindowFunction[int, tuple[int, int], Any]):
     def process(self, context: Any, elements: Iterable[int]) -> Iterable[tuple[int, int]]:
         for n in elements:
             yield context.window().start, n
 
 
-def test_windows_over_the_whole_stream() -> None:
+def test_windows_of_a_non_keyed_stream() -> None:
     env = StreamExecutionEnvironment()
     harness = Harness(env, parallelism=3)
     windows = env.from_source(PushSource()).window_all(TumblingEventTimeWindows.of(10))
-    out = harness.collect(windows.aggregate(count(), Size()))
+    out = harness.collect(windows.aggregate(count(), CountInWindow()))
     harness.push_all([At(n, n) for n in range(15)])
     harness.push_watermark(30)
     assert out == [(0, 10), (10, 5)]
@@ -76,8 +76,8 @@ def test_windows_over_the_whole_stream() -> None:
 def test_batch_mode() -> None:
     env = StreamExecutionEnvironment()
     harness = Harness(env, batch_mode=True)
-    events_of = env.from_source(PushSource()).key_by(lambda n: n % 2)
-    out = harness.collect(events_of.window(TumblingEventTimeWindows.of(10)).count())
+    keyed = env.from_source(PushSource()).key_by(lambda n: n % 2)
+    out = harness.collect(keyed.window(TumblingEventTimeWindows.of(10)).count())
     harness.push_all([At(n, n) for n in range(15)])
     harness.end()
     assert sorted(out) == [(0, 0, 10, 5), (0, 10, 20, 3), (1, 0, 10, 5), (1, 10, 20, 2)]
@@ -100,7 +100,7 @@ class Fails(ProcessWindowFunction[int, int, Any, Any]):
         raise ValueError("no")
 
 
-def test_a_window_function_that_raises_is_told_of() -> None:
+def test_errors_of_window_functions_name_operator_and_key() -> None:
     env = StreamExecutionEnvironment()
     harness = Harness(env)
     windows = env.from_source(PushSource()).key_by(lambda n: "k").window(TumblingEventTimeWindows.of(10))

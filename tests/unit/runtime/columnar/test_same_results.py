@@ -1,9 +1,10 @@
-"""Windows by columns say what the window operator says: results, their order and timestamps, late records, after restores."""
+"""Columnar windows behave like the window operator: results, order, timestamps and late records, also after a restore."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ from penstock.windows import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from tests.vector.jobs import Job, Mark, Shown, Step, at
+from tests.unit.runtime.columnar.jobs import Job, Mark, SessionDetails, Step, at
 
 ASSIGNERS = [
     TumblingEventTimeWindows.of(10),
@@ -45,17 +46,17 @@ marks = st.builds(Mark, st.integers(-10, 60))
 
 
 def scripts(item: Any) -> Any:
-    """Batches of two splits with a clock that does not fall, and the end."""
+    """Batches of two splits with a non-decreasing clock, and the end of the input."""
     step = st.tuples(st.lists(item, max_size=8), st.lists(item, max_size=5), st.integers(0, 12))
 
-    def made(told: list[Any]) -> list[Step]:
+    def make_steps(batches: list[Any]) -> list[Step]:
         clock, steps = 0, []
-        for first, second, pace in told:
+        for first, second, pace in batches:
             clock += pace
             steps.append(Step({"s0": first, "s1": second}, clock=clock))
         return [*steps, Step(clock=clock + 5, end=True)]
 
-    return st.lists(step, min_size=1, max_size=6).map(made)
+    return st.lists(step, min_size=1, max_size=6).map(make_steps)
 
 
 @settings(max_examples=100, deadline=None)
@@ -74,9 +75,9 @@ def test_windows_on_a_grid(
     trigger = PurgingTrigger.of(EventTimeTrigger.create()) if purging else None
     job = Job(assigner, aggregate, steps, trigger=trigger, delay=delay)
     restores = {} if restore is None else dict([restore])
-    vector = job.run(True, groups, restores)
-    assert vector.told() == job.run(False).told()
-    assert vector.left == 0
+    columnar = job.run(True, groups, restores)
+    assert columnar.comparable() == job.run(False).comparable()
+    assert columnar.state_entries == 0
 
 
 @settings(max_examples=40, deadline=None)
@@ -85,7 +86,7 @@ def test_explicit_watermarks_of_one_split(assigner: Any, steps: Any, groups: int
     for step in steps:
         step.splits.pop("s1", None)
     job = Job(assigner, sum_of("value"), steps, delay=None, known=("s0",))
-    assert job.run(True, groups).told() == job.run(False).told()
+    assert job.run(True, groups).comparable() == job.run(False).comparable()
 
 
 @settings(max_examples=150, deadline=None)
@@ -99,31 +100,32 @@ def test_explicit_watermarks_of_one_split(assigner: Any, steps: Any, groups: int
 )
 def test_sessions(gap: int, aggregate: Any, steps: Any, delay: int, groups: int, restore: Any) -> None:
     assigner = EventTimeSessionWindows.with_gap(gap)
-    job = Job(assigner, aggregate, steps, delay=delay, function=Shown())
+    job = Job(assigner, aggregate, steps, delay=delay, function=SessionDetails())
     restores = {} if restore is None else dict([restore])
-    vector, one_by_one = job.run(True, groups, restores), job.run(False)
-    assert vector.told() == one_by_one.told()
-    assert vector.left <= one_by_one.left
+    columnar, elementwise = job.run(True, groups, restores), job.run(False)
+    assert columnar.comparable() == elementwise.comparable()
+    assert columnar.state_entries <= elementwise.state_entries
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.parametrize("trigger", [ContinuousEventTimeTrigger, EarlyFiringTrigger])
+@settings(max_examples=200, deadline=None)
 @given(
     assigner=st.sampled_from([TumblingEventTimeWindows.of(10), TumblingEventTimeWindows.of(12, 5)]),
     interval=st.sampled_from([2, 3, 5, 10, 25]),
     aggregate=st.sampled_from(AGGREGATES),
     steps=scripts(events),
-    delay=st.sampled_from([0, 2, 9]),
+    delay=st.sampled_from([0, 2, 9, 50]),
     groups=st.sampled_from([1, 2, 5]),
     restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
 )
-def test_early_results(
-    assigner: Any, interval: int, aggregate: Any, steps: Any, delay: int, groups: int, restore: Any
+def test_early_and_final_results(
+    trigger: Any, assigner: Any, interval: int, aggregate: Any, steps: Any, delay: int, groups: int, restore: Any
 ) -> None:
-    job = Job(assigner, aggregate, steps, trigger=ContinuousEventTimeTrigger.of(interval), delay=delay)
+    job = Job(assigner, aggregate, steps, trigger=trigger.of(interval), delay=delay)
     restores = {} if restore is None else dict([restore])
-    vector = job.run(True, groups, restores)
-    assert vector.told() == job.run(False).told()
-    assert vector.left == 0
+    columnar = job.run(True, groups, restores)
+    assert columnar.comparable() == job.run(False).comparable()
+    assert columnar.state_entries == 0
 
 
 @settings(max_examples=60, deadline=None)
@@ -134,12 +136,12 @@ def test_early_results(
     groups=st.sampled_from([1, 2, 5]),
     restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
 )
-def test_windows_by_the_clock(assigner: Any, aggregate: Any, steps: Any, groups: int, restore: Any) -> None:
+def test_processing_time_windows(assigner: Any, aggregate: Any, steps: Any, groups: int, restore: Any) -> None:
     job = Job(assigner, aggregate, steps)
     restores = {} if restore is None else dict([restore])
-    vector, one_by_one = job.run(True, groups, restores), job.run(False)
-    assert vector.told() == one_by_one.told()
-    assert vector.left <= one_by_one.left
+    columnar, elementwise = job.run(True, groups, restores), job.run(False)
+    assert columnar.comparable() == elementwise.comparable()
+    assert columnar.state_entries <= elementwise.state_entries
 
 
 @settings(max_examples=150, deadline=None)
@@ -165,9 +167,9 @@ def test_late_elements(
 ) -> None:
     job = Job(assigner, aggregate, steps, delay=delay, lateness=lateness, late_output=late_output)
     restores = {} if restore is None else dict([restore])
-    vector, one_by_one = job.run(True, groups, restores), job.run(False)
-    assert vector.told() == one_by_one.told()
-    assert vector.left <= one_by_one.left
+    columnar, elementwise = job.run(True, groups, restores), job.run(False)
+    assert columnar.comparable() == elementwise.comparable()
+    assert columnar.state_entries <= elementwise.state_entries
 
 
 @settings(max_examples=200, deadline=None)
@@ -187,7 +189,7 @@ def test_late_elements(
     groups=st.sampled_from([1, 2, 5]),
     restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
 )
-@example(  # the clock stands at the window's end already when its first element comes
+@example(  # processing time is already at the end of the window when its first element arrives
     assigner=TumblingEventTimeWindows.of(10),
     interval=2,
     aggregate=AGGREGATES[0],
@@ -196,46 +198,28 @@ def test_late_elements(
     groups=1,
     restore=None,
 )
-def test_early_results_by_the_clock(
+def test_early_results_in_processing_time(
     assigner: Any, interval: int, aggregate: Any, steps: Any, delay: int, groups: int, restore: Any
 ) -> None:
     job = Job(assigner, aggregate, steps, trigger=ContinuousProcessingTimeTrigger.of(interval), delay=delay)
     restores = {} if restore is None else dict([restore])
-    vector, one_by_one = job.run(True, groups, restores), job.run(False)
-    assert vector.told() == one_by_one.told()
-    assert vector.left <= one_by_one.left
+    columnar, elementwise = job.run(True, groups, restores), job.run(False)
+    assert columnar.comparable() == elementwise.comparable()
+    assert columnar.state_entries <= elementwise.state_entries
 
 
-@settings(max_examples=200, deadline=None)
-@given(
-    assigner=st.sampled_from([TumblingEventTimeWindows.of(10), TumblingEventTimeWindows.of(12, 5)]),
-    interval=st.sampled_from([2, 3, 5, 10, 25]),
-    aggregate=st.sampled_from(AGGREGATES),
-    steps=scripts(events),
-    delay=st.sampled_from([0, 2, 9, 50]),
-    groups=st.sampled_from([1, 2, 5]),
-    restore=st.one_of(st.none(), st.tuples(st.integers(0, 5), st.sampled_from([1, 2, 3]))),
-)
-def test_early_results_and_a_final_one(
-    assigner: Any, interval: int, aggregate: Any, steps: Any, delay: int, groups: int, restore: Any
-) -> None:
-    job = Job(assigner, aggregate, steps, trigger=EarlyFiringTrigger.of(interval), delay=delay)
-    restores = {} if restore is None else dict([restore])
-    vector, one_by_one = job.run(True, groups, restores), job.run(False)
-    assert vector.told() == one_by_one.told()
-    assert vector.left == 0
-
-
-def test_the_final_result_comes_for_sure() -> None:
-    """Elements of the last batch, whose next early firing never comes."""
+def test_early_firing_always_emits_a_final_result() -> None:
+    """The elements of the last batch have no further early firing."""
     steps = [
         Step({"s0": [at("a", 1), at("a", 3)]}, clock=1000),
         Step({"s0": [at("a", 5)]}, clock=1004),
         Step({"s0": [at("a", 6)]}, clock=1005, end=True),
     ]
-    for vector in (True, False):
-        told = Job(TumblingEventTimeWindows.of(10), count(), steps, trigger=EarlyFiringTrigger.of(4)).run(vector)
-        results = [[value[:4] for value, _ in some] for some in told.outputs]
+    for columnar in (True, False):
+        outcome = Job(TumblingEventTimeWindows.of(10), count(), steps, trigger=EarlyFiringTrigger.of(4)).run(columnar)
+        results = [[value[:4] for value, _ in batch] for batch in outcome.outputs]
         assert results == [[], [("a", 0, 10, 2)], [("a", 0, 10, 4)]]
         lost = Job(TumblingEventTimeWindows.of(10), count(), steps, trigger=ContinuousProcessingTimeTrigger.of(4))
-        assert [[value[3] for value, _ in some] for some in lost.run(vector).outputs] == [[], [2], []], "as in Flink"
+        assert [[value[3] for value, _ in batch] for batch in lost.run(columnar).outputs] == [[], [2], []], (
+            "as in Flink"
+        )

@@ -1,4 +1,4 @@
-"""Batch mode (time.md 9): key by key, in order of time, and nothing is late."""
+"""Batch mode (time-rules 9): elements are processed by key and time, and none is late."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from penstock import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
-from penstock.engine.frames import Control
-from penstock.engine.program import build
+from penstock.engine.program.builder import build_program
+from penstock.engine.wire.frames import Control
 from penstock.errors import TimeError
 from penstock.testing import At, Harness, LocalJob, PushSource
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
-from tests.transcripts.operators import LATE, Record, attach
+from tests.system.transcripts.operators import LATE, Record, attach
 
 RULES = MapStateDescriptor("rules")
 PUSHED = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 30)), max_size=20)
 
 
-class Noted(KeyedProcessFunction):
-    """Notes what it sees; timers set timers, which batch mode does not fire."""
+class Recorder(KeyedProcessFunction):
+    """Emits what it sees. Its timers register timers, which batch mode does not fire."""
 
     def open(self, runtime_context: Any) -> None:
         self._count = runtime_context.get_state(ValueStateDescriptor("count", int))
@@ -50,20 +50,20 @@ class Noted(KeyedProcessFunction):
 
 
 def expected(pushed: list[tuple[str, int]]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    results: dict[str, list[Any]] = {}
     for key in {k for k, _ in pushed}:
         times = sorted(t for k, t in pushed if k == key)
         count = len(times)
-        found[key] = [(key, "element", t, i, MIN_WATERMARK) for i, t in enumerate(times, 1)]
-        found[key] += [(key, 0, t, count, MAX_WATERMARK) for t in sorted({t + 5 for t in times})]
-        found[key] += [(key, 1, t, count, MAX_WATERMARK) for t in sorted({1000 - t for t in times})]
-    return found
+        results[key] = [(key, "element", t, i, MIN_WATERMARK) for i, t in enumerate(times, 1)]
+        results[key] += [(key, 0, t, count, MAX_WATERMARK) for t in sorted({t + 5 for t in times})]
+        results[key] += [(key, 1, t, count, MAX_WATERMARK) for t in sorted({1000 - t for t in times})]
+    return results
 
 
 def run(pushed: list[tuple[str, int]], groups: int) -> list[Any]:
     env = StreamExecutionEnvironment()
     strategy = WatermarkStrategy.for_monotonous_timestamps()
-    noted = env.from_source(PushSource(), strategy).key_by(lambda v: v[0]).process(Noted())
+    noted = env.from_source(PushSource(), strategy).key_by(lambda v: v[0]).process(Recorder())
     harness = Harness(env, parallelism=groups, batch_mode=True)
     out = harness.collect(noted)
     harness.push_all([At(value, value[1]) for value in pushed])
@@ -87,7 +87,7 @@ def test_the_number_of_slots_does_not_matter(pushed: list[tuple[str, int]], grou
 
 @settings(max_examples=30, deadline=None)
 @given(st.permutations([At(Record(key, t), t) for key in "ab" for t in (1, 4, 11, 14, 29)]), st.sampled_from([1, 3]))
-def test_windows_hold_everything_whatever_the_order(items: list[At], groups: int) -> None:
+def test_windows_contain_all_elements_in_any_order(items: list[At], groups: int) -> None:
     env = StreamExecutionEnvironment()
     stream = env.from_source(PushSource(), WatermarkStrategy.for_monotonous_timestamps())
     first = attach(stream, "tumble 10", "first", 0, True)
@@ -111,7 +111,7 @@ class Both(KeyedCoProcessFunction):
 
 @settings(max_examples=30, deadline=None)
 @given(PUSHED, PUSHED)
-def test_two_inputs_meet_by_time_the_first_one_first(left: list[tuple[str, int]], right: list[tuple[str, int]]) -> None:
+def test_two_inputs_are_merged_by_time_and_input(left: list[tuple[str, int]], right: list[tuple[str, int]]) -> None:
     env = StreamExecutionEnvironment()
     one = env.from_source(PushSource(), None, "one").key_by(lambda v: v[0])
     two = env.from_source(PushSource(), None, "two").key_by(lambda v: v[0])
@@ -135,7 +135,7 @@ class Ruled(KeyedBroadcastProcessFunction):
 
 
 @pytest.mark.parametrize("groups", [1, 3])
-def test_broadcast_elements_come_wholly_first(groups: int) -> None:
+def test_all_broadcast_elements_come_first(groups: int) -> None:
     env = StreamExecutionEnvironment()
     main = env.from_source(PushSource(), None, "main").key_by(lambda v: v)
     rules = env.from_source(PushSource(), None, "rules").broadcast(RULES)
@@ -149,7 +149,7 @@ def test_broadcast_elements_come_wholly_first(groups: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 3])
-def test_what_is_materialized_comes_whole_and_once(seed: int) -> None:
+def test_materialized_elements_come_completely_and_once(seed: int) -> None:
     env = StreamExecutionEnvironment()
     numbers = env.from_source(PushSource()).map(lambda n: n).materialize()
     harness = Harness(env, parallelism=2, batch_mode=True, seed=seed)
@@ -159,20 +159,20 @@ def test_what_is_materialized_comes_whole_and_once(seed: int) -> None:
     assert (sorted(out), sorted(sums)) == (list(range(10)), [20, 25])
 
 
-def test_state_of_keys_that_are_done_is_not_kept() -> None:
+def test_the_state_of_finished_keys_is_discarded() -> None:
     env = StreamExecutionEnvironment()
-    env.from_source(PushSource()).key_by(lambda v: v[0]).process(Noted())
+    env.from_source(PushSource()).key_by(lambda v: v[0]).process(Recorder())
     harness = Harness(env, batch_mode=True)
     harness.push_all([At((key, 1), 1) for key in "abcdef"])
     harness.end()
     assert [state.entries for state in harness.job.states().values()] == [{}]
 
 
-def test_a_part_of_the_input_is_refused() -> None:
+def test_a_partial_input_is_rejected() -> None:
     env = StreamExecutionEnvironment()
-    env.from_source(PushSource()).key_by(lambda v: v[0]).process(Noted()).print()
-    program = build(env.set_parallelism(1).graph())
-    program.batch = True
+    env.from_source(PushSource()).key_by(lambda v: v[0]).process(Recorder()).print()
+    program = build_program(env.set_parallelism(1).graph())
+    program.batch_mode = True
     job = LocalJob(program)
     with pytest.raises(TimeError, match="BATCH_WITHOUT_END"):
         job.run([], Control("r", 0, {0: ["0"]}, {}, False), 0)
@@ -180,7 +180,7 @@ def test_a_part_of_the_input_is_refused() -> None:
 
 def test_a_failing_function_is_named() -> None:
     env = StreamExecutionEnvironment()
-    env.from_source(PushSource()).key_by(lambda v: v[0]).process(Noted()).name("noted")
+    env.from_source(PushSource()).key_by(lambda v: v[0]).process(Recorder()).name("noted")
     harness = Harness(env, batch_mode=True)
     harness.push(("a", 1))  # without a timestamp
     with pytest.raises(TimeError, match=r"ELEMENT_WITHOUT_TIMESTAMP.*'noted'.*key 'a'"):

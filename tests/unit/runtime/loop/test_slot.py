@@ -1,4 +1,4 @@
-"""What functions see of the slot loop: errors, endless timers, randomness, wake-ups."""
+"""The slot loop as functions see it: errors, endless timers, random values and wake-ups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from penstock import KeyedProcessFunction, ProcessFunction, StreamExecutionEnvironment, ValueStateDescriptor
 from penstock.errors import StateError, TimeError, UserFunctionError
-from penstock.runtime import slot
+from penstock.runtime.loop import slot
 from penstock.testing import At, Harness, PushSource
 
 
@@ -20,7 +20,7 @@ def harness_of(function: Any, **settings: Any) -> tuple[Harness, Any]:
     return harness, harness.collect(stream)
 
 
-class Chance(KeyedProcessFunction):
+class RandomValues(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         ctx.timer_service().register_event_time_timer(5)
         yield value, ctx.random.random(), ctx.random.random(), ctx.uuid(), ctx.uuid()
@@ -32,9 +32,9 @@ class Chance(KeyedProcessFunction):
 ITEMS: list[Any] = [At((key, number), 1) for number in range(4) for key in "abcdef"]
 
 
-def test_chance_is_the_same_whatever_other_keys_are_near() -> None:
+def test_random_values_do_not_depend_on_other_keys() -> None:
     def run(groups: int) -> list[Any]:
-        harness, out = harness_of(Chance(), parallelism=groups)
+        harness, out = harness_of(RandomValues(), parallelism=groups)
         harness.push_all(ITEMS)
         harness.end()
         return list(out)
@@ -42,8 +42,8 @@ def test_chance_is_the_same_whatever_other_keys_are_near() -> None:
     assert run(1) == run(2) == run(5)
 
 
-def test_chance_is_the_same_when_a_batch_runs_again() -> None:
-    harness, out = harness_of(Chance())
+def test_random_values_are_the_same_when_a_batch_is_repeated() -> None:
+    harness, out = harness_of(RandomValues())
 
     def fail(level: int, slot: int) -> None:
         raise KeyError
@@ -53,13 +53,13 @@ def test_chance_is_the_same_when_a_batch_runs_again() -> None:
         harness.push_all(ITEMS)
     harness.job.after_slot = None
     harness.push_all(ITEMS)
-    other, undisturbed = harness_of(Chance())
+    other, without_failure = harness_of(RandomValues())
     other.push_all(ITEMS)
-    assert out == undisturbed
+    assert out == without_failure
 
 
-def test_chance_differs_from_call_to_call() -> None:
-    harness, out = harness_of(Chance())
+def test_random_values_differ_from_call_to_call() -> None:
+    harness, out = harness_of(RandomValues())
     harness.push_all(ITEMS)
     harness.push_all(ITEMS)
     drawn = [thing for _, *things in out for thing in things]
@@ -67,7 +67,7 @@ def test_chance_differs_from_call_to_call() -> None:
 
 
 class Endless(KeyedProcessFunction):
-    """Sets as many timers as it is told, and renews them for ever if told so."""
+    """Registers many timers. With `renews`, each firing timer registers another one."""
 
     def __init__(self, renews: bool) -> None:
         self._renews = renews
@@ -84,11 +84,11 @@ class Endless(KeyedProcessFunction):
 
 @pytest.fixture
 def few_renewals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slot, "_RENEWALS_AT_END", 100)
+    monkeypatch.setattr(slot, "_MAX_RENEWALS_AT_END", 100)
 
 
 @pytest.mark.usefixtures("few_renewals")
-def test_a_timer_that_renews_itself_for_ever_is_an_error_at_the_end() -> None:
+def test_a_timer_that_renews_itself_endlessly_is_an_error_at_the_end() -> None:
     harness, _ = harness_of(Endless(renews=True))
     harness.push(("a", 1), 0)
     with pytest.raises(TimeError, match=r"TIMER_WITHOUT_END.*'tested'.*key 'a'"):
@@ -104,7 +104,7 @@ def test_any_number_of_timers_may_wait_for_the_end() -> None:
 
 
 class Late(KeyedProcessFunction):
-    """Sets a processing timer that is due already."""
+    """Registers a processing timer that is already due."""
 
     def process_element(self, value: Any, ctx: Any) -> None:
         ctx.timer_service().register_processing_time_timer(3)
@@ -113,7 +113,7 @@ class Late(KeyedProcessFunction):
         yield timestamp, ctx.timestamp(), ctx.timer_service().current_processing_time()
 
 
-def test_a_processing_timer_that_is_due_when_it_is_set_asks_for_the_next_batch() -> None:
+def test_a_processing_timer_that_is_already_due_requests_another_batch() -> None:
     harness, out = harness_of(Late())
     harness.set_time(10)
     harness.push(("a", 1))

@@ -1,4 +1,4 @@
-"""Interval joins: Flink's cases, the bounds of lateness, and random streams against the plain way."""
+"""Interval joins: the cases of Flink, the bounds of lateness, and random streams compared with a simple join."""
 
 from __future__ import annotations
 
@@ -11,12 +11,21 @@ from hypothesis import strategies as st
 
 from penstock.errors import PlanError, TimeError
 from penstock.functions import OutputTag
-from penstock.runtime import interval_join
-from penstock.runtime.interval_join import IntervalJoinOperator
-from penstock.runtime.lateness import pattern_is_late
+from penstock.runtime.loop.lateness import pattern_is_late
+from penstock.runtime.operators import interval_join
+from penstock.runtime.operators.interval_join import IntervalJoinOperator
 from penstock.time import MIN_WATERMARK, NO_TIMESTAMP
-from tests.runtime.test_window_random import cut, streams
-from tests.runtime.window_driver import Batch, Driver, Event, Mark, Result, is_side_output, one_split, parse
+from tests.unit.runtime.windows.test_window_random import cut, streams
+from tests.unit.runtime.windows.window_driver import (
+    Batch,
+    Driver,
+    Event,
+    Mark,
+    Result,
+    is_side_output,
+    one_split,
+    parse,
+)
 
 LEFT_LATE, RIGHT_LATE = OutputTag("left"), OutputTag("right")
 
@@ -30,7 +39,7 @@ class Pairs:
         yield left.timestamp, right.timestamp
 
 
-def joining(
+def join_driver(
     lower: int, upper: int, *, delay: int | None = None, restarting: bool = False, cached: bool = False, **given: Any
 ) -> Driver:
     return Driver(
@@ -69,7 +78,7 @@ def test_bounds(
     lower: int, upper: int, given: dict[str, bool], expected: list[tuple[int, int]], right_first: bool
 ) -> None:
     sides = [batch(left=FOUR), batch(right=FOUR)]
-    out = joining(lower, upper, **given).run_all(reversed(sides) if right_first else sides)
+    out = join_driver(lower, upper, **given).run_all(reversed(sides) if right_first else sides)
     assert sorted(values(out)) == expected
     assert all(r.timestamp == max(r.value) for part in out for r in part)
 
@@ -77,7 +86,7 @@ def test_bounds(
 @pytest.mark.parametrize("tagged", [True, False])
 def test_late_elements_do_not_join(tagged: bool) -> None:
     tags: dict[str, Any] = {"left_late_tag": LEFT_LATE, "right_late_tag": RIGHT_LATE} if tagged else {}
-    driver = joining(-1, 1, **tags)
+    driver = join_driver(-1, 1, **tags)
     out = values(
         driver.run_all(
             [
@@ -103,24 +112,24 @@ def test_transcript_35_an_element_at_the_watermark_joins_and_is_late_for_a_patte
     driver.run_all(one_split("!10 a@10"))
     assert isinstance(driver.first.operator, IntervalJoinOperator)
     assert driver.first.operator.late_records == 0
-    assert driver.first.stored() > 0
+    assert driver.first.count_entries() > 0
     assert pattern_is_late(10, 10)
 
 
-def test_state_is_dropped_when_nothing_can_join_any_more() -> None:
-    driver = joining(-5, 10)
+def test_state_is_dropped_when_it_can_no_longer_be_joined() -> None:
+    driver = join_driver(-5, 10)
     driver.run_all([batch("a@20 b@20", "a@20")])
-    kept = driver.first.stored()
+    entries = driver.first.count_entries()
     driver.run_all([batch("!24", "!24")])
-    assert driver.first.stored() == kept
+    assert driver.first.count_entries() == entries
     driver.run_all([batch("!25", "!25")])
-    assert driver.first.stored() < kept
+    assert driver.first.count_entries() < entries
     driver.run_all([batch("!30", "!30")])
-    assert driver.first.stored() == 0
+    assert driver.first.count_entries() == 0
 
 
-def test_keys_do_not_meet() -> None:
-    assert values(joining(-5, 5).run_all([batch("a@1 b@2", "c@1 b@3")])) == [(2, 3)]
+def test_elements_of_different_keys_are_not_joined() -> None:
+    assert values(join_driver(-5, 5).run_all([batch("a@1 b@2", "c@1 b@3")])) == [(2, 3)]
 
 
 def test_bounds_must_be_in_order() -> None:
@@ -130,11 +139,11 @@ def test_bounds_must_be_in_order() -> None:
 
 def test_elements_need_timestamps() -> None:
     with pytest.raises(TimeError, match="ELEMENT_WITHOUT_TIMESTAMP"):
-        joining(0, 1).run(Batch({"l": [Event("a", NO_TIMESTAMP)]}))
+        join_driver(0, 1).run(Batch({"l": [Event("a", NO_TIMESTAMP)]}))
 
 
-class PlainJoin:
-    """Buffers of lists; nothing is dropped but when the watermark moves."""
+class SimpleJoin:
+    """A join with two lists; elements are dropped only when the watermark advances."""
 
     def __init__(self, lower: int, upper: int) -> None:
         self._reach = ((lower, upper), (-upper, -lower))
@@ -169,7 +178,7 @@ class PlainJoin:
     keeping=st.sampled_from(["nothing", "cached", "restarting"]),
     steps=st.sampled_from([8, 2, 1]),  # with few steps, elements are dropped long after they died
 )
-def test_equals_the_plain_way(
+def test_equals_a_simple_join(
     lower: int,
     width: int,
     delay: int,
@@ -180,8 +189,8 @@ def test_equals_the_plain_way(
 ) -> None:
     upper = lower + width
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interval_join, "_STEPS", steps)
-        driver = joining(
+        patch.setattr(interval_join, "_CLEANUPS", steps)
+        driver = join_driver(
             lower,
             upper,
             delay=delay,
@@ -190,7 +199,7 @@ def test_equals_the_plain_way(
             left_late_tag=LEFT_LATE,
             right_late_tag=RIGHT_LATE,
         )
-    plain = PlainJoin(lower, upper)
+    plain = SimpleJoin(lower, upper)
     marks = [MIN_WATERMARK, MIN_WATERMARK]
     for pieces in zip(left + [[]] * len(right), right + [[]] * len(left), strict=True):
         arrived = []
@@ -208,4 +217,4 @@ def test_equals_the_plain_way(
         plain.advance(end)
         assert [r.value for r in driver.run(Batch({"l": pieces[0], "r": pieces[1]}))] == expected
     driver.run(Batch(end=True))
-    assert driver.first.stored() == 0
+    assert driver.first.count_entries() == 0

@@ -1,19 +1,19 @@
-"""What states are to do, in plain Python: no store, no batches, no encoding. One model per kind, for one key."""
+"""Models of the kinds of state in plain Python, without store, batches or encoding. Each model is the state of one key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.runtime.keys import encode_key
+from penstock.runtime.state.keys import encode_key
 from penstock.ttl import StateTtlConfig, StateVisibility, UpdateType
 
 Clock = Callable[[], int]
-Entry = list[Any]  # [stamp, value]
+Entry = list[Any]  # [timestamp, value]
 
 
-class Life:
-    """When entries expire; without a configuration: never."""
+class Expiration:
+    """Decides when entries expire. Without a configuration, they never expire."""
 
     def __init__(self, config: StateTtlConfig | None, clock: Clock) -> None:
         self._config = config
@@ -28,7 +28,7 @@ class Life:
         return config is not None and ends and bool(entry[0] + config.ttl <= self._clock())
 
     def visible(self, entry: Entry) -> bool:
-        """An entry that is read: it lives on, or is seen this once, or is not seen."""
+        """Returns whether an entry is visible to a read, and renews or drops it."""
         if not self.expired(entry):
             if self._config is not None and self._config.update_type is UpdateType.OnReadAndWrite:
                 entry[0] = self._clock()
@@ -38,7 +38,7 @@ class Life:
 
 
 class ValueModel:
-    def __init__(self, life: Life) -> None:
+    def __init__(self, life: Expiration) -> None:
         self._life = life
         self._entry: Entry | None = None
 
@@ -67,11 +67,11 @@ class ReducingModel(ValueModel):
 
 
 class AggregatingModel(ValueModel):
-    """Of an aggregate that counts and adds up."""
+    """The model of an aggregate with a count and a sum."""
 
     def get(self) -> Any:
-        kept = self.value()
-        return None if kept is None else tuple(kept)
+        accumulator = self.value()
+        return None if accumulator is None else tuple(accumulator)
 
     def add(self, value: Any) -> None:
         count, total = self.value() or (0, 0)
@@ -79,7 +79,7 @@ class AggregatingModel(ValueModel):
 
 
 class ListModel:
-    def __init__(self, life: Life) -> None:
+    def __init__(self, life: Expiration) -> None:
         self._life = life
         self._entries: list[Entry] = []
 
@@ -102,11 +102,11 @@ class ListModel:
 
 
 class MapModel:
-    def __init__(self, life: Life) -> None:
+    def __init__(self, life: Expiration) -> None:
         self._life = life
         self._entries: dict[Any, Entry] = {}
 
-    def _seen(self, key: Any) -> bool:
+    def _is_visible(self, key: Any) -> bool:
         entry = self._entries.get(key)
         if entry is None:
             return False
@@ -116,10 +116,10 @@ class MapModel:
 
     def get(self, key: Any) -> Any:
         entry = self._entries.get(key)
-        return entry[1] if entry is not None and self._seen(key) else None
+        return entry[1] if entry is not None and self._is_visible(key) else None
 
     def contains(self, key: Any) -> bool:
-        return self._seen(key)
+        return self._is_visible(key)
 
     def put(self, key: Any, value: Any) -> None:
         self._entries[key] = self._life.entry(value)
@@ -134,7 +134,7 @@ class MapModel:
     def items(self) -> Iterator[tuple[Any, Any]]:
         for key in sorted(self._entries, key=lambda k: encode_key(k)[0]):
             entry = self._entries[key]
-            if self._seen(key):
+            if self._is_visible(key):
                 yield key, entry[1]
 
     def keys(self) -> Iterator[Any]:
@@ -150,7 +150,7 @@ class MapModel:
         self._entries = {}
 
 
-MODELS: dict[str, Callable[[Life], Any]] = {
+MODELS: dict[str, Callable[[Expiration], Any]] = {
     "value": ValueModel,
     "list": ListModel,
     "map": MapModel,

@@ -1,4 +1,4 @@
-"""Keys as bytes: equal keys have equal bytes, other keys have other bytes, and keys come back as they were."""
+"""Encoded keys: equal keys have equal encodings, different keys different ones, and keys can be restored."""
 
 from __future__ import annotations
 
@@ -17,8 +17,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.errors import KeyError_
-from penstock.runtime.keys import KeyTable, decode_key, encode_key, encoded_length, freeze_key, key_group, thaw_key
+from penstock.errors import InvalidKeyError
+from penstock.runtime.state.keys import (
+    KeyTable,
+    decode_key,
+    encode_key,
+    encoded_length,
+    key_group,
+    pickle_undecodable,
+    restore_key,
+)
 
 
 class Colour(enum.Enum):
@@ -83,7 +91,7 @@ KEYS = st.recursive(
 
 
 @given(KEYS, KEYS)
-def test_keys_are_equal_when_their_bytes_are(one: Any, other: Any) -> None:
+def test_keys_are_equal_if_their_encodings_are(one: Any, other: Any) -> None:
     assert (one == other) == (encode_key(one)[0] == encode_key(other)[0])
 
 
@@ -109,55 +117,55 @@ def test_keys_are_equal_when_their_bytes_are(one: Any, other: Any) -> None:
         ),
     ],
 )
-def test_keys_that_python_holds_equal_are_one_key(one: Any, other: Any) -> None:
+def test_keys_that_are_equal_in_python_are_one_key(one: Any, other: Any) -> None:
     assert one == other
     assert encode_key(one)[0] == encode_key(other)[0]
 
 
 @given(KEYS)
-def test_a_key_comes_back_as_it_was(key: Any) -> None:
+def test_a_key_is_restored(key: Any) -> None:
     encoded, plain = encode_key(key)
-    back = thaw_key(encoded, freeze_key(key, plain))
+    back = restore_key(encoded, pickle_undecodable(key, plain))
     assert back == key
     assert type(back) is type(key)
 
 
 @given(KEYS)
-def test_a_plain_key_comes_back_from_its_bytes_alone(key: Any) -> None:
+def test_a_decodable_key_is_decoded_from_its_encoding(key: Any) -> None:
     encoded, plain = encode_key(key)
     if plain:
         assert decode_key(encoded) == key
 
 
 @given(KEYS, st.binary(max_size=5))
-def test_the_length_of_an_encoded_key_is_found_in_its_bytes(key: Any, rest: bytes) -> None:
+def test_encoded_length(key: Any, rest: bytes) -> None:
     encoded, _ = encode_key(key)
     assert encoded_length(b"xx" + encoded + rest, 2) == len(encoded)
 
 
 @given(KEYS, KEYS)
-def test_no_key_s_bytes_begin_with_those_of_another(one: Any, other: Any) -> None:
+def test_no_encoded_key_is_a_prefix_of_another(one: Any, other: Any) -> None:
     if one != other:
         assert not encode_key(one)[0].startswith(encode_key(other)[0])
 
 
 @given(st.lists(KEYS, max_size=10))
-def test_the_table_says_what_the_functions_say(keys: list[Any]) -> None:
+def test_the_key_table_agrees_with_the_functions(keys: list[Any]) -> None:
     table = KeyTable(32)
     for key in [*keys, *keys]:
         identity = table[key]
         assert identity.encoded == encode_key(key)[0]
         assert identity.group == key_group(identity.hash, 32) < 32
         assert identity.prefix == identity.group.to_bytes(2, "big") + identity.encoded
-    met: dict[bytes, bool] = {}  # of equal keys, such as inf and Decimal("Infinity"), the first one stands in the table
+    met: dict[bytes, bool] = {}  # of equal keys, such as inf and Decimal("Infinity"), the first one is in the table
     for key in keys:
         met.setdefault(*encode_key(key))
-    assert set(table.exotic) == {encoded for encoded, plain in met.items() if not plain}
+    assert set(table.pickled_keys) == {encoded for encoded, plain in met.items() if not plain}
 
 
 @pytest.mark.parametrize("key", [None, [1], {"a": 1}, {1, 2}, object(), Decimal("NaN")])
-def test_what_cannot_be_a_key_is_refused(key: Any) -> None:
-    with pytest.raises(KeyError_):
+def test_invalid_keys_are_rejected(key: Any) -> None:
+    with pytest.raises(InvalidKeyError):
         encode_key(key)
 
 
@@ -165,7 +173,7 @@ def test_hashes_are_the_same_in_another_process() -> None:
     keys = ["a", 1, 2.5, ("x", 1), uuid.UUID(int=5), frozenset("abc"), Decimal("0.1")]
     here = [KeyTable(128)[key].hash for key in keys]
     program = (
-        "import pickle, sys\nfrom penstock.runtime.keys import KeyTable\n"
+        "import pickle, sys\nfrom penstock.runtime.state.keys import KeyTable\n"
         "print([KeyTable(128)[k].hash for k in pickle.loads(bytes.fromhex(sys.argv[1]))])"
     )
     there = subprocess.run(

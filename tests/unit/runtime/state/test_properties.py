@@ -1,4 +1,4 @@
-"""What time.md promises of every job (1.10), shown for random input on the real operators in the harness.
+"""The guarantees of time-rules 1.10 for every job, checked with random input and real operators in the harness.
 
 Results depend neither on the number of slots, nor on the order in which blobs arrive, nor - for one split, or for splits in
 order - on how the input is cut into batches; and what one key emits stays in order.
@@ -28,10 +28,10 @@ from penstock import (
 )
 from penstock.connectors import Chunk, CollectSink
 from penstock.datastream import DataStream
-from penstock.engine.frames import Control
-from penstock.engine.program import build
+from penstock.engine.program.builder import build_program
+from penstock.engine.wire.frames import Control
 from penstock.testing import At, Harness, LocalJob, Mark, PushSource, ScriptedSource, Step
-from tests.transcripts.operators import LATE, Record, attach
+from tests.system.transcripts.operators import LATE, Record, attach
 
 FEW = settings(max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "25")), deadline=None)
 
@@ -39,11 +39,11 @@ Events = list[At]
 
 
 def events(keys: str = "abc", late: int = 12, size: int = 14) -> Any:
-    """Elements whose timestamps rise, with some far behind."""
+    """Elements with rising timestamps, some of them very late."""
     one = st.tuples(st.sampled_from(keys), st.integers(0, 60), st.integers(-late, 3))
     return st.lists(one, max_size=size).map(
-        lambda found: [
-            At(Record(key, max(0, at + off)), max(0, at + off)) for key, at, off in sorted(found, key=lambda e: e[1])
+        lambda results: [
+            At(Record(key, max(0, at + off)), max(0, at + off)) for key, at, off in sorted(results, key=lambda e: e[1])
         ]
     )
 
@@ -54,10 +54,10 @@ def cut(items: list[Any], places: list[int]) -> list[list[Any]]:
 
 
 def by_key(words: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     for word in words:
-        found.setdefault(word.removeprefix("late ")[0], []).append(word)
-    return found
+        results.setdefault(word.removeprefix("late ")[0], []).append(word)
+    return results
 
 
 # -- cuts
@@ -94,7 +94,9 @@ def run(op: str, lateness: int, then: str | None, steps: list[Step], groups: int
 @pytest.mark.parametrize(("op", "lateness", "then"), OPERATORS)
 @FEW
 @given(xs=events(), places=st.lists(st.integers(0, 14), min_size=3, max_size=3))
-def test_one_split_may_be_cut_anywhere(op: str, lateness: int, then: str | None, xs: Events, places: list[int]) -> None:
+def test_one_split_may_be_divided_into_any_batches(
+    op: str, lateness: int, then: str | None, xs: Events, places: list[int]
+) -> None:
     whole = run(op, lateness, then, [Step({"s0": xs})])
     parts = run(op, lateness, then, [Step({"s0": part}) for part in cut(xs, places)])
     assert by_key(whole) == by_key(parts)
@@ -107,7 +109,9 @@ def test_one_split_may_be_cut_anywhere(op: str, lateness: int, then: str | None,
     one=st.lists(st.integers(0, 14), min_size=4, max_size=4),
     other=st.lists(st.integers(0, 14), min_size=4, max_size=4),
 )
-def test_two_splits_in_order_may_be_cut_anywhere(xs: Events, ys: Events, one: list[int], other: list[int]) -> None:
+def test_two_ordered_splits_may_be_divided_into_any_batches(
+    xs: Events, ys: Events, one: list[int], other: list[int]
+) -> None:
     xs, ys = (sorted(each, key=lambda e: e.timestamp) for each in (xs, ys))
     whole = run("tumble 10", 0, None, [Step({"s0": xs, "s1": ys})])
     steps = [Step({"s0": p, "s1": q}) for p, q in zip(cut(xs, one), cut(ys, other), strict=True)]
@@ -118,7 +122,7 @@ def test_two_splits_in_order_may_be_cut_anywhere(xs: Events, ys: Events, one: li
 
 @FEW
 @given(xs=events(), ys=events(), places=st.lists(st.integers(0, 14), min_size=2, max_size=2))
-def test_a_record_that_is_not_late_by_its_own_split_is_never_late(xs: Events, ys: Events, places: list[int]) -> None:
+def test_a_record_that_is_not_late_in_its_split_is_never_late(xs: Events, ys: Events, places: list[int]) -> None:
     steps = [Step({"s0": p, "s1": q}) for p, q in zip(cut(xs, places), cut(ys, places), strict=True)]
     late = [word for word in run("tumble 10", 0, None, steps) if word.startswith("late")]
     alone = [word for each in (xs, ys) for word in run("tumble 10", 0, None, [Step({"s0": each})])]
@@ -132,7 +136,7 @@ RULES = MapStateDescriptor("rules")
 
 
 class Busy(KeyedProcessFunction):
-    """Counts per key, sets timers ahead and in the past, renews them, and has a side output."""
+    """Counts per key, registers future and past timers, renews them, and has a side output."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -170,7 +174,7 @@ class Busy(KeyedProcessFunction):
 
 
 class Ruled(KeyedBroadcastProcessFunction):
-    """Says which rules it knows; rule q asks each key what it has seen."""
+    """Emits the rules that it has; rule q emits what each key has seen."""
 
     def open(self, runtime_context: Any) -> None:
         self._seen = runtime_context.get_state(ValueStateDescriptor("seen", str))
@@ -185,11 +189,11 @@ class Ruled(KeyedBroadcastProcessFunction):
             yield "rule", value, 0
             return
         changed: list[Any] = []
-        ctx.apply_to_keyed_state(ValueStateDescriptor("seen", str), partial(_note, changed))
+        ctx.apply_to_keyed_state(ValueStateDescriptor("seen", str), partial(_record, changed))
         yield from changed
 
 
-def _note(changed: list[Any], key: str, state: Any) -> None:
+def _record(changed: list[Any], key: str, state: Any) -> None:
     changed.append((key, f"had {state.value()}", 0))
 
 
@@ -202,7 +206,7 @@ def length(value: Any) -> int:
 
 
 def deep_job() -> tuple[StreamExecutionEnvironment, dict[str, DataStream[Any]]]:
-    """Branches, a union of them, side outputs, a broadcast side, another key, and new watermarks in the middle."""
+    """Branches, their union, side outputs, a broadcast stream, another key, and new watermarks in between."""
     env = StreamExecutionEnvironment()
     source = env.from_source(
         PushSource(splits=["s0", "s1"]), WatermarkStrategy.for_bounded_out_of_orderness(2), "events"
@@ -253,7 +257,7 @@ def test_results_do_not_depend_on_slots_or_on_the_order_of_blobs(batches: list[A
     for groups, seed, backend in ((2, 1, "lmdb"), (5, 2, "hashmap")):
         other = run_deep(batches, groups, seed, backend)
         for name in one:
-            # A rule's effect on the keys of each slot comes slot by slot, so there only each key's words are in order.
+            # Rules are applied to the keys slot by slot, so only the words of each key are in order there.
             arranged = sorted_by_key if name == "ruled" else list
             assert [arranged(b) for b in one[name]] == [arranged(b) for b in other[name]]
 
@@ -264,18 +268,18 @@ def sorted_by_key(batch: list[Any]) -> list[Any]:
 
 @FEW
 @given(batches=BATCHES)
-def test_what_a_key_emits_stays_in_order_through_three_levels(batches: list[Any]) -> None:
+def test_the_emissions_of_a_key_stay_in_order_through_three_levels(batches: list[Any]) -> None:
     out = run_deep(batches, 3, 0)
     for name in ("A", "C", "D"):
         counts: dict[Any, int] = {}
         for key, word, _ in (value for batch in out[name] for value in batch):
-            if (found := re.match(r"\w(\d+)\(", word)) is not None:
-                assert int(found[1]) == counts.get(key, 0) + 1
-                counts[key] = int(found[1])
+            if (results := re.match(r"\w(\d+)\(", word)) is not None:
+                assert int(results[1]) == counts.get(key, 0) + 1
+                counts[key] = int(results[1])
 
 
 class InOrder(KeyedProcessFunction):
-    """Fails when the numbers that it gets from one sender do not rise."""
+    """Fails if the numbers from one sender do not rise."""
 
     def open(self, runtime_context: Any) -> None:
         self._last = runtime_context.get_map_state(MapStateDescriptor("last", str, int))
@@ -288,7 +292,7 @@ class InOrder(KeyedProcessFunction):
 
 
 class Numbered(KeyedProcessFunction):
-    """Numbers all that a key emits, from elements and from timers."""
+    """Numbers the emissions of a key, from elements and from timers."""
 
     def open(self, runtime_context: Any) -> None:
         self._count = runtime_context.get_state(ValueStateDescriptor("count", int))
@@ -335,7 +339,7 @@ def test_elements_of_one_key_reach_the_next_operator_in_order(again: bool, batch
     keep=st.dictionaries(st.integers(0, 9), st.integers(0, 3)),
     marks=st.lists(st.integers(0, 60), max_size=3),
 )
-def test_branches_of_a_stream_meet_in_one_order(xs: Events, keep: dict[int, int], marks: list[int]) -> None:
+def test_branches_of_a_stream_are_merged_in_one_order(xs: Events, keep: dict[int, int], marks: list[int]) -> None:
     def run_with(groups: int, seed: int) -> list[Any]:
         env = StreamExecutionEnvironment()
         source = env.from_source(PushSource())
@@ -362,7 +366,7 @@ def test_branches_of_a_stream_meet_in_one_order(xs: Events, keep: dict[int, int]
     order=st.permutations(range(4)),
 )
 def test_a_split_may_come_in_any_number_of_chunks(xs: Events, places: list[int], order: list[int]) -> None:
-    """As when several tasks read parts of one split in one batch."""
+    """As if several tasks read parts of one split in one batch."""
 
     def run_chunks(parts: list[list[At]]) -> dict[str, list[str]]:
         env = StreamExecutionEnvironment().set_parallelism(2)
@@ -375,7 +379,7 @@ def test_a_split_may_come_in_any_number_of_chunks(xs: Events, places: list[int],
             chunks.append(Chunk("s0", start, [e.value for e in part], [e.timestamp for e in part]))
             start += len(part)
         tasks = [chunks[i] for i in order if i < len(chunks)]
-        job = LocalJob(build(env.graph()))
+        job = LocalJob(build_program(env.graph()))
         control = Control("r", 0, {0: ["s0"]}, {}, True)
         (out,) = job.run([(0, task, []) for task in tasks], control, 0)
         return by_key(out)

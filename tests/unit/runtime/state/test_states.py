@@ -1,4 +1,4 @@
-"""States against plain models: what a function sees depends neither on how batches are cut, nor on restarts."""
+"""States compared with plain models: what a function sees depends neither on the boundaries of batches nor on restarts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from penstock.errors import StateError
 from penstock.functions import AggregateFunction
-from penstock.runtime.keys import KeyTable
-from penstock.runtime.state.backend import StateBackend, Table, Tables
-from penstock.runtime.store import MemoryBase, Store
+from penstock.runtime.state.backend import KeyedStateStore
+from penstock.runtime.state.keys import KeyTable
+from penstock.runtime.state.store import MemoryView, Store
+from penstock.runtime.state.tables import StateTable, StateTables
 from penstock.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -27,7 +28,7 @@ from penstock.state import (
 )
 from penstock.ttl import StateTtlConfig, StateVisibility, UpdateType
 from penstock.types import Types
-from tests.runtime.state_models import MODELS, Life
+from tests.unit.runtime.state.state_models import MODELS, Expiration
 
 
 class CountAndSum(AggregateFunction):
@@ -104,7 +105,7 @@ CALLS: dict[str, Any] = {
 
 
 def perform(state: Any, name: str, arguments: tuple[Any, ...]) -> Any:
-    """Calls a state's method; a change in place is made to what a method gives back."""
+    """Calls a method of a state. A change in place is applied to the result of a method."""
     arguments = copy.deepcopy(arguments)
     if name == "change value":
         changed = [v for v in [state.value()] if v is not None]
@@ -121,33 +122,33 @@ def perform(state: Any, name: str, arguments: tuple[Any, ...]) -> Any:
 
 
 class Job:
-    """One operator's state over a base in memory."""
+    """The state of one operator on entries in memory."""
 
     def __init__(self, descriptor: StateDescriptor, scope: str = "key", cached: bool = False) -> None:
         self._descriptor = descriptor
         self._scope = scope
         self._cached = cached
-        self.base = MemoryBase()
+        self.base = MemoryView()
         self.now = 0
-        self._known: list[Table] = []
+        self._known: list[StateTable] = []
         self.restart()
 
     def restart(self) -> None:
-        """Everything but the committed entries is made anew."""
+        """Creates everything again except for the committed entries."""
         self._store = Store(self.base)
-        self._tables = Tables(self._known)
-        self.backend = StateBackend(self._store, self._tables, "op", KeyTable(8), self._cached)
+        self._tables = StateTables(self._known)
+        self.backend = KeyedStateStore(self._store, self._tables, "op", KeyTable(8), self._cached)
         self.backend.now = self.now
         self.state = self.backend.handle(self._descriptor, self._scope)
 
     def commit(self) -> None:
-        self.backend.clean()
+        self.backend.remove_expired()
         self.backend.flush()
         self.base.apply(self._store.take_changes())
         self._known = self._tables.all()
 
     def roll_back(self) -> None:
-        self.backend.forget()
+        self.backend.discard_batch()
         self._store.take_changes()
 
     def tick(self, by: int) -> None:
@@ -166,19 +167,19 @@ class Model:
 
     def at(self, key: Any) -> Any:
         if key not in self._states:
-            self._states[key] = MODELS[self._kind](Life(self._ttl, lambda: self.now))
+            self._states[key] = MODELS[self._kind](Expiration(self._ttl, lambda: self.now))
         return self._states[key]
 
 
 def run(job: Job, kind: str, steps: list[Any], ttl: StateTtlConfig | None = None) -> None:
-    """Performs the steps on both, and compares what each call gives back."""
+    """Performs the steps on both and compares the results of each call."""
     model = Model(kind, ttl)
     for what, *rest in steps:
         if what == "call":
             key, (name, arguments) = rest
             job.backend.set_key(key)
             assert perform(job.state, name, arguments) == perform(model.at(key), name, arguments)
-        elif what == "tick":  # the clock stands still within a batch
+        elif what == "tick":  # the clock does not advance within a batch
             job.commit()
             job.tick(rest[0])
             model.now += rest[0]
@@ -199,7 +200,7 @@ def steps_of(kind: str, *others: Any, keys: int = 2) -> Any:
 @pytest.mark.parametrize("kind", DESCRIPTORS)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_a_state_is_what_its_model_is(kind: str, typed: bool, cached: bool, data: st.DataObject) -> None:
+def test_a_state_equals_its_model(kind: str, typed: bool, cached: bool, data: st.DataObject) -> None:
     steps = data.draw(steps_of(kind))
     run(Job(DESCRIPTORS[kind][typed](), cached=cached), kind, steps)
 
@@ -229,7 +230,7 @@ def test_a_state_expires_as_its_model_does(
 
 @settings(max_examples=60, deadline=None)
 @given(steps=steps_of("map"))
-def test_broadcast_state_is_one_map_whatever_the_key(steps: list[Any]) -> None:
+def test_broadcast_state_does_not_depend_on_the_key(steps: list[Any]) -> None:
     steps = [(what, "a", *rest[1:]) if what == "call" else (what,) for what, *rest in steps]
     job = Job(MapStateDescriptor("s"), scope="slot")
     model = Model("map", None)
@@ -246,11 +247,11 @@ def test_broadcast_state_is_one_map_whatever_the_key(steps: list[Any]) -> None:
 @pytest.mark.parametrize("kind", DESCRIPTORS)
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
-def test_a_batch_that_fails_leaves_no_trace(kind: str, cached: bool, data: st.DataObject) -> None:
-    kept, failed = data.draw(steps_of(kind)), data.draw(steps_of(kind))
+def test_a_failed_batch_leaves_no_trace(kind: str, cached: bool, data: st.DataObject) -> None:
+    committed, failed = data.draw(steps_of(kind)), data.draw(steps_of(kind))
     job, undisturbed = (Job(DESCRIPTORS[kind][0](), cached=cached) for _ in range(2))
     for each in (job, undisturbed):
-        run_calls(each, kept)
+        run_calls(each, committed)
         each.commit()
     run_calls(job, [step for step in failed if step[0] == "call"])
     job.roll_back()
@@ -274,7 +275,7 @@ def run_calls(job: Job, steps: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("kind", DESCRIPTORS)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_a_cleared_state_takes_no_room(kind: str, data: st.DataObject) -> None:
+def test_a_cleared_state_has_no_entries(kind: str, data: st.DataObject) -> None:
     job = Job(DESCRIPTORS[kind][0]())
     run_calls(job, data.draw(steps_of(kind)))
     for key in KEYS:
@@ -286,7 +287,7 @@ def test_a_cleared_state_takes_no_room(kind: str, data: st.DataObject) -> None:
     assert left == []
 
 
-def test_what_has_expired_is_seen_once_at_most() -> None:
+def test_an_expired_entry_is_returned_at_most_once() -> None:
     descriptor = ValueStateDescriptor("s")
     descriptor.enable_time_to_live(
         StateTtlConfig.new_builder(5).return_expired_if_not_cleaned_up().disable_cleanup_in_background().build()
@@ -300,7 +301,7 @@ def test_what_has_expired_is_seen_once_at_most() -> None:
 
 
 @pytest.mark.parametrize("kind", DESCRIPTORS)
-def test_what_expires_is_removed_though_nobody_touches_it(kind: str) -> None:
+def test_expired_entries_are_removed_even_if_they_are_not_read(kind: str) -> None:
     descriptor = DESCRIPTORS[kind][0]()
     descriptor.enable_time_to_live(StateTtlConfig.new_builder(5).cleanup_incrementally(3).build())
     job = Job(descriptor)
@@ -325,7 +326,7 @@ def written(job: Job) -> int:
     return len(changes)
 
 
-def test_appending_to_a_long_list_writes_the_new_element_only() -> None:
+def test_appending_to_a_long_list_writes_only_the_new_element() -> None:
     job = Job(ListStateDescriptor("s", int))
     job.backend.set_key("a")
     job.state.add_all(list(range(10_000)))
@@ -334,7 +335,7 @@ def test_appending_to_a_long_list_writes_the_new_element_only() -> None:
     assert written(job) == 2  # the element and the list's bounds
 
 
-def test_changing_an_entry_of_a_large_map_writes_that_entry_only() -> None:
+def test_changing_an_entry_of_a_large_map_writes_only_that_entry() -> None:
     job = Job(MapStateDescriptor("s", int, int))
     job.backend.set_key("a")
     job.state.put_all({n: n for n in range(10_000)})
@@ -355,7 +356,7 @@ def test_reading_writes_nothing() -> None:
         assert written(job) == 0
 
 
-def test_keys_with_a_state_are_found_also_those_of_this_batch() -> None:
+def test_keys_with_a_state_include_those_of_the_current_batch() -> None:
     job = Job(ValueStateDescriptor("s"))
     for key in KEYS[:2]:
         job.backend.set_key(key)
@@ -368,7 +369,7 @@ def test_keys_with_a_state_are_found_also_those_of_this_batch() -> None:
     assert set(job.backend.keys_with(ValueStateDescriptor("s"))) == set(KEYS)
 
 
-def test_a_failed_batch_does_not_lose_keys_that_bytes_alone_do_not_give_back() -> None:
+def test_a_failed_batch_does_not_lose_keys_that_cannot_be_decoded() -> None:
     job = Job(ValueStateDescriptor("s"))
     for roll_back in (True, False):
         job.backend.set_key(City("Oslo"))
@@ -381,15 +382,15 @@ def test_a_failed_batch_does_not_lose_keys_that_bytes_alone_do_not_give_back() -
     assert job.backend.keys_with(ValueStateDescriptor("s")) == [City("Oslo")]
 
 
-def test_state_outside_of_a_key_is_refused() -> None:
+def test_state_without_a_current_key_is_rejected() -> None:
     job = Job(ValueStateDescriptor("s"))
     job.backend.unset_key()
     with pytest.raises(StateError, match="STATE_OUTSIDE_KEY"):
         job.state.value()
 
 
-def test_a_state_of_another_kind_is_refused() -> None:
-    tables = Tables([Table(1, "op", "s", "value", "pickle")])
+def test_a_state_of_another_kind_is_rejected() -> None:
+    tables = StateTables([StateTable(1, "op", "s", "value", "pickle")])
     with pytest.raises(StateError, match="STATE_CHANGED"):
         tables.of("op", "s", "list", "pickle")
 
@@ -404,4 +405,4 @@ def test_a_pickled_state_can_get_a_type_later() -> None:
     job.backend.set_key("a")
     assert job.state.value() == [1]
     with pytest.raises(StateError, match="STATE_CHANGED"):
-        Tables([Table(1, "op", "s", "value", "msgspec:INT")]).of("op", "s", "value", "msgspec:STRING")
+        StateTables([StateTable(1, "op", "s", "value", "msgspec:INT")]).of("op", "s", "value", "msgspec:STRING")

@@ -1,4 +1,4 @@
-"""What every base of a store promises, and the store over it. A new base is a line in BASES."""
+"""The contract of read views, and of the store on them. A new read view is a line in VIEWS."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime.store import Changes, MemoryBase, Store, after_prefix
-from penstock.spark.recent import Committed
-from penstock.spark.working_copy import WorkingCopy
+from penstock.runtime.state.store import Changes, MemoryView, Store, after_prefix
+from penstock.spark.state.uncompacted_deltas import CommittedDelta
+from penstock.spark.state.working_copy import WorkingCopy
 
 
-class WritableBase(Protocol):
-    """A base, and how committed changes come into it."""
+class WritableView(Protocol):
+    """A read view to which committed changes can be applied."""
 
     def get(self, key: bytes) -> bytes | None: ...
     def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]: ...
     def apply(self, changes: Changes) -> None: ...
 
 
-class LmdbBase:
-    """A working copy; each change is a delta of its own."""
+class LmdbView:
+    """A working copy; each change is a separate delta."""
 
     def __init__(self, folder: Path) -> None:
         self._copy = WorkingCopy(str(folder), 1 << 24)
@@ -49,20 +49,20 @@ class LmdbBase:
     def apply(self, changes: Changes) -> None:
         before = b"%d" % self._number
         self._number += 1
-        self._copy.apply(Committed(changes, self._number, b"%d" % self._number, before))
+        self._copy.apply(CommittedDelta(changes, self._number, b"%d" % self._number, before))
 
 
-BASES: dict[str, Callable[[Path], WritableBase]] = {"memory": lambda folder: MemoryBase(), "lmdb": LmdbBase}
+VIEWS: dict[str, Callable[[Path], WritableView]] = {"memory": lambda folder: MemoryView(), "lmdb": LmdbView}
 
-MakeBase = Callable[[], WritableBase]
+MakeView = Callable[[], WritableView]
 
 
-@pytest.fixture(params=BASES)
-def make_base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> MakeBase:
-    """Makes an empty base, as often as it is called."""
+@pytest.fixture(params=VIEWS)
+def make_view(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> MakeView:
+    """Returns a function that creates an empty view."""
     folder = tmp_path_factory.mktemp("base")
     numbers = itertools.count()
-    return lambda: BASES[request.param](folder / str(next(numbers)))
+    return lambda: VIEWS[request.param](folder / str(next(numbers)))
 
 
 LONG = b"k" * 458
@@ -83,8 +83,8 @@ MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 
 @MANY
 @given(steps=st.lists(STEPS, max_size=40))
-def test_a_store_is_an_ordered_map_with_batches(make_base: MakeBase, steps: list[Any]) -> None:
-    base = make_base()
+def test_a_store_is_an_ordered_map_with_batches(make_view: MakeView, steps: list[Any]) -> None:
+    base = make_view()
     store = Store(base)
     committed: dict[bytes, bytes] = {}
     now: dict[bytes, bytes] = {}
@@ -112,23 +112,23 @@ def test_a_store_is_an_ordered_map_with_batches(make_base: MakeBase, steps: list
 
 
 @MANY
-@given(keys=st.sets(KEYS, max_size=12), gone=st.sets(KEYS, max_size=6))
-def test_a_store_is_written_to_while_it_is_scanned(make_base: MakeBase, keys: set[bytes], gone: set[bytes]) -> None:
-    base = make_base()
+@given(keys=st.sets(KEYS, max_size=12), deleted=st.sets(KEYS, max_size=6))
+def test_a_store_can_be_written_while_it_is_scanned(make_view: MakeView, keys: set[bytes], deleted: set[bytes]) -> None:
+    base = make_view()
     base.apply(dict.fromkeys(keys, b"1"))
     store = Store(base)
-    for key in gone:
+    for key in deleted:
         store.delete(key)
     seen = []
     for key, _ in store.scan(b"", b"\xff" * 1000):
         seen.append(key)
         store.delete(key)
-    assert seen == sorted(keys - gone)
+    assert seen == sorted(keys - deleted)
     assert list(store.scan(b"", b"\xff" * 1000)) == []
 
 
-def test_changes_are_not_seen_below_before_they_are_applied(make_base: MakeBase) -> None:
-    base = make_base()
+def test_changes_are_not_visible_in_the_view_before_they_are_applied(make_view: MakeView) -> None:
+    base = make_view()
     base.apply({b"a": b"old", b"b": b"old"})
     store = Store(base)
     store.put(b"a", b"new")
@@ -140,24 +140,24 @@ def test_changes_are_not_seen_below_before_they_are_applied(make_base: MakeBase)
     assert (base.get(b"a"), base.get(b"b")) == (b"new", None)
 
 
-def test_deleting_what_is_not_there_has_no_effect(make_base: MakeBase) -> None:
-    base = make_base()
+def test_deleting_an_absent_key_has_no_effect(make_view: MakeView) -> None:
+    base = make_view()
     base.apply({b"a": None, b"b": b"1"})
     assert list(base.scan(b"", b"z")) == [(b"b", b"1")]
 
 
-def test_a_large_value_is_kept(make_base: MakeBase) -> None:
-    base = make_base()
+def test_a_large_value_is_stored(make_view: MakeView) -> None:
+    base = make_view()
     base.apply({b"a": b"x" * 1_000_000})
     assert base.get(b"a") == b"x" * 1_000_000
 
 
 @given(st.binary(max_size=4), st.binary(max_size=4))
-def test_the_end_of_a_prefix_is_past_all_that_begin_with_it(prefix: bytes, rest: bytes) -> None:
+def test_after_prefix_is_after_all_keys_with_the_prefix(prefix: bytes, rest: bytes) -> None:
     assert prefix + rest < after_prefix(prefix)
 
 
 @given(st.binary(min_size=1, max_size=3), st.binary(max_size=5))
-def test_nothing_else_is_before_the_end_of_a_prefix(prefix: bytes, other: bytes) -> None:
+def test_no_other_key_is_before_after_prefix(prefix: bytes, other: bytes) -> None:
     if prefix <= other < after_prefix(prefix) and prefix.strip(b"\xff"):
         assert other.startswith(prefix)

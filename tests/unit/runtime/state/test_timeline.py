@@ -1,4 +1,4 @@
-"""Timelines against a plain list: appends, ranges, drops, batches that commit or fail, restarts; and what they write."""
+"""Timelines compared with a plain list: appends, ranges, drops, committed and failed batches, restarts, and written entries."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime.keys import KeyTable
-from penstock.runtime.state.backend import StateBackend, Tables
+from penstock.runtime.state.backend import KeyedStateStore
+from penstock.runtime.state.keys import KeyTable
+from penstock.runtime.state.store import MemoryView, Store
+from penstock.runtime.state.tables import StateTables
 from penstock.runtime.state.timeline import TimelineDescriptor, TimelineHandle
-from penstock.runtime.store import MemoryBase, Store
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.types import Types
 
 
-class Kept:
-    """A backend with one timeline, over entries that outlive it."""
+class TimelineDriver:
+    """A state store with one timeline, on entries that survive its restart."""
 
     def __init__(self, cached: bool = False, value_type: Any = None) -> None:
-        self.base = MemoryBase()
-        self.tables = Tables()
+        self.base = MemoryView()
+        self.tables = StateTables()
         self._settings = cached, value_type
         self.restart()
 
     def restart(self) -> None:
         cached, value_type = self._settings
         self.store = Store(self.base)
-        self.backend = StateBackend(self.store, self.tables, "op", KeyTable(128), cached)
+        self.backend = KeyedStateStore(self.store, self.tables, "op", KeyTable(128), cached)
         self.timeline: TimelineHandle = self.backend.handle(TimelineDescriptor("line", value_type))
 
     def at(self, key: str) -> TimelineHandle:
@@ -43,7 +44,7 @@ class Kept:
         return changes
 
     def fail(self) -> None:
-        self.backend.forget()
+        self.backend.discard_batch()
         self.store.take_changes()
 
     def between(self, key: str, lower: int, upper: int) -> list[tuple[int, Any]]:
@@ -62,83 +63,83 @@ steps = st.one_of(
 
 
 @settings(max_examples=300, deadline=None)
-@given(told=st.lists(steps, max_size=60), cached=st.booleans(), typed=st.booleans())
-def test_equals_a_plain_list(told: list[tuple[Any, ...]], cached: bool, typed: bool) -> None:
-    kept = Kept(cached, Types.LONG() if typed else None)
+@given(steps_taken=st.lists(steps, max_size=60), cached=st.booleans(), typed=st.booleans())
+def test_equals_a_plain_list(steps_taken: list[tuple[Any, ...]], cached: bool, typed: bool) -> None:
+    driver = TimelineDriver(cached, Types.LONG() if typed else None)
     model: dict[str, list[tuple[int, int]]] = {"a": [], "b": []}
     committed = copy.deepcopy(model)
-    for number, (what, *given_) in enumerate(told):
-        match what, *given_:
+    for number, (what, *arguments) in enumerate(steps_taken):
+        match what, *arguments:
             case "add", key, time:
-                kept.at(key).add(time, number)
+                driver.at(key).add(time, number)
                 model[key].append((time, number))
             case "read", key, lower, width:
                 expected = sorted((e for e in model[key] if lower <= e[0] <= lower + width), key=lambda e: e[0])
-                assert kept.between(key, lower, lower + width) == expected
+                assert driver.between(key, lower, lower + width) == expected
             case "drop", key, until:
-                kept.at(key).drop(until)
+                driver.at(key).drop(until)
                 model[key] = [e for e in model[key] if e[0] > until]
             case ("flush",):
-                kept.backend.flush()  # within a batch, as dead letters need it
+                driver.backend.flush()  # within a batch, as dead letters need it
             case ("commit",):
-                kept.commit()
+                driver.commit()
                 committed = copy.deepcopy(model)
             case ("restart",):
-                kept.restart()
+                driver.restart()
                 model = copy.deepcopy(committed)
             case ("fail",):
-                kept.fail()
+                driver.fail()
                 model = copy.deepcopy(committed)
-    kept.commit()
+    driver.commit()
     elements = sum(map(len, model.values()))
     numbered = sum(map(bool, model.values()))
-    assert len(kept.base.entries) == elements + numbered  # nothing is left of what was dropped
-    kept.restart()
+    assert len(driver.base.entries) == elements + numbered  # nothing is left of what was dropped
+    driver.restart()
     for key, expected in model.items():
-        assert kept.between(key, MIN_WATERMARK, MAX_WATERMARK) == sorted(expected, key=lambda e: e[0])
+        assert driver.between(key, MIN_WATERMARK, MAX_WATERMARK) == sorted(expected, key=lambda e: e[0])
 
 
-def test_appending_writes_one_entry_however_many_there_are() -> None:
-    kept = Kept()
+def test_appending_writes_one_entry_however_long_the_timeline_is() -> None:
+    driver = TimelineDriver()
     for time in range(1000):
-        kept.at("a").add(time % 10, time)
-    kept.commit()
-    kept.at("a").add(5, "one more")
-    assert len(kept.commit()) == 2  # the element, and the number of the next one
+        driver.at("a").add(time % 10, time)
+    driver.commit()
+    driver.at("a").add(5, "one more")
+    assert len(driver.commit()) == 2  # the element, and the number of the next one
 
 
-def test_only_the_time_that_is_asked_for_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = Kept()
+def test_only_the_requested_range_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = TimelineDriver()
     for time in range(1000):
-        kept.at("a").add(time, time)
-    kept.commit()
+        driver.at("a").add(time, time)
+    driver.commit()
     decoded: list[bytes] = []
-    decode = kept.timeline._codec.decode
+    decode = driver.timeline._codec.decode
 
-    def counted(data: bytes) -> Any:
+    def count_decoded(data: bytes) -> Any:
         decoded.append(data)
         return decode(data)
 
-    monkeypatch.setattr(kept.timeline._codec, "decode", counted)
-    assert [time for time, _ in kept.between("a", 990, 995)] == list(range(990, 996))
+    monkeypatch.setattr(driver.timeline._codec, "decode", count_decoded)
+    assert [time for time, _ in driver.between("a", 990, 995)] == list(range(990, 996))
     assert len(decoded) == 10
-    assert len(kept.between("a", 985, 995)) == 11
+    assert len(driver.between("a", 985, 995)) == 11
     assert len(decoded) == 15  # what was read before is at hand
 
 
-def test_a_batch_that_drops_what_it_added_writes_nothing() -> None:
-    kept = Kept()
-    kept.at("a").add(5, "x")
-    kept.at("a").drop(5)
-    assert kept.commit() == {}
+def test_a_batch_that_drops_its_own_elements_writes_nothing() -> None:
+    driver = TimelineDriver()
+    driver.at("a").add(5, "x")
+    driver.at("a").drop(5)
+    assert driver.commit() == {}
 
 
 def test_elements_that_can_be_changed_in_place_are_not_cached() -> None:
-    kept = Kept(cached=True)
-    kept.at("a").add(1, ["x"])
-    kept.at("b").add(1, ("x", 1))
-    kept.commit()
-    kept.between("a", 0, 2)[0][1].append("changed")
-    kept.commit()
-    assert kept.between("a", 0, 2) == [(1, ["x"])]
-    assert kept.between("b", 0, 2) == [(1, ("x", 1))]
+    driver = TimelineDriver(cached=True)
+    driver.at("a").add(1, ["x"])
+    driver.at("b").add(1, ("x", 1))
+    driver.commit()
+    driver.between("a", 0, 2)[0][1].append("changed")
+    driver.commit()
+    assert driver.between("a", 0, 2) == [(1, ["x"])]
+    assert driver.between("b", 0, 2) == [(1, ("x", 1))]

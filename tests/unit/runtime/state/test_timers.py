@@ -1,4 +1,4 @@
-"""Timers against a plain sorted list."""
+"""Timers compared with a plain sorted list."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime.keys import KeyTable
-from penstock.runtime.store import MemoryBase, Store
-from penstock.runtime.timers import TimerQueue
+from penstock.runtime.state.keys import KeyTable
+from penstock.runtime.state.store import MemoryView, Store
+from penstock.runtime.state.timers import TimerQueue
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ STEPS = st.one_of(
 
 
 class Timers:
-    """A queue over a base in memory, and beside it the same timers in a set."""
+    """A timer queue on entries in memory, and the same timers in a set."""
 
     def __init__(self) -> None:
-        self._base = MemoryBase()
+        self._base = MemoryView()
         self._keys = KeyTable(8)
         self.expected: set[tuple[int, Any, Any]] = set()
         self._open(-6)
@@ -49,13 +49,13 @@ class Timers:
         self.limit = limit
         self.queue.begin(limit)
 
-    def _place(self, timer: tuple[int, Any, Any]) -> Any:
+    def _order(self, timer: tuple[int, Any, Any]) -> Any:
         time, key, namespace = timer
         known = self._keys[key]
         return time, known.hash, known.encoded, b"" if namespace is None else msgspec.msgpack.encode(namespace)
 
     def due(self, until: int) -> list[tuple[int, Any, Any]]:
-        return sorted((t for t in self.expected if t[0] <= until), key=self._place)
+        return sorted((t for t in self.expected if t[0] <= until), key=self._order)
 
     def register(self, timer: tuple[int, Any, Any]) -> None:
         self.queue.register(*timer)
@@ -66,7 +66,7 @@ class Timers:
         self.expected.discard(timer)
 
     def advance(self, until: int, renew: bool) -> None:
-        """Fires all that is due; renewing ones set a timer a little later, which may be due too."""
+        """Fires all timers that are due. With `renew`, each registers a later one, which may also be due."""
         while True:
             due = self.due(until)
             if due:
@@ -94,7 +94,7 @@ class Timers:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(STEPS, max_size=40))
-def test_timers_fire_as_a_sorted_list_does(steps: list[Any]) -> None:
+def test_timers_fire_in_the_order_of_a_sorted_list(steps: list[Any]) -> None:
     timers = Timers()
     for what, argument in steps:
         if what in ("register", "delete"):
@@ -110,22 +110,22 @@ def test_timers_fire_as_a_sorted_list_does(steps: list[Any]) -> None:
 
 
 @given(st.lists(TIMERS, max_size=10), st.lists(TIMERS, max_size=10))
-def test_a_forgotten_batch_leaves_no_trace(kept: list[Any], forgotten: list[Any]) -> None:
+def test_a_discarded_batch_leaves_no_trace(committed: list[Any], discarded: list[Any]) -> None:
     timers = Timers()
-    for time, key, namespace in kept:
+    for time, key, namespace in committed:
         timers.register((time, KEYS[key], namespace))
     timers.commit(15, restart=False)
     before = set(timers.expected)
-    for index, (time, key, namespace) in enumerate(forgotten):
+    for index, (time, key, namespace) in enumerate(discarded):
         (timers.delete if index % 2 else timers.register)((time, KEYS[key], namespace))
     timers.advance(15, renew=False)
-    timers.queue.forget()
+    timers.queue.discard_batch()
     timers.expected = before
     timers.queue.begin(100)
     timers.advance(100, renew=False)
 
 
-def test_a_timer_says_when_it_was_set_by_another() -> None:
+def test_a_timer_has_the_due_time_of_the_timer_that_registered_it() -> None:
     timers = Timers()
     timers.queue.begin(10)
     timers.queue.register(3, "a", None, due=8)
@@ -156,8 +156,8 @@ def test_after_stop_firing_registrations_wait() -> None:
 
 
 def test_a_timer_that_is_registered_again_before_it_fires_fires_once() -> None:
-    """Also when new timers of its time have to wait for the next batch, as processing timers of the batch's own time do."""
-    base = MemoryBase()
+    """Also if new timers for the same time wait for the next batch, like processing timers for the time of the batch."""
+    base = MemoryView()
     store = Store(base)
     queue = TimerQueue(store, b"t", KeyTable(128))
     queue.begin(0)

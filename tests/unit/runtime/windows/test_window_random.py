@@ -1,4 +1,4 @@
-"""Random streams: windows equal the oracle, however batches are cut, whatever keeps their contents."""
+"""Random streams: the results of windows equal the oracle for all batch boundaries and kinds of contents."""
 
 from __future__ import annotations
 
@@ -9,24 +9,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime.window import WindowOperator
-from penstock.runtime.window_build import window_operator
-from penstock.runtime.window_merging import MergingWindowOperator
+from penstock.runtime.windows.factory import window_operator
+from penstock.runtime.windows.merging_operator import MergingWindowOperator
+from penstock.runtime.windows.operator import WindowOperator
 from penstock.windows import (
     EventTimeSessionWindows,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
     WindowAssigner,
 )
-from tests.runtime.window_driver import LATE, Batch, Driver, Event, Mark, Shown, Total, shown
-from tests.runtime.window_oracle import Oracle
+from tests.unit.runtime.windows.window_driver import (
+    LATE,
+    Batch,
+    Driver,
+    Event,
+    FormatWindow,
+    Mark,
+    Total,
+    format_emission,
+)
+from tests.unit.runtime.windows.window_oracle import Oracle
 
 KEYS = "abc"
 
 
 @st.composite
 def streams(draw: Any, marks: bool = True, size: int = 25) -> list[Event | Mark]:
-    """Events that mostly go forward in time, some far behind, with explicit watermarks in between."""
+    """Events with mostly increasing timestamps, some of them late, and explicit watermarks in between."""
     events: list[Event | Mark] = []
     time = draw(st.integers(-20, 5))
     for _ in range(draw(st.integers(0, size))):
@@ -34,20 +43,20 @@ def streams(draw: Any, marks: bool = True, size: int = 25) -> list[Event | Mark]
         if marks and draw(st.integers(0, 5)) == 0:
             events.append(Mark(time - draw(st.integers(0, 8))))
         else:
-            behind = draw(st.sampled_from([0, 0, 0, 1, 3, 8, 15, 30]))
-            events.append(Event(draw(st.sampled_from(KEYS)), time - behind, draw(st.integers(1, 9))))
+            delay = draw(st.sampled_from([0, 0, 0, 1, 3, 8, 15, 30]))
+            events.append(Event(draw(st.sampled_from(KEYS)), time - delay, draw(st.integers(1, 9))))
     return events
 
 
 @st.composite
 def cut(draw: Any, events: list[Event | Mark]) -> list[list[Event | Mark]]:
-    at = sorted(draw(st.lists(st.integers(0, len(events)), max_size=4)))
-    return [events[a:b] for a, b in zip([0, *at], [*at, len(events)], strict=True)]
+    indices = sorted(draw(st.lists(st.integers(0, len(events)), max_size=4)))
+    return [events[a:b] for a, b in zip([0, *indices], [*indices, len(events)], strict=True)]
 
 
 @st.composite
 def windows(draw: Any) -> tuple[str, tuple[int, ...], int, WindowAssigner[Any, Any]]:
-    """A kind of window with its numbers and offset, and the assigner."""
+    """The kind of a window, its sizes and offset, and its assigner."""
     kind = draw(st.sampled_from(["tumble", "slide", "session"]))
     size = draw(st.integers(1, 14))
     if kind == "session":
@@ -60,51 +69,51 @@ def windows(draw: Any) -> tuple[str, tuple[int, ...], int, WindowAssigner[Any, A
     return kind, (size, slide), offset, SlidingEventTimeWindows.of(size, slide, offset)
 
 
-Made = Callable[..., WindowOperator]
+MakeOperator = Callable[..., WindowOperator]
 
 
-def eager(assigner: WindowAssigner[Any, Any], **given: Any) -> WindowOperator:
-    """Sessions by the general class, which moves timers with every merge."""
+def merging_operator(assigner: WindowAssigner[Any, Any], **settings: Any) -> WindowOperator:
+    """Uses MergingWindowOperator for sessions. It moves timers with every merge."""
     if isinstance(assigner, EventTimeSessionWindows):
-        return MergingWindowOperator(assigner, **given)
-    return window_operator(assigner, **given)
+        return MergingWindowOperator(assigner, **settings)
+    return window_operator(assigner, **settings)
 
 
 def emitted(driver: Driver, batches: list[Batch]) -> list[list[tuple[str, int]]]:
-    return [[(shown(r.value), r.timestamp) for r in results] for results in driver.run_all(batches)]
+    return [[(format_emission(r.value), r.timestamp) for r in results] for results in driver.run_all(batches)]
 
 
-@pytest.mark.parametrize("made", [window_operator, eager])
-@pytest.mark.parametrize("elements", [False, True], ids=["folded", "collected"])
+@pytest.mark.parametrize("make_operator", [window_operator, merging_operator])
+@pytest.mark.parametrize("elements", [False, True], ids=["aggregated", "elements"])
 @settings(max_examples=150, deadline=None)
 @given(
     window=windows(),
     lateness=st.integers(0, 12),
     delay=st.one_of(st.none(), st.integers(0, 6)),
     pieces=streams().flatmap(cut),
-    keeping=st.sampled_from(["nothing", "cached", "restarting"]),
+    mode=st.sampled_from(["default", "cached", "restarting"]),
 )
 def test_one_split_equals_the_oracle(
-    made: Made,
+    make_operator: MakeOperator,
     elements: bool,
     window: tuple[str, tuple[int, ...], int, WindowAssigner[Any, Any]],
     lateness: int,
     delay: int | None,
     pieces: list[list[Event | Mark]],
-    keeping: str,
+    mode: str,
 ) -> None:
     kind, sizes, offset, assigner = window
-    given = {} if elements else {"aggregate": Total()}
+    settings = {} if elements else {"aggregate": Total()}
     driver = Driver(
-        lambda: made(assigner, function=Shown(), allowed_lateness=lateness, late_tag=LATE, **given),
+        lambda: make_operator(assigner, function=FormatWindow(), allowed_lateness=lateness, late_tag=LATE, **settings),
         delay=delay,
-        restarting=keeping == "restarting",
-        cached=keeping == "cached",
+        restarting=mode == "restarting",
+        cached=mode == "cached",
     )
     batches = [Batch({"s0": piece}) for piece in pieces] + [Batch(end=True)]
     oracle = Oracle(kind, sizes, lateness, offset, delay)
     assert emitted(driver, batches) == [oracle.run(batch) for batch in batches]
-    assert driver.first.stored() == 0
+    assert driver.first.count_entries() == 0
 
 
 @settings(max_examples=200, deadline=None)
@@ -125,7 +134,7 @@ def test_two_splits_equal_the_oracle(
     kind, sizes, offset, assigner = window
     driver = Driver(
         lambda: window_operator(
-            assigner, aggregate=Total(), function=Shown(), allowed_lateness=lateness, late_tag=LATE
+            assigner, aggregate=Total(), function=FormatWindow(), allowed_lateness=lateness, late_tag=LATE
         ),
         delay=delay,
         splits=["s0", "s1"],
@@ -139,14 +148,14 @@ def test_two_splits_equal_the_oracle(
 
 @settings(max_examples=100, deadline=None)
 @given(stream=streams(marks=False), data=st.data(), lateness=st.integers(0, 6), session=st.booleans())
-def test_cuts_do_not_matter_through_two_operators(
+def test_batch_boundaries_do_not_affect_two_operators(
     stream: list[Event | Mark], data: st.DataObject, lateness: int, session: bool
 ) -> None:
     def run(pieces: list[list[Event | Mark]]) -> dict[str, list[tuple[str, int]]]:
         first = EventTimeSessionWindows.with_gap(4) if session else TumblingEventTimeWindows.of(10)
         driver = Driver(
-            lambda: window_operator(first, aggregate=Total(), function=Shown(), allowed_lateness=lateness),
-            then=lambda: window_operator(TumblingEventTimeWindows.of(20), aggregate=Total(), function=Shown()),
+            lambda: window_operator(first, aggregate=Total(), function=FormatWindow(), allowed_lateness=lateness),
+            then=lambda: window_operator(TumblingEventTimeWindows.of(20), aggregate=Total(), function=FormatWindow()),
             delay=2,
         )
         out = emitted(driver, [Batch({"s0": piece}) for piece in pieces] + [Batch(end=True)])
@@ -157,15 +166,20 @@ def test_cuts_do_not_matter_through_two_operators(
 
 
 @settings(max_examples=100, deadline=None)
-@given(stamps=st.lists(st.integers(-40, 60), max_size=12), data=st.data(), gap=st.integers(1, 12), purely=st.booleans())
+@given(
+    stamps=st.lists(st.integers(-40, 60), max_size=12),
+    data=st.data(),
+    gap=st.integers(1, 12),
+    session_operator=st.booleans(),
+)
 def test_sessions_do_not_depend_on_arrival_order(
-    stamps: list[int], data: st.DataObject, gap: int, purely: bool
+    stamps: list[int], data: st.DataObject, gap: int, session_operator: bool
 ) -> None:
     def run(order: list[int]) -> list[tuple[str, int]]:
         events: list[Event | Mark] = [Event("a", t, 1 + t % 7) for t in order]
         driver = Driver(
-            lambda: (window_operator if purely else eager)(
-                EventTimeSessionWindows.with_gap(gap), aggregate=Total(), function=Shown()
+            lambda: (window_operator if session_operator else merging_operator)(
+                EventTimeSessionWindows.with_gap(gap), aggregate=Total(), function=FormatWindow()
             )
         )
         pieces = data.draw(cut(events))

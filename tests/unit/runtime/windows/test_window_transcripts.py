@@ -1,4 +1,4 @@
-"""The transcripts of time.md that are about windows, on the real slot loop."""
+"""The window transcripts of the time rules, run on the slot loop."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from penstock.runtime.operator import Emitted, Operator, OperatorContext
-from penstock.runtime.timers import Timer
-from penstock.runtime.window import WindowOperator
-from penstock.runtime.window_build import window_operator
+from penstock.runtime.loop.operator import Emitted, Operator, OperatorContext
+from penstock.runtime.state.timers import Timer
+from penstock.runtime.windows.factory import window_operator
+from penstock.runtime.windows.operator import WindowOperator
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.windows import (
     EventTimeSessionWindows,
@@ -20,9 +20,9 @@ from penstock.windows import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
-from tests.runtime.window_driver import LATE, Batch, Driver, Event, Shown, Total, parse
+from tests.unit.runtime.windows.window_driver import LATE, Batch, Driver, Event, FormatWindow, Total, parse
 
-# a@5: key a, timestamp 5; !12: explicit watermark; a[0,10)=2: a window's result; L: allowed lateness; W: watermark
+# a@5: key a, timestamp 5; !12: explicit watermark; a[0,10)=2: the result of a window; L: allowed lateness; W: watermark
 # after each batch; wm mono: maximum - 1, bound d: maximum - d - 1, none: explicit ones; set: order does not matter.
 TRANSCRIPTS = """
 - {id: 3, op: tumble 10, wm: mono, in: [{s0: [a@1, a@12, a@3, a@13]}], out: [["a[0,10)=1", late a@3]], W: [12]}
@@ -52,8 +52,8 @@ TRANSCRIPTS = """
 """
 
 
-class Show:
-    """Emits each element with the watermark that it is seen with."""
+class FormatElement:
+    """Emits each element with the current watermark."""
 
     keyed = True
 
@@ -70,7 +70,7 @@ class Show:
         pass
 
 
-def assigner_of(spec: str) -> WindowAssigner[Any, Any]:
+def make_assigner(spec: str) -> WindowAssigner[Any, Any]:
     kind, sizes = spec.split()
     numbers = [int(n) for n in re.split("/", sizes)]
     if kind == "tumble":
@@ -80,18 +80,18 @@ def assigner_of(spec: str) -> WindowAssigner[Any, Any]:
     return EventTimeSessionWindows.with_gap(numbers[0])
 
 
-def operator_of(spec: str, lateness: int, elements: bool) -> Callable[[], Operator]:
+def make_operator(spec: str, lateness: int, elements: bool) -> Callable[[], Operator]:
     if spec == "show":
-        return Show
+        return FormatElement
     aggregate = None if elements else Total()
     return lambda: window_operator(
-        assigner_of(spec), aggregate=aggregate, function=Shown(), allowed_lateness=lateness, late_tag=LATE
+        make_assigner(spec), aggregate=aggregate, function=FormatWindow(), allowed_lateness=lateness, late_tag=LATE
     )
 
 
-def batch_of(written: dict[str, Any]) -> Batch:
-    splits = {name: [parse(w) for w in words] for name, words in written.items() if name.startswith("s")}
-    return Batch(splits, end=written.get("end", False))
+def make_batch(described: dict[str, Any]) -> Batch:
+    splits = {name: [parse(w) for w in words] for name, words in described.items() if name.startswith("s")}
+    return Batch(splits, end=described.get("end", False))
 
 
 def watermark(text: Any) -> int:
@@ -99,27 +99,27 @@ def watermark(text: Any) -> int:
 
 
 @pytest.mark.parametrize("restarting", [False, True], ids=["running", "restarted"])
-@pytest.mark.parametrize("elements", [False, True], ids=["folded", "collected"])
+@pytest.mark.parametrize("elements", [False, True], ids=["aggregated", "elements"])
 @pytest.mark.parametrize("case", yaml.safe_load(TRANSCRIPTS), ids=lambda case: f"transcript-{case['id']}")
 def test_transcript(case: dict[str, Any], elements: bool, restarting: bool) -> None:
     words = case["wm"].split()
     driver = Driver(
-        operator_of(case["op"], case.get("L", 0), elements),
-        then=operator_of(case["then"], 0, elements) if "then" in case else None,
+        make_operator(case["op"], case.get("L", 0), elements),
+        then=make_operator(case["then"], 0, elements) if "then" in case else None,
         delay={"none": None, "mono": 0}.get(words[0], int(words[-1]) if words[0] == "bound" else None),
         splits=case.get("splits", ()),
         restarting=restarting,
     )
     outputs, watermarks = [], []
-    for written in case["in"]:
-        outputs += driver.shown([batch_of(written)])
+    for described in case["in"]:
+        outputs += driver.run_formatted([make_batch(described)])
         watermarks.append(driver.first.watermark)
-    arranged = sorted if case.get("set") else list
-    assert [arranged(o) for o in outputs] == [arranged(o) for o in case["out"]]
+    normalize = sorted if case.get("set") else list
+    assert [normalize(o) for o in outputs] == [normalize(o) for o in case["out"]]
     assert watermarks == [watermark(w) for w in case["W"]]
 
 
-def test_late_elements_are_counted_without_an_output() -> None:
+def test_late_elements_are_counted_without_a_side_output() -> None:
     driver = Driver(lambda: WindowOperator(TumblingEventTimeWindows.of(10), aggregate=Total()), delay=0)
     batch = Batch({"s0": [Event("a", 1), Event("a", 12), Event("a", 3), Event("a", 4)]})
     assert [r.value for r in driver.run(batch)] == [1]

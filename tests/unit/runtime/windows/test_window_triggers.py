@@ -1,4 +1,4 @@
-"""Triggers: when windows fire, on windows that stand and on windows that merge."""
+"""Triggers on non-merging and merging windows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.runtime.window_build import window_operator
+from penstock.runtime.windows.factory import window_operator
 from penstock.windows import (
     ContinuousEventTimeTrigger,
     CountTrigger,
@@ -24,33 +24,33 @@ from penstock.windows import (
     Window,
     WindowAssigner,
 )
-from tests.runtime.window_driver import Driver, Event, Shown, Total, one_split
+from tests.unit.runtime.windows.window_driver import Driver, Event, FormatWindow, Total, one_split
 
 
-class Summed:
+class FormatSum:
     def apply(self, key: str, window: Window, elements: list[int]) -> list[str]:
         return [f"{key}={sum(elements)}"]
 
 
-def fired(
+def run(
     assigner: WindowAssigner[Any, Any], trigger: Trigger[Any, Any], *batches: str, restarting: bool = False
 ) -> list[list[str]]:
-    function = Summed() if isinstance(assigner, GlobalWindows) else Shown()
+    function = FormatSum() if isinstance(assigner, GlobalWindows) else FormatWindow()
     driver = Driver(
         lambda: window_operator(assigner, aggregate=Total(), function=function, trigger=trigger), restarting=restarting
     )
-    return driver.shown(one_split(*batches))
+    return driver.run_formatted(one_split(*batches))
 
 
-def test_count_fires_with_every_nth_element_and_keeps_the_contents() -> None:
-    assert fired(TumblingEventTimeWindows.of(10), CountTrigger.of(2), "a@1 a@2 b@1 a@3 a@4", "b@2 !9") == [
+def test_a_count_trigger_fires_every_n_elements_and_keeps_the_contents() -> None:
+    assert run(TumblingEventTimeWindows.of(10), CountTrigger.of(2), "a@1 a@2 b@1 a@3 a@4", "b@2 !9") == [
         ["a[0,10)=2", "a[0,10)=4"],
         ["b[0,10)=2"],
     ]
 
 
 def test_count_is_per_window() -> None:
-    assert fired(SlidingEventTimeWindows.of(10, 5), CountTrigger.of(2), "a@7 a@12 a@3") == [["a[5,15)=2", "a[0,10)=2"]]
+    assert run(SlidingEventTimeWindows.of(10, 5), CountTrigger.of(2), "a@7 a@12 a@3") == [["a[5,15)=2", "a[0,10)=2"]]
 
 
 @pytest.mark.parametrize("restarting", [False, True])
@@ -58,18 +58,18 @@ def test_purging_count_on_a_global_window(restarting: bool) -> None:
     first = "k2@3000 k2@3999 k1@20 k1@0 k1@999 k2@1998 k2@1999"
     second = "k2@1000 k1@10999 k2@1000 k2@1000 k2@1000"
     trigger = PurgingTrigger.of(CountTrigger.of(4))
-    assert fired(GlobalWindows.create(), trigger, first, second, restarting=restarting) == [
+    assert run(GlobalWindows.create(), trigger, first, second, restarting=restarting) == [
         ["k2=4"],
         ["k1=4", "k2=4"],
     ]
 
 
 @pytest.mark.parametrize("restarting", [False, True])
-def test_counts_of_merging_sessions_add_up(restarting: bool) -> None:
+def test_counts_of_merged_sessions_are_added(restarting: bool) -> None:
     first = "k2@0=1 k2@1000=2 k2@2500=3 k2@3500=4 k1@10=1 k1@1000=2"
     second = "k1@2500=3 k1@6000=1 k1@6500=2 k1@7000=3 k1@4500=10"
     trigger = PurgingTrigger.of(CountTrigger.of(4))
-    assert fired(EventTimeSessionWindows.with_gap(3000), trigger, first, second, restarting=restarting) == [
+    assert run(EventTimeSessionWindows.with_gap(3000), trigger, first, second, restarting=restarting) == [
         ["k2[0,6500)=10"],
         ["k1[10,10000)=22"],
     ]
@@ -77,7 +77,7 @@ def test_counts_of_merging_sessions_add_up(restarting: bool) -> None:
 
 @pytest.mark.parametrize("restarting", [False, True])
 def test_continuous_firing_on_merging_sessions(restarting: bool) -> None:
-    out = fired(
+    out = run(
         EventTimeSessionWindows.with_gap(3000),
         ContinuousEventTimeTrigger.of(2000),
         "k1@1500=1 k2@0=1 k2@2500=3 k2@1000=2 !2500",
@@ -88,8 +88,8 @@ def test_continuous_firing_on_merging_sessions(restarting: bool) -> None:
     assert [sorted(o) for o in out] == [["k1[1500,4500)=1", "k2[0,5500)=6"], [], ["k1[1500,7000)=3", "k2[0,7000)=15"]]
 
 
-def test_continuous_firing_on_a_standing_window() -> None:
-    assert fired(
+def test_continuous_firing_on_a_tumbling_window() -> None:
+    assert run(
         TumblingEventTimeWindows.of(10), ContinuousEventTimeTrigger.of(4), "a@1 !3 a@2 !4 a@5", "!8 a@6 !100"
     ) == [
         ["a[0,10)=2"],
@@ -97,33 +97,36 @@ def test_continuous_firing_on_a_standing_window() -> None:
     ]
 
 
-def test_an_event_trigger_may_close_windows_of_the_clock_early() -> None:
+def test_an_event_time_trigger_on_processing_time_windows() -> None:
     driver = Driver(
         lambda: window_operator(
             TumblingProcessingTimeWindows.of(10),
             aggregate=Total(),
-            function=Shown(),
+            function=FormatWindow(),
             trigger=EventTimeTrigger.create(),
         )
     )
-    assert driver.shown(one_split("a@1 a@2 !8", now=3)) == [[]]
-    assert driver.shown(one_split("!9 a@3", now=3)) == [["a[0,10)=2", "a[0,10)=3"]]
+    assert driver.run_formatted(one_split("a@1 a@2 !8", now=3)) == [[]]
+    assert driver.run_formatted(one_split("!9 a@3", now=3)) == [["a[0,10)=2", "a[0,10)=3"]]
 
 
-def test_a_clock_trigger_on_event_time_windows_fires_between_batches() -> None:
+def test_a_processing_time_trigger_on_event_time_windows() -> None:
     driver = Driver(
         lambda: window_operator(
-            TumblingEventTimeWindows.of(10), aggregate=Total(), function=Shown(), trigger=ProcessingTimeTrigger.create()
+            TumblingEventTimeWindows.of(10),
+            aggregate=Total(),
+            function=FormatWindow(),
+            trigger=ProcessingTimeTrigger.create(),
         )
     )
-    assert driver.shown(one_split("a@1 a@2", now=100)) == [[]]
-    assert driver.shown(one_split("a@3", now=101)) == [["a[0,10)=2"]]
-    assert driver.shown(one_split("!9", now=102)) == [["a[0,10)=3"]]
-    assert driver.first.stored() == 0
+    assert driver.run_formatted(one_split("a@1 a@2", now=100)) == [[]]
+    assert driver.run_formatted(one_split("a@3", now=101)) == [["a[0,10)=2"]]
+    assert driver.run_formatted(one_split("!9", now=102)) == [["a[0,10)=3"]]
+    assert driver.first.count_entries() == 0
 
 
-class Loud(Trigger[Event, Window]):
-    """A trigger of a user's own: fires at elements of 100 and more, purges at negative ones."""
+class FireOnLargeValue(Trigger[Event, Window]):
+    """A custom trigger that fires for values of 100 and more, and purges for negative values."""
 
     def on_element(self, element: Event, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         if element.value < 0:
@@ -140,24 +143,24 @@ class Loud(Trigger[Event, Window]):
         pass
 
 
-def test_a_trigger_of_the_users_own() -> None:
-    out = fired(TumblingEventTimeWindows.of(10), Loud(), "a@1 a@2=100 a@3 a@4=-1 a@5=7 a@6=200 !9")
+def test_a_custom_trigger() -> None:
+    out = run(TumblingEventTimeWindows.of(10), FireOnLargeValue(), "a@1 a@2=100 a@3 a@4=-1 a@5=7 a@6=200 !9")
     assert out == [["a[0,10)=101", "a[0,10)=207"]]
-    assert not Loud().can_merge()
-    with pytest.raises(NotImplementedError, match="Loud"):
-        Loud().on_merge(Window.__new__(GlobalWindows.window_type), None)  # type: ignore[arg-type]
+    assert not FireOnLargeValue().can_merge()
+    with pytest.raises(NotImplementedError, match="FireOnLargeValue"):
+        FireOnLargeValue().on_merge(Window.__new__(GlobalWindows.window_type), None)  # type: ignore[arg-type]
 
 
-class Eager(EventTimeTrigger):
-    """Does more than the class that it is made from."""
+class FireOnEveryElement(EventTimeTrigger):
+    """A subclass that also fires for every element."""
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         super().on_element(element, timestamp, window, ctx)
         return TriggerResult.FIRE
 
 
-class Shifted(TumblingEventTimeWindows):
-    """Puts the elements of negative values into windows of their own."""
+class ShiftNegative(TumblingEventTimeWindows):
+    """Assigns elements with negative values to other windows."""
 
     def assign_windows(self, element: Event, timestamp: int, context: Any) -> list[TimeWindow]:
         return [self.window_of(timestamp + (1000 if element.value < 0 else 0))]
@@ -165,15 +168,13 @@ class Shifted(TumblingEventTimeWindows):
 
 @pytest.mark.parametrize("assigner", [TumblingEventTimeWindows.of(10), EventTimeSessionWindows.with_gap(10)])
 @pytest.mark.parametrize("purging", [False, True])
-def test_a_trigger_made_from_another_is_asked_for_every_element(
-    assigner: WindowAssigner[Any, Any], purging: bool
-) -> None:
-    trigger = PurgingTrigger.of(Eager()) if purging else Eager()
-    assert [len(o) for o in fired(assigner, trigger, "a@0 a@0 a@0", "!9")] == [3, 0 if purging else 1]
+def test_a_trigger_subclass_is_called_for_every_element(assigner: WindowAssigner[Any, Any], purging: bool) -> None:
+    trigger = PurgingTrigger.of(FireOnEveryElement()) if purging else FireOnEveryElement()
+    assert [len(o) for o in run(assigner, trigger, "a@0 a@0 a@0", "!9")] == [3, 0 if purging else 1]
 
 
-def test_an_assigner_made_from_another_is_asked_for_every_element() -> None:
-    assert fired(Shifted(10), EventTimeTrigger(), "a@1 a@2=-3 a@3 !2000") == [["a[0,10)=2", "a[1000,1010)=-3"]]
+def test_an_assigner_subclass_is_called_for_every_element() -> None:
+    assert run(ShiftNegative(10), EventTimeTrigger(), "a@1 a@2=-3 a@3 !2000") == [["a[0,10)=2", "a[1000,1010)=-3"]]
 
 
 @pytest.mark.parametrize("result", list(TriggerResult))

@@ -1,4 +1,4 @@
-"""Runs operators over hand-written batches, by the rules of time.md: w(r) before each record, W_end, explicit marks.
+"""Runs operators on hand-written batches by the time rules: w(r) before each record, W_end, explicit watermarks.
 
 A record is written `a@5` (key a, timestamp 5, value 1) or `a@5=7` (value 7); `!12` is an explicit watermark.
 The slot loop, the state backend, the timers and the store are the real ones.
@@ -14,15 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock.functions import AggregateFunction, OutputTag
-from penstock.runtime.channels import SplitTable, combine
-from penstock.runtime.keys import KeyTable
-from penstock.runtime.operator import Operator, OperatorContext, SubtaskContext
-from penstock.runtime.records import Records, Tags, column
-from penstock.runtime.slot import Advance, Emissions, SlotLoop
-from penstock.runtime.stamped import Stamped
-from penstock.runtime.state.backend import StateBackend, Tables
-from penstock.runtime.store import MemoryBase, Store
-from penstock.runtime.timers import TimerQueue
+from penstock.runtime.loop.channels import SplitTable, combine
+from penstock.runtime.loop.emissions import Advance, Emissions
+from penstock.runtime.loop.operator import FunctionRuntimeContext, Operator, OperatorContext, TimestampedResult
+from penstock.runtime.loop.records import Records, Tags, column
+from penstock.runtime.loop.slot import SlotLoop
+from penstock.runtime.state.backend import KeyedStateStore
+from penstock.runtime.state.keys import KeyTable
+from penstock.runtime.state.store import MemoryView, Store
+from penstock.runtime.state.tables import StateTables
+from penstock.runtime.state.timers import TimerQueue
 from penstock.time import MIN_WATERMARK
 
 LATE = OutputTag("late")
@@ -51,7 +52,7 @@ class Result(NamedTuple):
 
 @dataclass
 class Batch:
-    """What the splits bring in one batch."""
+    """The records of the splits in one batch."""
 
     splits: dict[str, list[Event | Mark]] = field(default_factory=dict)
     now: int = 0
@@ -62,13 +63,13 @@ class Batch:
 def parse(text: str) -> Event | Mark:
     if text.startswith("!"):
         return Mark(int(text[1:]))
-    found = re.fullmatch(r"(\w+)@(-?\d+)(?:=(-?\d+))?", text)
-    assert found is not None, text
-    return Event(found[1], int(found[2]), int(found[3] or 1))
+    match = re.fullmatch(r"(\w+)@(-?\d+)(?:=(-?\d+))?", text)
+    assert match is not None, text
+    return Event(match[1], int(match[2]), int(match[3] or 1))
 
 
 def one_split(*batches: str, now: int = 0) -> list[Batch]:
-    """Batches of split s0, each written as words."""
+    """Batches of split s0, each written as a text of records."""
     return [Batch({"s0": [parse(word) for word in text.split()]}, now) for text in batches]
 
 
@@ -88,8 +89,8 @@ class Total(AggregateFunction):
         return acc_a + acc_b
 
 
-class Shown:
-    """A window function that shows the window: a[0,10)=2."""
+class FormatWindow:
+    """A window function that formats the window, for example a[0,10)=2."""
 
     def apply(self, key: str, window: Any, elements: Iterable[Any]) -> Iterable[str]:
         total = sum(e.value if isinstance(e, Event) else e for e in elements)
@@ -100,31 +101,31 @@ def is_side_output(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], OutputTag)
 
 
-def shown(value: Any) -> str:
-    """An emission as the transcripts write it."""
+def format_emission(value: Any) -> str:
+    """Formats an emission as in the transcripts."""
     if is_side_output(value):
         return f"{value[0].tag_id} {value[1].key}@{value[1].timestamp}"
     return str(value)
 
 
-class Hop:
+class OperatorSlot:
     """One operator in one slot."""
 
     def __init__(self, make: Callable[[], Operator], cached: bool = False) -> None:
         self._make = make
         self._cached = cached
-        self._base = MemoryBase()
-        self._tables = Tables()
+        self._base = MemoryView()
+        self._tables = StateTables()
         self.watermark = MIN_WATERMARK
         self._number = 0
         self.restart()
 
     def restart(self) -> None:
-        """Everything but the committed state is made anew."""
+        """Creates everything again except the committed state."""
         self._store = Store(self._base)
         keys = KeyTable(128)
-        backend = StateBackend(self._store, self._tables, "op", keys, self._cached)
-        runtime = SubtaskContext(
+        backend = KeyedStateStore(self._store, self._tables, "op", keys, self._cached)
+        runtime = FunctionRuntimeContext(
             uid="op", name="op", index=0, parallelism=1, max_parallelism=128, parameters={}, backend=backend
         )
         event, processing = TimerQueue(self._store, b"te", keys), TimerQueue(self._store, b"tp", keys)
@@ -144,24 +145,26 @@ class Hop:
         self._base.apply(self._store.take_changes())
         return out
 
-    def stored(self) -> int:
-        """How many entries the state and the timers have."""
+    def count_entries(self) -> int:
+        """Returns the number of entries of state and timers."""
         return len(self._base.entries)
 
 
 def results(out: Emissions) -> list[Result]:
-    """The emissions with their timestamps; the loop may have unwrapped them or not."""
+    """Returns the emissions with their timestamps, whether the loop has unwrapped them or not."""
     stamps = out.timestamps().tolist() if out.values else []
     pairs = zip(out.values, stamps, strict=True)
-    return [Result(v.value, v.timestamp) if isinstance(v, Stamped) else Result(v, stamp) for v, stamp in pairs]
+    return [
+        Result(v.value, v.timestamp) if isinstance(v, TimestampedResult) else Result(v, stamp) for v, stamp in pairs
+    ]
 
 
 class Driver:
     """Feeds the batches of some splits to an operator, and its output to a second one if there is one.
 
-    `delay`: watermarks follow the timestamps by delay + 1 (0: monotonous); None: explicit ones only.
-    `cached`: state stays decoded between batches; `restarting`: all but committed state is made anew before each batch.
-    `inputs`: which input of the operator each split feeds, if not the first.
+    `delay`: the watermark is the highest timestamp - delay - 1. With None there are only explicit watermarks.
+    `cached`: state stays decoded between batches. `restarting`: the operator is created again before each batch.
+    `inputs`: the input of the operator for each split, if it is not the first.
     """
 
     def __init__(
@@ -175,11 +178,11 @@ class Driver:
         restarting: bool = False,
         cached: bool = False,
     ) -> None:
-        self.first = Hop(make, cached)
-        self.second = None if then is None else Hop(then)
+        self.first = OperatorSlot(make, cached)
+        self.second = None if then is None else OperatorSlot(then)
         self._delay = delay
         self._table = SplitTable({})
-        self._table.known(splits)
+        self._table.add_splits(splits)
         self._inputs = inputs or {}
         self._restarting = restarting
         self._position = 0
@@ -189,9 +192,9 @@ class Driver:
         if self._restarting:
             self.first.restart()
         self._explicit = []
-        self._table.known(batch.splits)
+        self._table.add_splits(batch.splits)
         parts = [(self._inputs.get(name, 0), self._chunk(name, batch.splits[name])) for name in sorted(batch.splits)]
-        self._table.ended(batch.ended)
+        self._table.end_splits(batch.ended)
         if batch.end:
             self._table.end_all()
         end = combine(self._table.splits.values()).watermark
@@ -199,52 +202,52 @@ class Driver:
         out = self.first.run(Records.concatenate(parts, True), end, marks, batch.now)
         if self.second is None:
             return results(out)
-        return results(self.second.run(_onward(out), self.first.watermark, now=batch.now))
+        return results(self.second.run(_as_input(out), self.first.watermark, now=batch.now))
 
     def run_all(self, batches: Iterable[Batch]) -> list[list[Result]]:
         return [self.run(batch) for batch in batches]
 
-    def shown(self, batches: Iterable[Batch]) -> list[list[str]]:
-        return [[shown(r.value) for r in self.run(batch)] for batch in batches]
+    def run_formatted(self, batches: Iterable[Batch]) -> list[list[str]]:
+        return [[format_emission(r.value) for r in self.run(batch)] for batch in batches]
 
     def _chunk(self, split: str, events: list[Event | Mark]) -> Records:
         mark = self._table.splits[split].mark
         highest = MIN_WATERMARK
-        kept: list[Event] = []
+        elements: list[Event] = []
         watermarks: list[int] = []
         for event in events:
             if isinstance(event, Mark):
                 mark = max(mark, event.watermark)
                 self._explicit.append(mark)
                 continue
-            kept.append(event)
+            elements.append(event)
             watermarks.append(mark)
             if self._delay is not None:
                 highest = max(highest, event.timestamp)
                 mark = max(mark, highest - self._delay - 1)
         self._table.mark(split, mark)
-        positions = column(range(self._position, self._position + len(kept)))
-        self._position += len(kept)
+        positions = column(range(self._position, self._position + len(elements)))
+        self._position += len(elements)
         origin = sorted(self._table.splits).index(split)
         return Records(
-            list(kept),
-            [e.key for e in kept],
+            list(elements),
+            [e.key for e in elements],
             None,
-            column([e.timestamp for e in kept]),
+            column([e.timestamp for e in elements]),
             Tags.of_source(column(watermarks), origin, positions),
         )
 
 
-def _onward(out: Emissions) -> Records:
-    """What the first operator emitted, as the second one's elements: shown windows become events again."""
-    events, stamps, at = [], [], []
+def _as_input(out: Emissions) -> Records:
+    """Returns the emissions of the first operator as input of the second. Formatted windows become events again."""
+    events, stamps, indices = [], [], []
     for index, result in enumerate(results(out)):
         if is_side_output(result.value):
             continue
-        found = re.fullmatch(r"(\w+)\[.*=(\d+)", result.value)
-        assert found is not None
-        events.append(Event(found[1], result.timestamp, int(found[2])))
+        match = re.fullmatch(r"(\w+)\[.*=(\d+)", result.value)
+        assert match is not None
+        events.append(Event(match[1], result.timestamp, int(match[2])))
         stamps.append(result.timestamp)
-        at.append(index)
-    tags = out.tags().take(np.asarray(at, dtype=np.int64)) if out.values else out.records.tags.take(column([]))
+        indices.append(index)
+    tags = out.tags().take(np.asarray(indices, dtype=np.int64)) if out.values else out.records.tags.take(column([]))
     return Records(list(events), [e.key for e in events], None, column(stamps), tags)

@@ -1,23 +1,23 @@
-"""What windows should emit, worked out the slow and plain way: no timers, no state, no batches of columns.
+"""The expected emissions of windows, computed in the simplest way, without timers, state or columns.
 
-One object per operator. It is told the batches of all splits, works out each record's watermark by itself, and keeps
-every window's values in a dictionary.
+One object per operator. It receives the batches of all splits, computes the watermark of each record, and stores the values
+of every window in a dictionary.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from penstock.runtime.keys import encode_key, key_hash
+from penstock.runtime.state.keys import encode_key, key_hash
 from penstock.time import MIN_WATERMARK
-from tests.runtime.window_driver import Batch, Event, Mark
+from tests.unit.runtime.windows.window_driver import Batch, Event, Mark
 
 Span = tuple[int, int]
 
 
 @dataclass
 class Pane:
-    """A key's window: its values, and whether its firing at the end is still to come."""
+    """A window of a key: its values, and whether it has yet to fire at its end."""
 
     values: list[int] = field(default_factory=list)
     waiting: bool = False
@@ -25,7 +25,7 @@ class Pane:
 
 @dataclass
 class Oracle:
-    """`kind` is tumble, slide or session; `sizes` its numbers (size, slide, or gap); `offset` of the grid."""
+    """`kind` is tumble, slide or session. `sizes` has the size and slide, or the gap. `offset` is that of the grid."""
 
     kind: str
     sizes: tuple[int, ...]
@@ -39,7 +39,7 @@ class Oracle:
     late: int = 0
 
     def run(self, batch: Batch) -> list[tuple[str, int]]:
-        """The emissions of a batch as (text, timestamp), in order."""
+        """Returns the emissions of a batch as (text, timestamp), in order."""
         self.out = []
         arrived: list[tuple[int, str, int, Event]] = []
         for split in sorted(batch.splits):
@@ -74,17 +74,17 @@ class Oracle:
         self.panes = {k: p for k, p in self.panes.items() if k[1][1] - 1 + self.lateness > watermark}
 
     def _element(self, event: Event) -> None:
-        taken = False
+        added = False
         for span in self._spans(event):
             if span[1] - 1 + self.lateness <= self.watermark:
                 continue
-            taken = True
+            added = True
             pane = self.panes.setdefault((event.key, span), Pane())
             pane.values.append(event.value)
             pane.waiting = span[1] - 1 > self.watermark
             if not pane.waiting:
                 self._emit(event.key, span)
-        if not taken and event.timestamp + self.lateness <= self.watermark:
+        if not added and event.timestamp + self.lateness <= self.watermark:
             self.late += 1
             self.out.append((f"late {event.key}@{event.timestamp}", event.timestamp))
 
@@ -97,14 +97,14 @@ class Oracle:
         return [(start, start + size) for start in starts]
 
     def _session(self, key: str, span: Span) -> Span:
-        """Joins all sessions of the key that a new one reaches."""
-        reached = [s for k, s in self.panes if k == key and s[0] <= span[1] and span[0] <= s[1]]
-        if not reached:
+        """Merges all sessions of the key that a new one touches."""
+        touching = [s for k, s in self.panes if k == key and s[0] <= span[1] and span[0] <= s[1]]
+        if not touching:
             return span
-        joined = (min(span[0], *(s[0] for s in reached)), max(span[1], *(s[1] for s in reached)))
-        values = [v for s in sorted(reached) for v in self.panes.pop((key, s)).values]
-        self.panes[key, joined] = Pane(values, joined[1] - 1 > self.watermark)
-        return joined
+        merged = (min(span[0], *(s[0] for s in touching)), max(span[1], *(s[1] for s in touching)))
+        values = [v for s in sorted(touching) for v in self.panes.pop((key, s)).values]
+        self.panes[key, merged] = Pane(values, merged[1] - 1 > self.watermark)
+        return merged
 
     def _emit(self, key: str, span: Span) -> None:
         self.out.append((f"{key}[{span[0]},{span[1]})={sum(self.panes[key, span].values)}", span[1] - 1))

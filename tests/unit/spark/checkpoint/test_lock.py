@@ -1,4 +1,4 @@
-"""One job at a time on a checkpoint; a lock of a process that is gone is taken over."""
+"""The checkpoint lock: one job at a time, and the lock of a process that has ended is taken over."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import CheckpointError
-from penstock.jobs.process import start_of
-from penstock.spark.lock import CheckpointLock
+from penstock.jobs.registry.process import process_start_time
+from penstock.spark.checkpoint.lock import CheckpointLock
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_second_job_is_refused_and_told_who_runs(folder: Path) -> None:
+def test_a_second_job_is_refused_with_the_owner_of_the_lock(folder: Path) -> None:
     first, second = CheckpointLock(folder), CheckpointLock(folder)
     first.acquire()
     with pytest.raises(CheckpointError, match=rf"CHECKPOINT_IN_USE.*{folder}: process {os.getpid()} on "):
@@ -33,7 +34,7 @@ def test_a_second_job_is_refused_and_told_who_runs(folder: Path) -> None:
     assert not (folder / "penstock" / "lock").exists()
 
 
-def test_a_lock_can_be_taken_again_after_its_release(folder: Path) -> None:
+def test_a_lock_can_be_acquired_again_after_its_release(folder: Path) -> None:
     lock = CheckpointLock(folder)
     for _ in range(2):
         lock.acquire()
@@ -42,23 +43,23 @@ def test_a_lock_can_be_taken_again_after_its_release(folder: Path) -> None:
 
 
 def owner_of(folder: Path) -> int:
-    """The process that a lock names."""
+    """The process id in a lock file."""
     return int(json.loads((folder / "penstock" / "lock").read_text())["pid"])
 
 
 OWNER = """
 import sys, time
-from penstock.spark.lock import CheckpointLock
+from penstock.spark.checkpoint.lock import CheckpointLock
 CheckpointLock(sys.argv[1]).acquire()
-print("mine", flush=True)
-time.sleep(60)
+print("acquired", flush=True)
+time.sleep(600)
 """
 
 
-def test_a_lock_of_a_killed_process_is_taken_over(folder: Path) -> None:
+def test_the_lock_of_a_killed_process_is_taken_over(folder: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", OWNER, str(folder)], stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
-        assert owner.stdout.readline() == "mine\n"
+        assert owner.stdout.readline() == "acquired\n"
         with pytest.raises(CheckpointError, match=f"process {owner.pid}"):
             CheckpointLock(folder).acquire()
         owner.kill()
@@ -67,14 +68,14 @@ def test_a_lock_of_a_killed_process_is_taken_over(folder: Path) -> None:
     lock.release()
 
 
-def foreign(folder: Path, **changes: object) -> Path:
+def write_foreign_lock(folder: Path, **changes: object) -> Path:
     file = folder / "penstock" / "lock"
     file.write_text(json.dumps({"token": "t", "pid": 1, "host": "elsewhere", "started": "1", **changes}))
     return file
 
 
-def test_another_machine_s_lock_counts_while_its_heart_beats(folder: Path) -> None:
-    file = foreign(folder)
+def test_the_lock_of_another_machine_is_valid_while_it_has_heartbeats(folder: Path) -> None:
+    file = write_foreign_lock(folder)
     with pytest.raises(CheckpointError, match="process 1 on elsewhere"):
         CheckpointLock(folder).acquire()
     os.utime(file, (time.time() - 61, time.time() - 61))
@@ -83,17 +84,17 @@ def test_another_machine_s_lock_counts_while_its_heart_beats(folder: Path) -> No
     lock.release()
 
 
-def test_a_number_that_another_process_got_is_not_the_owner(folder: Path) -> None:
+def test_a_process_that_reuses_the_process_id_is_not_the_owner(folder: Path) -> None:
     import socket
 
-    foreign(folder, pid=os.getpid(), host=socket.gethostname(), started="long ago")
+    write_foreign_lock(folder, pid=os.getpid(), host=socket.gethostname(), started="long ago")
     lock = CheckpointLock(folder)
     lock.acquire()
     assert owner_of(folder) == os.getpid()
     lock.release()
 
 
-def test_a_half_written_lock_is_nobody_s(folder: Path) -> None:
+def test_a_partly_written_lock_is_taken_over(folder: Path) -> None:
     (folder / "penstock" / "lock").write_text('{"tok')
     lock = CheckpointLock(folder)
     lock.acquire()
@@ -101,23 +102,16 @@ def test_a_half_written_lock_is_nobody_s(folder: Path) -> None:
     lock.release()
 
 
-def test_the_heart_beats_and_a_lost_lock_is_noticed(folder: Path) -> None:
-    lock = CheckpointLock(folder, beat=0.01)
+def test_heartbeats_are_written_and_a_lost_lock_is_noticed(folder: Path) -> None:
+    lock = CheckpointLock(folder, heartbeat=0.01)
     lock.acquire()
     file = folder / "penstock" / "lock"
     os.utime(file, (1, 1))
-    _until(lambda: file.stat().st_mtime > 1)
-    foreign(folder)
-    _until(lambda: lock.lost)
+    until(lambda: file.stat().st_mtime > 1)
+    write_foreign_lock(folder)
+    until(lambda: lock.lost)
     lock.release()
-    assert file.exists(), "a lock that is not ours stays"
-
-
-def _until(holds: object) -> None:
-    deadline = time.monotonic() + 10
-    while not holds():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    assert file.exists(), "the lock of another owner is not removed"
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
@@ -126,6 +120,6 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
         CheckpointLock(tmp_path).acquire()
 
 
-def test_no_process_has_no_start() -> None:
-    assert start_of(os.getpid()) == start_of(os.getpid()) != ""
-    assert start_of(2**22 + 1) == ""
+def test_a_process_that_does_not_exist_has_no_start_time() -> None:
+    assert process_start_time(os.getpid()) == process_start_time(os.getpid()) != ""
+    assert process_start_time(2**22 + 1) == ""

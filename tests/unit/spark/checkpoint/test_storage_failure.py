@@ -1,4 +1,4 @@
-"""What counts as trouble of the checkpoint's store, what as damage, and what as neither."""
+"""Which errors are storage failures, which are damaged files, and which are neither."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import FailedCall, JobError
-from penstock.spark.store_trouble import chain, damage_in, trouble_in, trouble_of_files
+from penstock.spark.checkpoint.storage_failure import find_damage, find_file_failure, find_storage_failure, java_errors
 
 LOG = "\tat org.apache.spark.sql.execution.streaming.checkpointing.HDFSMetadataLog.write(HDFSMetadataLog.scala:208)"
 STATE = "\tat org.apache.spark.sql.execution.streaming.state.RocksDBFileManager.getChangeLogWriter(R.scala:256)"
@@ -26,18 +26,18 @@ def folder(tmp_path: Path) -> str:
     return str(tmp_path)
 
 
-def test_a_chain_is_read_from_the_text_of_a_failed_task(folder: str) -> None:
+def test_java_errors_are_read_from_the_message_of_a_failed_task(folder: str) -> None:
     stack = f"{TASK}Caused by: java.io.IOException: Read-only file system: file:/c\n{STATE}\n\t... 19 more"
-    found = list(chain(stack))
-    assert [one.kind.rpartition(".")[2] for one in found] == ["SparkException", "IOException"]
+    found = list(java_errors(stack))
+    assert [error.kind.rpartition(".")[2] for error in found] == ["SparkException", "IOException"]
     assert found[0].text.startswith("[CANNOT_LOAD_STATE_STORE")
-    assert (found[0].is_of_store, found[1].is_of_store) == (False, True)
-    assert trouble_in(stack, folder) == "Read-only file system: file:/c"
-    assert damage_in(stack, folder) is None
+    assert (found[0].in_storage_code, found[1].in_storage_code) == (False, True)
+    assert find_storage_failure(stack, folder) == "Read-only file system: file:/c"
+    assert find_damage(stack, folder) is None
 
 
 @pytest.mark.parametrize(
-    ("stack", "trouble", "damage"),
+    ("stack", "is_storage_failure", "is_damage"),
     [
         (f"java.net.ConnectException: Connection refused\n{LOG}", True, False),
         (f"org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device\n{LOG}", True, False),
@@ -54,23 +54,26 @@ def test_a_chain_is_read_from_the_text_of_a_failed_task(folder: str) -> None:
         ("", False, False),
     ],
 )
-def test_what_waiting_mends_and_what_it_does_not(stack: str, trouble: bool, damage: bool, folder: str) -> None:
-    assert (trouble_in(stack, folder) is not None, damage_in(stack, folder) is not None) == (trouble, damage)
+def test_storage_failures_and_damage(stack: str, is_storage_failure: bool, is_damage: bool, folder: str) -> None:
+    assert (find_storage_failure(stack, folder) is not None, find_damage(stack, folder) is not None) == (
+        is_storage_failure,
+        is_damage,
+    )
 
 
-def test_a_folder_that_is_gone_is_the_store(tmp_path: Path) -> None:
+def test_a_missing_folder_is_a_storage_failure(tmp_path: Path) -> None:
     stack = f"java.io.FileNotFoundException: file:{tmp_path}/spark/offsets/3\n{LOG}"
-    assert trouble_in(stack, str(tmp_path)) is not None
-    assert damage_in(stack, str(tmp_path)) is None
+    assert find_storage_failure(stack, str(tmp_path)) is not None
+    assert find_damage(stack, str(tmp_path)) is None
 
 
-def test_files_of_our_own(folder: str) -> None:
+def test_errors_of_python_file_operations(folder: str) -> None:
     full = OSError(errno.ENOSPC, "No space left on device", f"{folder}/penstock/sinks/a/files.json")
-    assert trouble_of_files(full, folder) == str(full)
-    assert trouble_of_files(OSError(errno.ENOSPC, "No space left on device", "/elsewhere/file"), folder) is None
-    assert trouble_of_files(PermissionError(errno.EACCES, "Permission denied", f"{folder}/x"), folder) is None
-    told = JobError("SINK_FAILED", "...")
-    told.failed = FailedCall(name="lines", error="OSError", message=str(full))
-    assert trouble_of_files(told, folder) == str(full)
-    told.failed.message = "[Errno 28] No space left on device: '/elsewhere/file'"
-    assert trouble_of_files(told, folder) is None
+    assert find_file_failure(full, folder) == str(full)
+    assert find_file_failure(OSError(errno.ENOSPC, "No space left on device", "/elsewhere/file"), folder) is None
+    assert find_file_failure(PermissionError(errno.EACCES, "Permission denied", f"{folder}/x"), folder) is None
+    error = JobError("SINK_FAILED", "...")
+    error.failed = FailedCall(name="lines", error="OSError", message=str(full))
+    assert find_file_failure(error, folder) == str(full)
+    error.failed.message = "[Errno 28] No space left on device: '/elsewhere/file'"
+    assert find_file_failure(error, folder) is None

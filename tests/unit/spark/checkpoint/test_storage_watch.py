@@ -1,4 +1,4 @@
-"""How a job waits for its store: pauses that grow, one beginning, an end when a batch is committed."""
+"""How a job waits for checkpoint storage: growing pauses, one start time, and the end at the next committed batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from penstock.config import Configuration
 from penstock.errors import CheckpointError, JobError
-from penstock.spark.store_watch import StoreWatch
+from penstock.spark.checkpoint.storage_watch import StorageWatch
 
 
 class Clock:
@@ -24,24 +24,24 @@ class Clock:
         self.now += max(seconds, 0.001)
 
 
-class Watched(StoreWatch):
-    """A watch on a store whose answers are given."""
+class Watched(StorageWatch):
+    """A watch with prescribed results of its probes."""
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.answers: list[str | None] = []
         self.batch = 4
-        self.told: list[str] = []
-        self.doing: str | None = None
+        self.reports: list[str] = []
+        self.operation: str | None = None
         settings = {f"execution.checkpointing.store.{name}": value for name, value in options.items()}
         session: Any = None
         super().__init__(session, str(folder), Configuration(settings), lambda: self.batch)
-        self.tell = self.told.append
+        self.report = self.reports.append
 
-    def _probed(self, over: Any) -> str | None:
+    def _probe_in_thread(self, is_over: Any) -> str | None:
         return self.answers.pop(0)
 
-    def _doing(self, query: Any) -> str | None:
-        return self.doing
+    def _storage_operation(self, query: Any) -> str | None:
+        return self.operation
 
 
 QUERY = SimpleNamespace(isActive=True, name="penstock-a", status={"isTriggerActive": True})
@@ -52,43 +52,43 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
 
 
-def test_whatever_fails_while_the_folder_is_gone_is_the_store(tmp_path: Path) -> None:
+def test_any_error_while_the_folder_is_missing_is_a_storage_failure(tmp_path: Path) -> None:
     watch = Watched(tmp_path)
     failure = JobError("SINK_FAILED", "...")
-    assert watch.trouble_of(failure) == f"{tmp_path} is not there"
+    assert watch.storage_failure_in(failure) == f"{tmp_path} does not exist"
     (tmp_path / "penstock").mkdir()
     (tmp_path / "penstock" / "job.json").write_text("{}")
-    assert watch.trouble_of(failure) is None
+    assert watch.storage_failure_in(failure) is None
 
 
 def never() -> bool:
     return False
 
 
-def test_pauses_grow_up_to_the_most_and_the_beginning_stays(clock: Clock, tmp_path: Path) -> None:
+def test_pauses_grow_up_to_the_maximum_and_the_start_time_stays(clock: Clock, tmp_path: Path) -> None:
     watch = Watched(tmp_path, **{"max-pause": "5 s"})
     watch.answers = ["full", "full", "read-only", None]
     assert watch.wait("refused", never)
-    began = watch.told[0].partition(": ")[0]
-    assert watch.told == [
-        f"{began}: refused; tries again in 1 s",
-        f"{began}: full; tries again in 2 s",
-        f"{began}: full; tries again in 4 s",
-        f"{began}: read-only; tries again every 5 s",
+    since = watch.reports[0].partition(": ")[0]
+    assert watch.reports == [
+        f"{since}: refused; retries in 1 s",
+        f"{since}: full; retries in 2 s",
+        f"{since}: full; retries in 4 s",
+        f"{since}: read-only; retries every 5 s",
     ]
     watch.answers = [None]
-    watch.look(QUERY)  # no batch was committed since
+    watch.check_progress(QUERY)  # no batch was committed since
     assert watch.wait("refused", never)
-    assert watch.told[-1] == f"{began}: refused; tries again every 5 s", "it is the same trouble"
+    assert watch.reports[-1] == f"{since}: refused; retries every 5 s", "it is the same failure"
     watch.batch = 5
-    watch.look(QUERY)
-    assert watch.told[-1] == "", "it goes on"
+    watch.check_progress(QUERY)
+    assert watch.reports[-1] == "", "the failure has ended"
     watch.answers = [None]
     assert watch.wait("refused", never)
-    assert watch.told[-1].endswith("tries again in 1 s"), "this is another one"
+    assert watch.reports[-1].endswith("retries in 1 s"), "this is another failure"
 
 
-def test_patience_is_counted_from_the_beginning(clock: Clock, tmp_path: Path) -> None:
+def test_the_timeout_counts_from_the_start_of_the_failure(clock: Clock, tmp_path: Path) -> None:
     watch = Watched(tmp_path, patience="10 s")
     watch.answers = [None]
     assert watch.wait("full", never)
@@ -97,34 +97,34 @@ def test_patience_is_counted_from_the_beginning(clock: Clock, tmp_path: Path) ->
         watch.wait("full", never)
 
 
-def test_a_job_that_is_over_waits_no_longer(clock: Clock, tmp_path: Path) -> None:
+def test_a_job_that_is_over_stops_waiting(clock: Clock, tmp_path: Path) -> None:
     watch = Watched(tmp_path)
-    until = clock.now + 0.5
-    assert not watch.wait("full", lambda: clock.now > until)
-    assert clock.now < until + 0.2
+    end = clock.now + 0.5
+    assert not watch.wait("full", lambda: clock.now > end)
+    assert clock.now < end + 0.2
 
 
-def test_a_batch_that_does_not_end_is_told_once_it_waits_for_the_store(clock: Clock, tmp_path: Path) -> None:
+def test_a_storage_operation_that_does_not_end_is_reported(clock: Clock, tmp_path: Path) -> None:
     watch = Watched(tmp_path, **{"slow-after": "20 s"})
-    watch.look(QUERY)
-    watch.doing = "writing state"
+    watch.check_progress(QUERY)
+    watch.operation = "writing state"
     clock.now += 19
-    watch.look(QUERY)
-    assert watch.told == []
+    watch.check_progress(QUERY)
+    assert watch.reports == []
     clock.now += 2
-    watch.look(QUERY)
-    assert watch.told[-1].endswith(": writing state does not end, in the batch after 4")
-    watch.doing = None  # it computes now
+    watch.check_progress(QUERY)
+    assert watch.reports[-1].endswith(": writing state does not end, in the batch after 4")
+    watch.operation = None  # the batch computes now
     clock.now += 6
-    watch.look(QUERY)
-    assert watch.told[-1] == ""
+    watch.check_progress(QUERY)
+    assert watch.reports[-1] == ""
 
 
-def test_an_attempt_that_has_not_ended_a_batch_does_not_end_the_trouble(clock: Clock, tmp_path: Path) -> None:
+def test_a_failure_ends_only_with_a_committed_batch(clock: Clock, tmp_path: Path) -> None:
     watch = Watched(tmp_path, **{"slow-after": "20 s"})
     watch.answers = ["full"] * 8 + [None]
     assert watch.wait("full", never)
-    told = len(watch.told)
+    count = len(watch.reports)
     clock.now += 60
-    watch.look(QUERY)
-    assert len(watch.told) == told
+    watch.check_progress(QUERY)
+    assert len(watch.reports) == count

@@ -1,4 +1,4 @@
-"""Errors come out of Spark as they went in, whatever text Spark wraps around them."""
+"""Errors arrive on the driver as they were raised, whatever text Spark adds to them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from penstock.engine.logs import RUNNING
+from penstock.engine.program.running_function import running_function
 from penstock.errors import CheckpointError, FailedCall, JobError, PenstockError, UserFunctionError
-from penstock.runtime.failure import failure
-from penstock.spark.failure import CarriedError, carrying, in_our_words
+from penstock.runtime.failure import function_error
+from penstock.spark.session.error_transport import TransportedError, translate_error, wrap_errors
 
 SPARK = """[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted due to stage failure:
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):
@@ -20,60 +20,70 @@ org.apache.spark.api.python.PythonException: Traceback (most recent call last):
 
 
 def through_spark(error: Exception) -> Exception:
-    with pytest.raises(CarriedError) as carried, carrying():
+    with pytest.raises(TransportedError) as carried, wrap_errors():
         raise error
-    return in_our_words(Exception(SPARK.format(f"penstock.spark.failure.CarriedError: {carried.value}")))
+    return translate_error(
+        Exception(SPARK.format(f"penstock.spark.session.error_transport.CarriedError: {carried.value}"))
+    )
 
 
-def test_a_function_s_error_arrives_with_all_that_is_known() -> None:
+def test_the_error_of_a_function_arrives_with_its_details() -> None:
     try:
         raise ValueError("a message\nof two lines ] with [brackets] and penstock-error<nothing>")
     except ValueError as error:
-        told = failure(error, name="map", uid="m", key="'k'", element="'ü'", source="s", split="0", position=3, batch=9)
-    arrived = through_spark(told)
+        sent = function_error(
+            error, name="map", uid="m", key="'k'", element="'ü'", source="s", split="0", position=3, batch=9
+        )
+    arrived = through_spark(sent)
     assert isinstance(arrived, UserFunctionError)
-    assert (arrived.code, arrived.text, arrived.failed) == (told.code, told.text, told.failed)
-    assert arrived.__notes__ == told.__notes__
-    assert "test_carried.py" in arrived.__notes__[0]
+    assert (arrived.code, arrived.text, arrived.failed) == (sent.code, sent.text, sent.failed)
+    assert arrived.__notes__ == sent.__notes__
+    assert "test_error_transport.py" in arrived.__notes__[0]
 
 
 @pytest.mark.parametrize("kind", PenstockError.__subclasses__())
-def test_every_class_arrives_as_itself(kind: type[PenstockError]) -> None:
+def test_every_error_class_arrives_unchanged(kind: type[PenstockError]) -> None:
     arrived = through_spark(kind("CODE", "What, why, and what next."))
     assert type(arrived) is kind
     assert str(arrived) == "[CODE] What, why, and what next."
 
 
-def test_an_error_within_another_with_carrying_is_packed_once() -> None:
-    with pytest.raises(CarriedError) as carried, carrying(), carrying():
+def test_an_error_in_nested_blocks_is_encoded_once() -> None:
+    with pytest.raises(TransportedError) as carried, wrap_errors(), wrap_errors():
         raise CheckpointError("STATE_MISSING", "Gone.")
     assert str(carried.value).count("penstock-error<") == 1
 
 
-def test_other_errors_become_a_failed_job_with_their_stack() -> None:
+def test_other_errors_become_a_job_error_with_their_stack() -> None:
     arrived = through_spark(ZeroDivisionError("by zero"))
     assert isinstance(arrived, JobError)
     assert arrived.text == "The job failed in Spark: ZeroDivisionError: by zero"
-    assert "test_carried.py" in arrived.__notes__[0]
+    assert "test_error_transport.py" in arrived.__notes__[0]
 
 
-def test_a_function_that_exits_is_told_as_one_that_raised() -> None:
-    RUNNING.operator = "price"
-    with pytest.raises(CarriedError) as carried, carrying():
-        sys.exit(3)
-    arrived = in_our_words(Exception(SPARK.format(f"penstock.spark.failure.CarriedError: {carried.value}")))
+def exit_in_operator(name: str) -> None:
+    running_function().operator = name
+    sys.exit(3)
+
+
+def test_a_function_that_exits_is_reported_as_one_that_raised() -> None:
+    with pytest.raises(TransportedError) as carried, wrap_errors():
+        exit_in_operator("price")
+    arrived = translate_error(
+        Exception(SPARK.format(f"penstock.spark.session.error_transport.CarriedError: {carried.value}"))
+    )
     assert isinstance(arrived, UserFunctionError)
     assert "Operator 'price' raised SystemExit: it called sys.exit(3) at " in str(arrived)
-    assert "test_carried.py:" in str(arrived)
+    assert "test_error_transport.py:" in str(arrived)
 
 
 def test_the_last_of_several_attempts_counts() -> None:
     texts = []
     for number in range(2):
-        with pytest.raises(CarriedError) as carried, carrying():
+        with pytest.raises(TransportedError) as carried, wrap_errors():
             raise JobError("CODE", f"attempt {number}")
         texts.append(str(carried.value))
-    assert "attempt 1" in str(in_our_words(Exception("\n".join(texts))))
+    assert "attempt 1" in str(translate_error(Exception("\n".join(texts))))
 
 
 @pytest.mark.parametrize(
@@ -85,12 +95,12 @@ def test_the_last_of_several_attempts_counts() -> None:
         ("java.lang.IllegalStateException: something else", "JOB_FAILED"),
     ],
 )
-def test_errors_of_spark_s_own_have_codes_too(text: str, code: str) -> None:
-    told = in_our_words(RuntimeError(text))
-    assert isinstance(told, PenstockError)
-    assert told.code == code
-    assert isinstance(told.__cause__, RuntimeError)
+def test_errors_of_spark_have_codes(text: str, code: str) -> None:
+    error = translate_error(RuntimeError(text))
+    assert isinstance(error, PenstockError)
+    assert error.code == code
+    assert isinstance(error.__cause__, RuntimeError)
 
 
-def test_a_failed_call_can_be_told_without_anything_known() -> None:
+def test_a_failed_call_can_be_shown_without_details() -> None:
     assert FailedCall(name="x").where() == "operator 'x'"

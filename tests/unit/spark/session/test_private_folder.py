@@ -1,4 +1,4 @@
-"""The run's folder is private, and is removed also when its process was killed."""
+"""Private folders are accessible to one user and are removed after their process was killed."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.private_folder import private_folder, remove_private_folder
+from penstock.spark.session.private_folder import private_folder, remove_private_folder
 
 PROGRAM = """
 import sys, time
-from penstock.spark.private_folder import private_folder
+from penstock.spark.session.private_folder import private_folder
 folder = private_folder("private-test-")
 (folder / "program").write_text("a secret")
 print(folder, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -29,7 +29,7 @@ def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", None)
 
 
-def test_only_this_user_can_enter() -> None:
+def test_only_this_user_has_access() -> None:
     folder = private_folder("private-test-")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     remove_private_folder(folder)
@@ -57,7 +57,7 @@ def test_folders_of_killed_processes_are_removed_and_those_of_living_ones_stay(t
         remove_private_folder(folder)
 
 
-def test_a_folder_that_is_being_made_stays(tmp_path: Path) -> None:
+def test_a_folder_that_is_being_created_stays(tmp_path: Path) -> None:
     made = tmp_path / "private-test-new"
     made.mkdir()
     remove_private_folder(private_folder("private-test-"))

@@ -1,4 +1,4 @@
-"""Spark does not start: each cause has a code and says what to do."""
+"""Errors of a Spark that does not start have a code and a remedy."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import ConfigError
-from penstock.spark.start_failure import check_pyspark, start_error
+from penstock.spark.session.start_failure import check_pyspark, start_error
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "words"),
+    ("text", "code", "part"),
     [
         (
             "py4j.Py4JException: java.net.BindException: Cannot assign requested address: Service 'sparkDriver' failed",
@@ -31,24 +31,24 @@ from penstock.spark.start_failure import check_pyspark, start_error
         ("", "SPARK_START", "RuntimeError"),
     ],
 )
-def test_causes_are_told_apart(text: str, code: str, words: str) -> None:
-    told = start_error(RuntimeError(text), "spork")
-    assert told.code == code
-    assert words in told.text
+def test_each_cause_has_its_code(text: str, code: str, part: str) -> None:
+    error = start_error(RuntimeError(text), "spork")
+    assert error.code == code
+    assert part in error.text
 
 
 @pytest.mark.parametrize("version", ["4.1.0", "3.5.1", "4.1.0.dev1"])
 def test_an_old_pyspark_is_refused(version: str) -> None:
-    with pytest.raises(ConfigError, match=rf"PYSPARK\] PySpark {version} is installed, and Penstock needs 4.2"):
+    with pytest.raises(ConfigError, match=rf"PYSPARK\] PySpark {version} is installed, but Penstock needs 4.2"):
         check_pyspark(version)
 
 
 @pytest.mark.parametrize("version", ["4.2.0", "4.3.0", "5.0"])
-def test_a_new_pyspark_is_taken(version: str) -> None:
+def test_a_new_pyspark_is_accepted(version: str) -> None:
     check_pyspark(version)
 
 
-def test_an_old_pyspark_is_told_before_anything_of_it_is_missed() -> None:
+def test_an_old_pyspark_is_reported_before_an_import_fails() -> None:
     program = (
         "import importlib.metadata as m; real = m.version\n"
         "m.version = lambda name: '3.5.1' if name == 'pyspark' else real(name)\n"

@@ -1,4 +1,4 @@
-"""Keys before and after: each change that their state survives."""
+"""Compatible changes of keys: the key type before and after each change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock import (
     Types,
 )
 from penstock.types.evolution import state_type
-from tests.evolution.rekeyed import Element, Job, Keyed, job, state_of
+from tests.unit.runtime.state.evolution.keyed_jobs import Element, Job, Keyed, job, state_of
 
 FIRST: list[Element] = [(n % 5, "north" if n % 2 else "south", n) for n in range(12)]
 SECOND: list[Element] = [(n % 6, "south" if n % 3 else "north", n) for n in range(20, 32)]
@@ -157,7 +157,7 @@ class OnlyRegion:
 OLD = Keyed(Old, lambda e: Old(e[0], e[1]))
 OLD_ROW = Keyed(Types.ROW_NAMED(["b", "a"], [Types.INT(), Types.STRING()]), lambda e: Row(b=e[0], a=e[1]))
 CHANGES: dict[str, tuple[Keyed, Keyed, str]] = {
-    "another order": (OLD, Keyed(Reordered, lambda e: Reordered(e[1], e[0])), "fields stand in another order"),
+    "another order": (OLD, Keyed(Reordered, lambda e: Reordered(e[1], e[0])), "the order of the fields changed"),
     "a field added": (OLD, Keyed(Added, lambda e: Added(e[0], e[1])), "tenant: was added with a default"),
     "fields removed": (
         Keyed(Longer, lambda e: Longer(e[0], e[1], f"note {e[0]} {e[1]}", Kind(1 + e[0] % 2))),
@@ -170,16 +170,16 @@ CHANGES: dict[str, tuple[Keyed, Keyed, str]] = {
         Keyed(AsStruct, lambda e: AsStruct(e[1], float(e[0]))),
         "user: int became float",
     ),
-    "a named tuple": (OLD, Keyed(AsTuple, lambda e: AsTuple(e[1], e[0])), "an object by places"),
+    "a named tuple": (OLD, Keyed(AsTuple, lambda e: AsTuple(e[1], e[0])), "an object without field names"),
     "another order of a named tuple": (
         Keyed(Pair, lambda e: Pair(e[0], e[1])),
         Keyed(AsTuple, lambda e: AsTuple(e[1], e[0])),
-        "fields stand in another order",
+        "the order of the fields changed",
     ),
     "a tuple that became an object": (
         Keyed(tuple[int, str], lambda e: (e[0], e[1])),
         OLD,
-        "a tuple became Old; fields are taken by their place",
+        "a tuple became Old; fields are matched by position",
     ),
     "a tuple that became longer": (
         Keyed(tuple[int, str], lambda e: (e[0], e[1])),
@@ -206,24 +206,24 @@ CHANGES: dict[str, tuple[Keyed, Keyed, str]] = {
     "a migrate function": (
         OLD,
         Keyed(Joined, lambda e: Joined(f"{e[1]}/{e[0]}", 1)),
-        "version 1 becomes 2 by its migrate function",
+        "version 1 is converted to 2 by its migrate function",
     ),
     "a migrate function inside": (
         Keyed(Nested, lambda e: Nested(Inner(e[0]), e[1])),
         Keyed(NestedNow, lambda e: NestedNow(e[1], InnerNow(str(e[0])))),
-        "inner: version 1 becomes 3 by its migrate function",
+        "inner: version 1 is converted to 3 by its migrate function",
     ),
     "a number that became text by a function": (
         Keyed(Types.LONG(), lambda e: e[0]),
         Keyed(Types.STRING().evolved(version=2, migrate=lambda v, old: f"user {old}"), lambda e: f"user {e[0]}"),
-        "version 1 becomes 2 by its migrate function",
+        "version 1 is converted to 2 by its migrate function",
     ),
     "a Python type with a function": (
         Keyed(str, lambda e: f"{e[0]}-{e[1]}"),
         Keyed(
             Types.of(tuple[int, str]).evolved(version=2, migrate=lambda v, old: (int(old[0]), old[2:])), lambda e: e[:2]
         ),
-        "version 1 becomes 2 by its migrate function",
+        "version 1 is converted to 2 by its migrate function",
     ),
     "no declared type, and a function": (
         Keyed(None, lambda e: Old(e[0], e[1])),
@@ -231,7 +231,7 @@ CHANGES: dict[str, tuple[Keyed, Keyed, str]] = {
             Types.of(Reordered).evolved(version=2, migrate=lambda v, old: Reordered(old[2], old[1])),
             lambda e: Reordered(e[1], e[0]),
         ),
-        "version 1 becomes 2 by its migrate function",
+        "version 1 is converted to 2 by its migrate function",
     ),
     "an identifier that became text": (
         Keyed(uuid.UUID, lambda e: uuid.UUID(int=e[0])),
@@ -241,10 +241,10 @@ CHANGES: dict[str, tuple[Keyed, Keyed, str]] = {
 }
 
 
-def taken_over(
+def restored_job(
     kind: str, before: Keyed, after: Keyed, folder: Path, parallelism: int, groups: int | None = None
 ) -> Job:
-    """A job that goes on with the state of one with other keys."""
+    """A job restored from the state of a job with other keys."""
     first = job(kind, before)
     first.feed(FIRST, 0)
     saved = first.harness.savepoint(folder / "saved")
@@ -253,13 +253,13 @@ def taken_over(
     return second
 
 
-def from_the_start(kind: str, key: Keyed, parallelism: int, groups: int | None = None) -> Job:
+def fresh_job(kind: str, key: Keyed, parallelism: int, groups: int | None = None) -> Job:
     fresh = job(kind, key, parallelism, groups)
     fresh.feed(FIRST, 0)
     return fresh
 
 
-def assert_alike(restored: Job, fresh: Job) -> None:
+def assert_equal_state(restored: Job, fresh: Job) -> None:
     assert state_of(restored) == state_of(fresh)
     assert restored.feed(SECOND, len(FIRST)) == fresh.feed(SECOND, len(FIRST))
     assert state_of(restored) == state_of(fresh)

@@ -1,4 +1,4 @@
-"""Jobs of every kind of keyed state, whose keys are of a type that the test chooses; and their whole state, to compare."""
+"""Jobs with every kind of keyed state and a chosen key type, and their complete state for comparison."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from penstock import (
 from penstock.cep import CEP, Pattern
 from penstock.functions import AggregateFunction, ProcessWindowFunction
 from penstock.functions.named_aggregates import sum_of
-from penstock.runtime.keys import decode_key
+from penstock.runtime.state.keys import decode_key
 from penstock.savepoints import open_savepoint
-from penstock.savepoints.check import StateCheck, check
+from penstock.savepoints.check import StateCheck, check_restore
 from penstock.testing import Harness, PushSource
 from penstock.time import Time, WatermarkStrategy
 from penstock.windows import EventTimeSessionWindows, TumblingEventTimeWindows, TumblingProcessingTimeWindows
@@ -55,13 +55,13 @@ class Add(AggregateFunction[Any, Any, Any]):
 
 
 class Everything(KeyedProcessFunction[Any, Any, Any]):
-    """All kinds of state, with and without a time to live, and timers of both clocks."""
+    """Uses all kinds of state, with and without a time to live, and both kinds of timers."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
         context: Any = runtime_context
         ttl = StateTtlConfig.new_builder(Duration.of_millis(5_000)).build()
 
-        def living(descriptor: Any) -> Any:
+        def with_ttl(descriptor: Any) -> Any:
             descriptor.enable_time_to_live(ttl)
             return descriptor
 
@@ -70,9 +70,9 @@ class Everything(KeyedProcessFunction[Any, Any, Any]):
         self.map = context.get_map_state(MapStateDescriptor("map", str, int))
         self.reduced = context.get_reducing_state(ReducingStateDescriptor("reduced", max, int))
         self.added = context.get_aggregating_state(AggregatingStateDescriptor("added", Add(), int))
-        self.recent = context.get_state(living(ValueStateDescriptor("recent", int)))
-        self.recent_list = context.get_list_state(living(ListStateDescriptor("recent list", int)))
-        self.recent_map = context.get_map_state(living(MapStateDescriptor("recent map", None, int)))
+        self.recent = context.get_state(with_ttl(ValueStateDescriptor("recent", int)))
+        self.recent_list = context.get_list_state(with_ttl(ListStateDescriptor("recent list", int)))
+        self.recent_map = context.get_map_state(with_ttl(MapStateDescriptor("recent map", None, int)))
 
     def process_element(self, value: Element, ctx: Any) -> Iterator[Any]:
         _, region, n = value
@@ -92,7 +92,7 @@ class Everything(KeyedProcessFunction[Any, Any, Any]):
         yield "timer", timestamp, str(ctx.time_domain()), *self._all()
 
     def _all(self) -> tuple[Any, ...]:
-        kept = (
+        values = (
             self.value.value(),
             list(self.list.get()),
             sorted(self.map.items()),
@@ -100,11 +100,11 @@ class Everything(KeyedProcessFunction[Any, Any, Any]):
             self.added.get(),
         )
         recent = (self.recent.value(), list(self.recent_list.get()), sorted(self.recent_map.items()))
-        return (*kept, *recent)
+        return (*values, *recent)
 
 
 class Numbers(ProcessWindowFunction[Any, Any, Any, Any]):
-    """The elements of a window, and how often the key was here, by states of its own."""
+    """Emits the elements of a window and the number of calls for the key, from state of the function."""
 
     def __init__(self, merging: bool) -> None:
         self._merging = merging
@@ -141,8 +141,8 @@ def _columns(assigner: Any) -> Any:
 
 def _patterns(stream: Any, key: Keyed) -> Any:
     pattern = Pattern.begin("odd").where(lambda e: e[2] % 2 == 1).followed_by("even").where(lambda e: e[2] % 2 == 0)
-    found = CEP.pattern(stream.key_by(key.of, key_type=key.type), pattern)
-    return found.select(lambda match: (match["odd"][0], match["even"][0])).uid("op")
+    matches = CEP.pattern(stream.key_by(key.of, key_type=key.type), pattern)
+    return matches.select(lambda match: (match["odd"][0], match["even"][0])).uid("op")
 
 
 def _interval_join(stream: Any, key: Keyed) -> Any:
@@ -172,13 +172,13 @@ JOBS: dict[str, Any] = {
 
 @dataclass
 class Job:
-    """A job in a harness, and what comes out of it."""
+    """A job in a harness, and its output."""
 
     harness: Harness
     out: Any
 
     def feed(self, elements: list[Element], start: int) -> list[Any]:
-        """Gives it elements, ten milliseconds apart; what came out of them."""
+        """Pushes elements ten milliseconds apart and returns the new output."""
         before = len(self.out)
         for number, element in enumerate(elements, start):
             self.harness.set_time(10 * number)
@@ -195,7 +195,7 @@ class Job:
         return sorted(list(self.out)[before:], key=repr)
 
     def rows(self, saved: str) -> list[StateCheck]:
-        return check(open_savepoint(saved).manifest, self.harness.job.program).rows
+        return check_restore(open_savepoint(saved).manifest, self.harness.job.program).rows
 
     def key_row(self, saved: str) -> StateCheck:
         (row,) = [r for r in self.rows(saved) if r.state == "(key)"]
@@ -211,10 +211,10 @@ def job(kind: str, key: Keyed, parallelism: int = 2, max_parallelism: int | None
     return Job(harness, harness.collect(stream))
 
 
-def state_of(found: Job) -> dict[tuple[int, str, str], dict[bytes, Any]]:
-    """All entries, by slot, operator and state; pickles of keys are opened, as equal keys may have different ones."""
+def state_of(job: Job) -> dict[tuple[int, str, str], dict[bytes, Any]]:
+    """Returns all entries by slot, operator and state. Pickled keys are unpickled, since equal keys may have different pickles."""
     entries: dict[tuple[int, str, str], dict[bytes, Any]] = {}
-    for (_, slot), state in found.harness.job.states().items():
+    for (_, slot), state in job.harness.job.states().items():
         tables = {t.number.to_bytes(2, "big"): t for t in state.meta.tables}
         for stored, value in state.entries.items():
             table = tables[stored[:2]]

@@ -1,4 +1,4 @@
-"""State as a savepoint keeps it, and as a program with other types reads it."""
+"""State as a savepoint contains it, and as a program with other types reads it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 from penstock import (
     ValueStateDescriptor,
 )
-from penstock.runtime.keys import KeyTable
-from penstock.runtime.state.backend import StateBackend, Tables
-from penstock.runtime.store import MemoryBase, Store
+from penstock.runtime.state.backend import KeyedStateStore
+from penstock.runtime.state.keys import KeyTable
+from penstock.runtime.state.store import MemoryView, Store
+from penstock.runtime.state.tables import StateTables
 from penstock.savepoints import SavedState
 from penstock.savepoints.evolution import (
     INCOMPATIBLE,
-    Resolution,
-    StateDescription,
-    resolution,
+    DeclaredState,
+    StateResolution,
+    resolve_state,
     saved_state,
 )
 from penstock.state import StateDescriptor
@@ -25,12 +26,12 @@ from penstock.state import StateDescriptor
 NOW = 1_000_000
 
 
-class Kept:
-    """A state with values in it, as a savepoint has it; and the same after it was given to another program."""
+class SavedStateDriver:
+    """A saved state with values, and the same state restored by another program."""
 
     def __init__(self, descriptor: StateDescriptor, fill: Any) -> None:
-        self.base = MemoryBase()
-        self.tables = Tables()
+        self.base = MemoryView()
+        self.tables = StateTables()
         backend = self._backend()
         backend.now = NOW
         handle = backend.handle(descriptor)
@@ -41,41 +42,41 @@ class Kept:
         (table,) = self.tables.all()
         self.saved: SavedState = saved_state(table)
 
-    def _backend(self) -> StateBackend:
-        return StateBackend(Store(self.base), self.tables, "op", KeyTable(128))
+    def _backend(self) -> KeyedStateStore:
+        return KeyedStateStore(Store(self.base), self.tables, "op", KeyTable(128))
 
-    def given_to(self, wanted: StateDescriptor) -> tuple[Resolution, Any]:
-        """The handle in a program that wants it otherwise."""
-        description = StateDescription(wanted.name, wanted)
-        found = resolution(self.saved, description, now=NOW)
-        assert found.verdict != INCOMPATIBLE, found.differences
-        store = Store(MemoryBase())
-        for key, value in self.store.changes().items():
+    def restore_as(self, current: StateDescriptor) -> tuple[StateResolution, Any]:
+        """Returns the resolution and the handle in a program with another descriptor."""
+        description = DeclaredState(current.name, current)
+        resolution = resolve_state(self.saved, description, now=NOW)
+        assert resolution.verdict != INCOMPATIBLE, resolution.differences
+        store = Store(MemoryView())
+        for key, value in self.store.pending_changes().items():
             if value is not None:
-                store.put(key, found.migrate(value) if found.migrate else value)
-        backend = StateBackend(store, Tables([description.table(1, "op")]), "op", KeyTable(128))
+                store.put(key, resolution.migrate(value) if resolution.migrate else value)
+        backend = KeyedStateStore(store, StateTables([description.table(1, "op")]), "op", KeyTable(128))
         backend.now = NOW + 10
         backend.set_key("k")
-        return found, backend.handle(wanted)
+        return resolution, backend.handle(current)
 
 
-def value_of(saved_type: Any, value: Any, wanted_type: Any) -> tuple[Resolution, Any]:
-    kept = Kept(ValueStateDescriptor("s", saved_type), lambda handle: handle.update(value))
-    found, handle = kept.given_to(ValueStateDescriptor("s", wanted_type))
-    return found, handle.value()
+def restore_value(saved_type: Any, value: Any, current_type: Any) -> tuple[StateResolution, Any]:
+    driver = SavedStateDriver(ValueStateDescriptor("s", saved_type), lambda handle: handle.update(value))
+    resolution, handle = driver.restore_as(ValueStateDescriptor("s", current_type))
+    return resolution, handle.value()
 
 
-def refused(saved: StateDescriptor, wanted: StateDescriptor) -> str:
-    tables = Tables()
-    StateBackend(Store(MemoryBase()), tables, "op", KeyTable(128)).handle(saved)
-    found = resolution(saved_state(tables.all()[0]), StateDescription(wanted.name, wanted))
-    assert found.verdict == INCOMPATIBLE
-    assert found.migrate is None
-    return "; ".join(found.differences)
+def rejection(saved: StateDescriptor, current: StateDescriptor) -> str:
+    tables = StateTables()
+    KeyedStateStore(Store(MemoryView()), tables, "op", KeyTable(128)).handle(saved)
+    resolution = resolve_state(saved_state(tables.all()[0]), DeclaredState(current.name, current))
+    assert resolution.verdict == INCOMPATIBLE
+    assert resolution.migrate is None
+    return "; ".join(resolution.differences)
 
 
-def refused_value(saved_type: Any, wanted_type: Any) -> str:
-    return refused(ValueStateDescriptor("s", saved_type), ValueStateDescriptor("s", wanted_type))
+def value_rejection(saved_type: Any, current_type: Any) -> str:
+    return rejection(ValueStateDescriptor("s", saved_type), ValueStateDescriptor("s", current_type))
 
 
 # -- classes before and after

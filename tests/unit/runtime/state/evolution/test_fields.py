@@ -1,4 +1,4 @@
-"""Fields that come, go, move, and get other names or wider types; and what is refused."""
+"""Fields that are added, removed, reordered, renamed or widened, and changes that are rejected."""
 
 from __future__ import annotations
 
@@ -15,28 +15,34 @@ from penstock import (
     ValueStateDescriptor,
 )
 from penstock.errors import StateError
-from penstock.runtime.evolution.natural import value_reader
-from penstock.runtime.evolution.shape import state_shape_of
+from penstock.runtime.state.evolution.python_values import value_reader
+from penstock.runtime.state.evolution.shape import read_state_shape
 from penstock.savepoints.evolution import (
     AFTER_MIGRATION,
     AS_IS,
-    StateDescription,
-    resolution,
+    DeclaredState,
+    resolve_state,
 )
 from penstock.types.evolution import state_type
-from tests.evolution.kept import Kept, Spent, WithDefaults, refused_value, value_of
+from tests.unit.runtime.state.evolution.saved_state_driver import (
+    SavedStateDriver,
+    Spent,
+    WithDefaults,
+    restore_value,
+    value_rejection,
+)
 
 
 def test_fields_added_with_defaults() -> None:
-    found, value = value_of(Spent, Spent("a", 1, ["x"]), WithDefaults)
-    assert found.verdict == AFTER_MIGRATION
+    resolution, value = restore_value(Spent, Spent("a", 1, ["x"]), WithDefaults)
+    assert resolution.verdict == AFTER_MIGRATION
     assert value == WithDefaults("a", 1, ["x"], "EUR", datetime.date(2026, 1, 1), {})
-    assert "currency: was added with a default" in found.differences
-    assert "Spent became WithDefaults" in found.differences
+    assert "currency: was added with a default" in resolution.differences
+    assert "Spent became WithDefaults" in resolution.differences
 
 
-def test_a_default_is_written_when_the_state_is_taken_over() -> None:
-    """A later program with another default must not change what is stored."""
+def test_a_default_is_stored_when_the_state_is_restored() -> None:
+    """A later program with another default must not change the stored value."""
 
     @dataclass
     class Later:
@@ -45,17 +51,17 @@ def test_a_default_is_written_when_the_state_is_taken_over() -> None:
         tags: list[str]
         currency: str = "USD"
 
-    kept = Kept(ValueStateDescriptor("s", Spent), lambda handle: handle.update(Spent("a", 1, [])))
-    wanted = StateDescription("s", ValueStateDescriptor("s", WithDefaults))
-    migrate = resolution(kept.saved, wanted).migrate
+    driver = SavedStateDriver(ValueStateDescriptor("s", Spent), lambda handle: handle.update(Spent("a", 1, [])))
+    current = DeclaredState("s", ValueStateDescriptor("s", WithDefaults))
+    migrate = resolve_state(driver.saved, current).migrate
     assert migrate is not None
-    (data,) = kept.store.changes().values()
+    (data,) = driver.store.pending_changes().values()
     assert data is not None
-    read = value_reader(state_shape_of(wanted.type).value)
+    read = value_reader(read_state_shape(current.type).value)
     assert read(migrate(data))["currency"] == "EUR"
 
 
-def test_an_added_field_without_a_default_is_refused() -> None:
+def test_an_added_field_without_a_default_is_rejected() -> None:
     @dataclass
     class More:
         name: str
@@ -63,7 +69,7 @@ def test_an_added_field_without_a_default_is_refused() -> None:
         tags: list[str]
         currency: str
 
-    assert "currency: was added without a default" in refused_value(Spent, More)
+    assert "currency: was added without a default" in value_rejection(Spent, More)
 
 
 def test_an_added_field_that_may_be_none_is_none() -> None:
@@ -74,7 +80,7 @@ def test_an_added_field_that_may_be_none_is_none() -> None:
         tags: list[str]
         note: str | None
 
-    assert value_of(Spent, Spent("a", 1, []), More)[1] == More("a", 1, [], None)
+    assert restore_value(Spent, Spent("a", 1, []), More)[1] == More("a", 1, [], None)
 
 
 def test_fields_removed_and_reordered() -> None:
@@ -83,20 +89,20 @@ def test_fields_removed_and_reordered() -> None:
         total: int
         name: str
 
-    found, value = value_of(Spent, Spent("a", 1, ["x"]), Fewer)
+    resolution, value = restore_value(Spent, Spent("a", 1, ["x"]), Fewer)
     assert value == Fewer(1, "a")
-    assert "field 'tags' was removed" in found.differences
-    assert "fields stand in another order" in found.differences
+    assert "field 'tags' was removed" in resolution.differences
+    assert "the order of the fields changed" in resolution.differences
 
 
-def test_a_renamed_field_without_an_alias_is_refused_with_the_hint() -> None:
+def test_a_renamed_field_without_an_alias_is_rejected_with_a_hint() -> None:
     @dataclass
     class Renamed:
         name: str
         amount: int
         tags: list[str]
 
-    assert "if it was called 'total' before, say so by aliases" in refused_value(Spent, Renamed)
+    assert "if it was called 'total' before, declare an alias" in value_rejection(Spent, Renamed)
 
 
 @pytest.mark.parametrize("earlier", ["total", ("sum", "total")])
@@ -108,12 +114,12 @@ def test_a_renamed_field(earlier: Any) -> None:
         amount: int
         tags: list[str]
 
-    found, value = value_of(Spent, Spent("a", 7, []), Renamed)
+    resolution, value = restore_value(Spent, Spent("a", 7, []), Renamed)
     assert value == Renamed("a", 7, [])
-    assert "amount: was called 'total'" in found.differences
+    assert "amount: was called 'total'" in resolution.differences
 
 
-def test_an_alias_does_not_take_what_another_field_has_by_its_own_name() -> None:
+def test_an_alias_does_not_match_a_field_that_still_exists() -> None:
     @state_type(aliases={"other": "total"})
     @dataclass
     class Both:
@@ -122,22 +128,22 @@ def test_an_alias_does_not_take_what_another_field_has_by_its_own_name() -> None
         tags: list[str]
         other: int = -1
 
-    assert value_of(Spent, Spent("a", 7, []), Both)[1] == Both("a", 7, [], -1)
+    assert restore_value(Spent, Spent("a", 7, []), Both)[1] == Both("a", 7, [], -1)
 
 
-def test_an_alias_of_no_field_is_a_mistake() -> None:
+def test_an_alias_without_a_field_is_an_error() -> None:
     @state_type(aliases={"amuont": "total"})
     @dataclass
     class Renamed:
         amount: int
 
     with pytest.raises(StateError, match="amuont") as raised:
-        refused_value(Spent, Renamed)
+        value_rejection(Spent, Renamed)
     assert raised.value.code == "STATE_ALIAS"
 
 
 @pytest.mark.parametrize(
-    ("saved", "value", "wanted", "expected"),
+    ("saved", "value", "current", "expected"),
     [
         (Types.INT(), 7, Types.LONG(), 7),
         (Types.BYTE(), 7, Types.SHORT(), 7),
@@ -173,14 +179,14 @@ def test_an_alias_of_no_field_is_a_mistake() -> None:
         (Types.TUPLE([Types.INT()]), (1,), Types.TUPLE([Types.DOUBLE(), Types.STRING()]), (1.0, None)),
     ],
 )
-def test_widening(saved: Any, value: Any, wanted: Any, expected: Any) -> None:
-    _found, read = value_of(saved, value, wanted)
+def test_widening(saved: Any, value: Any, current: Any, expected: Any) -> None:
+    _found, read = restore_value(saved, value, current)
     assert read == expected
     assert type(read) is type(expected)
 
 
 @pytest.mark.parametrize(
-    ("saved", "wanted"),
+    ("saved", "current"),
     [
         (Types.LONG(), Types.INT()),
         (Types.DOUBLE(), Types.FLOAT()),
@@ -199,19 +205,19 @@ def test_widening(saved: Any, value: Any, wanted: Any, expected: Any) -> None:
         (int, None),
     ],
 )
-def test_what_is_no_widening_is_refused(saved: Any, wanted: Any) -> None:
-    assert refused_value(saved, wanted)
+def test_other_conversions_are_rejected(saved: Any, current: Any) -> None:
+    assert value_rejection(saved, current)
 
 
-def test_a_type_that_did_not_change_is_taken_as_it_is() -> None:
-    found, value = value_of(Spent, Spent("a", 1, []), Spent)
-    assert (found.verdict, found.differences, found.migrate) == (AS_IS, [], None)
+def test_an_unchanged_type_is_restored_as_is() -> None:
+    resolution, value = restore_value(Spent, Spent("a", 1, []), Spent)
+    assert (resolution.verdict, resolution.differences, resolution.migrate) == (AS_IS, [], None)
     assert value == Spent("a", 1, [])
 
 
-def test_a_class_of_another_name_with_the_same_fields_is_taken_as_it_is() -> None:
+def test_a_renamed_class_with_the_same_fields_is_restored_as_is() -> None:
     other = make_dataclass("Expense", [("name", str), ("total", int), ("tags", list[str])])
-    found, value = value_of(Spent, Spent("a", 1, []), other)
-    assert found.verdict == AS_IS
-    assert found.differences == ["Spent became Expense"]
+    resolution, value = restore_value(Spent, Spent("a", 1, []), other)
+    assert resolution.verdict == AS_IS
+    assert resolution.differences == ["Spent became Expense"]
     assert (value.name, value.total) == ("a", 1)

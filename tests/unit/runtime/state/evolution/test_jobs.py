@@ -1,4 +1,4 @@
-"""Jobs whose state types changed, from a savepoint of the job before: in the harness."""
+"""Jobs with changed state types, restored from a savepoint of the earlier job in the harness."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from penstock import (
     ValueStateDescriptor,
 )
 from penstock.cep import CEP, Pattern
-from penstock.engine.program import build
-from penstock.engine.wanted import key_types, wanted_states
+from penstock.engine.program.builder import build_program
+from penstock.engine.program.declared_state import declared_states, key_types
 from penstock.errors import CheckpointError, StateError
 from penstock.functions import KeyedBroadcastProcessFunction
 from penstock.functions.named_aggregates import count, max_of, sum_of
 from penstock.savepoints import open_savepoint
-from penstock.savepoints.check import DROPPED, NEW, UNKNOWN, StateCheck, check
+from penstock.savepoints.check import DROPPED, NEW, UNKNOWN, StateCheck, check_restore
 from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS
 from penstock.state import StateDescriptor
 from penstock.testing import Harness, PushSource
@@ -49,19 +49,19 @@ class After:
     first: str = "?"
 
 
-class Kept(KeyedProcessFunction[Any, Any, Any]):
-    """Keeps what `step` makes of the last value and the element, and emits it."""
+class ValueStore(KeyedProcessFunction[Any, Any, Any]):
+    """Stores and emits the result of `step` for the stored value and the element."""
 
     def __init__(self, descriptor: StateDescriptor, step: Callable[[Any, Any], Any]) -> None:
         self._descriptor = descriptor
         self._step = step
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self.kept: Any = runtime_context.get_state(self._descriptor)  # type: ignore[arg-type]
+        self.stored: Any = runtime_context.get_state(self._descriptor)  # type: ignore[arg-type]
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
-        self.kept.update(self._step(self.kept.value(), value))
-        yield self.kept.value()
+        self.stored.update(self._step(self.stored.value(), value))
+        yield self.stored.value()
 
 
 def before(old: Before | None, word: str) -> Before:
@@ -73,7 +73,7 @@ def after(old: After | None, word: str) -> After:
 
 
 class Job:
-    """A pipeline in a harness, and what comes out of it."""
+    """A pipeline in a harness, and its output."""
 
     def __init__(self, make: Callable[[DataStream[Any]], DataStream[Any]], parallelism: int = 2) -> None:
         env = StreamExecutionEnvironment()
@@ -82,22 +82,22 @@ class Job:
         self.out = self.harness.collect(self.out_of)
 
     def rows(self, saved: str) -> list[StateCheck]:
-        """What the check says of a savepoint, operators' own tables aside."""
-        return check(open_savepoint(saved).manifest, self.harness.job.program).rows
+        """Checks a savepoint and returns the results, without those of internal tables."""
+        return check_restore(open_savepoint(saved).manifest, self.harness.job.program).rows
 
 
-def keyed(descriptor: StateDescriptor, step: Callable[[Any, Any], Any], uid: str = "kept") -> Any:
-    return lambda stream: stream.key_by(lambda w: w[0]).process(Kept(descriptor, step)).uid(uid)
+def keyed(descriptor: StateDescriptor, step: Callable[[Any, Any], Any], uid: str = "stored") -> Any:
+    return lambda stream: stream.key_by(lambda w: w[0]).process(ValueStore(descriptor, step)).uid(uid)
 
 
-def test_a_changed_class_goes_on_with_its_values(tmp_path: Path) -> None:
-    first = Job(keyed(ValueStateDescriptor("kept", Before), before))
+def test_a_changed_class_continues_with_its_values(tmp_path: Path) -> None:
+    first = Job(keyed(ValueStateDescriptor("stored", Before), before))
     first.harness.push_all(["a1", "a2", "b1"])
     saved = first.harness.savepoint(tmp_path / "saved")
 
-    second = Job(keyed(ValueStateDescriptor("kept", After), after), parallelism=3)
+    second = Job(keyed(ValueStateDescriptor("stored", After), after), parallelism=3)
     (row,) = second.rows(saved)
-    assert (row.operator, row.state, row.verdict) == ("kept", "kept", AFTER_MIGRATION)
+    assert (row.operator, row.state, row.verdict) == ("stored", "stored", AFTER_MIGRATION)
     assert row.before == "value: Before(count: int, last: str)"
     assert row.after == "value: After(last: str, n: float, first: str)"
     assert "n: was called 'count'" in row.differences
@@ -105,52 +105,52 @@ def test_a_changed_class_goes_on_with_its_values(tmp_path: Path) -> None:
     assert sorted(second.out, key=lambda v: v.last) == [After("a3", 3.0), After("b2", 2.0), After("c1", 1.0, "c1")]
 
 
-def test_what_was_migrated_is_saved_as_the_new_type(tmp_path: Path) -> None:
-    first = Job(keyed(ValueStateDescriptor("kept", Before), before))
+def test_migrated_values_are_saved_as_the_new_type(tmp_path: Path) -> None:
+    first = Job(keyed(ValueStateDescriptor("stored", Before), before))
     first.harness.push("a1")
-    second = Job(keyed(ValueStateDescriptor("kept", After), after))
+    second = Job(keyed(ValueStateDescriptor("stored", After), after))
     second.harness.restore_savepoint(first.harness.savepoint(tmp_path / "one"))
-    third = Job(keyed(ValueStateDescriptor("kept", After), after))
+    third = Job(keyed(ValueStateDescriptor("stored", After), after))
     saved = second.harness.savepoint(tmp_path / "two")
     assert [(r.verdict, r.differences) for r in third.rows(saved)] == [(AS_IS, [])]
     third.harness.restore_savepoint(saved).push("a2")
     assert third.out == [After("a2", 2.0)]
 
 
-def test_an_incompatible_type_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    first = Job(keyed(ValueStateDescriptor("kept", Before), before))
+def test_an_incompatible_type_is_rejected_before_the_job_runs(tmp_path: Path) -> None:
+    first = Job(keyed(ValueStateDescriptor("stored", Before), before))
     first.harness.push("a1")
     saved = first.harness.savepoint(tmp_path / "saved")
-    second = Job(keyed(ValueStateDescriptor("kept", Types.LONG()), lambda old, word: 1))
-    with pytest.raises(CheckpointError, match=r"kept: kept: Before cannot become LONG.*migrate") as raised:
+    second = Job(keyed(ValueStateDescriptor("stored", Types.LONG()), lambda old, word: 1))
+    with pytest.raises(CheckpointError, match=r"stored: stored: Before cannot be converted to LONG.*migrate") as raised:
         second.harness.restore_savepoint(saved)
     assert raised.value.code == "SAVEPOINT_STATE_INCOMPATIBLE"
 
 
 def test_a_state_replaced_by_a_migrate_function(tmp_path: Path) -> None:
-    first = Job(keyed(ValueStateDescriptor("kept", Before), before))
+    first = Job(keyed(ValueStateDescriptor("stored", Before), before))
     first.harness.push_all(["a1", "a2"])
     saved = first.harness.savepoint(tmp_path / "saved")
-    wanted = ValueStateDescriptor("kept", int).evolve(version=2, migrate=lambda version, old: old["count"] * 10)
-    second = Job(keyed(wanted, lambda old, word: (old or 0) + 1))
+    current = ValueStateDescriptor("stored", int).evolve(version=2, migrate=lambda version, old: old["count"] * 10)
+    second = Job(keyed(current, lambda old, word: (old or 0) + 1))
     second.harness.restore_savepoint(saved).push("a3")
     assert second.out == [21]
 
 
-def test_a_value_that_does_not_fit_is_told_with_its_state(tmp_path: Path) -> None:
-    first = Job(keyed(ValueStateDescriptor("kept"), lambda old, word: word))
+def test_an_error_for_a_value_that_does_not_fit_names_its_state(tmp_path: Path) -> None:
+    first = Job(keyed(ValueStateDescriptor("stored"), lambda old, word: word))
     first.harness.push("a1")
     saved = first.harness.savepoint(tmp_path / "saved")
-    second = Job(keyed(ValueStateDescriptor("kept", int), lambda old, word: 1))
+    second = Job(keyed(ValueStateDescriptor("stored", int), lambda old, word: 1))
     (row,) = second.rows(saved)
     assert "no declared type became int" in row.differences[0]
     assert row.verdict == AFTER_MIGRATION
-    with pytest.raises(StateError, match=r"State 'kept' of operator 'kept'.*'a1'"):
+    with pytest.raises(StateError, match=r"State 'stored' of operator 'stored'.*'a1'"):
         second.harness.restore_savepoint(saved)
 
 
 class Mean(AggregateFunction[Any, Any, Any]):
-    """Sums and counts in a class of its own."""
+    """A mean whose accumulator is a class with a sum and a count."""
 
     def __init__(self, kind: type) -> None:
         self._kind = kind
@@ -206,7 +206,7 @@ def test_contents_of_windows(tmp_path: Path) -> None:
 
 
 class Ruled(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
-    """Emits the rules beside each element."""
+    """Emits the rules with each element."""
 
     def __init__(self, rules: MapStateDescriptor) -> None:
         self._rules = rules
@@ -225,8 +225,8 @@ def test_broadcast_state(tmp_path: Path, parallelism: int) -> None:
         rules = MapStateDescriptor("rules", str, value_type)
         env = StreamExecutionEnvironment()
         words = env.from_source(PushSource(), source_name="words").uid("words").key_by(lambda w: w)
-        said = env.from_source(PushSource(), source_name="rules").uid("rules").broadcast(rules)
-        out = words.connect(said).process(Ruled(rules)).uid("ruled")
+        broadcast_rules = env.from_source(PushSource(), source_name="rules").uid("rules").broadcast(rules)
+        out = words.connect(broadcast_rules).process(Ruled(rules)).uid("ruled")
         harness = Harness(env, parallelism=parallelism)
         return harness, harness.collect(out)
 
@@ -240,65 +240,65 @@ def test_broadcast_state(tmp_path: Path, parallelism: int) -> None:
     assert list(out) == [[("limit", 5.0)], [("limit", 5.0), ("more", 1.5)]]
 
 
-def test_a_state_that_is_asked_for_later_is_said_not_to_be_known(tmp_path: Path) -> None:
+def test_a_state_that_is_requested_later_is_reported_as_unknown(tmp_path: Path) -> None:
     class Late(KeyedProcessFunction[Any, Any, Any]):
         def open(self, runtime_context: RuntimeContext) -> None:
             self._context = runtime_context
 
         def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
-            state = self._context.get_state(ValueStateDescriptor("kept", int))
+            state = self._context.get_state(ValueStateDescriptor("stored", int))
             state.update((state.value() or 0) + 1)
             yield state.value()
 
     def late(stream: DataStream[Any]) -> DataStream[Any]:
-        return stream.key_by(lambda w: w).process(Late()).uid("kept")
+        return stream.key_by(lambda w: w).process(Late()).uid("stored")
 
     first = Job(late)
     first.harness.push("a")
     saved = first.harness.savepoint(tmp_path / "saved")
     second = Job(late)
     (row,) = second.rows(saved)
-    assert (row.state, row.verdict) == ("kept", UNKNOWN)
+    assert (row.state, row.verdict) == ("stored", UNKNOWN)
     second.harness.restore_savepoint(saved).push("a")
     assert second.out == [2]
 
 
 def test_new_and_dropped_states(tmp_path: Path) -> None:
-    first = Job(keyed(ValueStateDescriptor("kept", Before), before, uid="one"))
+    first = Job(keyed(ValueStateDescriptor("stored", Before), before, uid="one"))
     first.harness.push("a")
     saved = first.harness.savepoint(tmp_path / "saved")
-    second = Job(keyed(ValueStateDescriptor("kept", Before), before, uid="two"))
-    assert [(r.operator, r.verdict, r.fits) for r in second.rows(saved)] == [
+    second = Job(keyed(ValueStateDescriptor("stored", Before), before, uid="two"))
+    assert [(r.operator, r.verdict, r.compatible) for r in second.rows(saved)] == [
         ("two", NEW, True),
         ("one", DROPPED, False),
     ]
 
 
-def test_a_function_that_cannot_be_opened_here_is_told(tmp_path: Path) -> None:
-    class Elsewhere(Kept):
+def test_a_function_that_cannot_be_opened_here_is_reported(tmp_path: Path) -> None:
+    class Elsewhere(ValueStore):
         def open(self, runtime_context: RuntimeContext) -> None:
             raise OSError("no such server")
 
-    first = Job(keyed(ValueStateDescriptor("kept", Before), before))
+    first = Job(keyed(ValueStateDescriptor("stored", Before), before))
     first.harness.push("a")
     saved = first.harness.savepoint(tmp_path / "saved")
     env = StreamExecutionEnvironment()
     stream = env.from_source(PushSource()).key_by(lambda w: w)
-    stream.process(Elsewhere(ValueStateDescriptor("kept", Before), before)).uid("kept").print()
-    program = build(env.graph("job"))
-    assert isinstance(wanted_states(program)["kept"].error, OSError)
-    (row,) = check(open_savepoint(saved).manifest, program).rows
+    stream.process(Elsewhere(ValueStateDescriptor("stored", Before), before)).uid("stored").print()
+    program = build_program(env.graph("job"))
+    assert isinstance(declared_states(program)["stored"].error, OSError)
+    (row,) = check_restore(open_savepoint(saved).manifest, program).rows
     assert (row.verdict, row.differences) == (UNKNOWN, ["open() raised OSError: no such server"])
 
 
 def test_functions_are_opened_as_copies() -> None:
-    function = Kept(ValueStateDescriptor("kept", Before), before)
+    function = ValueStore(ValueStateDescriptor("stored", Before), before)
     env = StreamExecutionEnvironment()
-    env.from_source(PushSource()).key_by(lambda w: w, key_type=Types.STRING()).process(function).uid("kept").print()
-    program = build(env.graph("job"))
-    assert list(wanted_states(program)["kept"].states) == ["kept"]
-    assert not hasattr(function, "kept")
-    assert key_types(program)["kept"] == Types.STRING()
+    env.from_source(PushSource()).key_by(lambda w: w, key_type=Types.STRING()).process(function).uid("stored").print()
+    program = build_program(env.graph("job"))
+    assert list(declared_states(program)["stored"].states) == ["stored"]
+    assert not hasattr(function, "stored")
+    assert key_types(program)["stored"] == Types.STRING()
 
 
 @pytest.mark.parametrize(("key_type", "fits"), [(Types.LONG(), True), (Types.DOUBLE(), True), (Types.STRING(), False)])
@@ -306,7 +306,7 @@ def test_types_of_keys(tmp_path: Path, key_type: Any, fits: bool) -> None:
     def job(key_type: Any) -> Job:
         def make(stream: DataStream[Any]) -> DataStream[Any]:
             by_length = stream.key_by(lambda w: len(w), key_type=key_type)
-            return by_length.process(Kept(ValueStateDescriptor("kept", Before), before)).uid("kept")
+            return by_length.process(ValueStore(ValueStateDescriptor("stored", Before), before)).uid("stored")
 
         return Job(make)
 
@@ -314,7 +314,7 @@ def test_types_of_keys(tmp_path: Path, key_type: Any, fits: bool) -> None:
     first.harness.push("a")
     saved = first.harness.savepoint(tmp_path / "saved")
     rows = [r for r in job(key_type).rows(saved) if r.state == "(key)"]
-    assert [r.fits for r in rows] == [fits]
+    assert [r.compatible for r in rows] == [fits]
 
 
 def measured(**named: Any) -> Any:
@@ -326,7 +326,7 @@ def measured(**named: Any) -> Any:
     return make
 
 
-def test_windows_by_columns_find_each_measure_by_its_name(tmp_path: Path) -> None:
+def test_windows_on_columns_match_measures_by_name(tmp_path: Path) -> None:
     first = Job(measured(total=sum_of("n"), top=max_of("m")))
     first.harness.push({"k": "a", "n": 1, "m": 10}, 10)
     first.harness.push({"k": "a", "n": 2, "m": 5}, 20)
@@ -334,13 +334,13 @@ def test_windows_by_columns_find_each_measure_by_its_name(tmp_path: Path) -> Non
 
     second = Job(measured(best=max_of("m"), how_many=count()))
     rows = [r for r in second.rows(saved) if r.state.startswith("__")]
-    assert [(r.verdict, r.differences) for r in rows] == [(AFTER_MIGRATION, ["sum(n) is not kept any more"])]
+    assert [(r.verdict, r.differences) for r in rows] == [(AFTER_MIGRATION, ["sum(n) was removed"])]
     second.harness.restore_savepoint(saved).push({"k": "a", "n": 4, "m": 7}, 30)
     second.harness.end()
     assert [(row.best, row.how_many) for row in second.out] == [(10, 3)]
 
     third = Job(measured(total=sum_of("m")))
-    with pytest.raises(CheckpointError, match=r"sum\(m\) was not kept before"):
+    with pytest.raises(CheckpointError, match=r"sum\(m\) was not stored before"):
         third.harness.restore_savepoint(saved)
 
 
@@ -349,13 +349,13 @@ def matched(*kinds: Any) -> Any:
         pattern = Pattern.begin("one").where(lambda e: e[1] == 1).next("two").where(lambda e: e[1] == 2)
         typed = stream.map(lambda e: e, output_type=Types.TUPLE(list(kinds))).uid("typed")
         timed = typed.assign_timestamps_and_watermarks(WatermarkStrategy.for_monotonous_timestamps())
-        found = CEP.pattern(timed.key_by(lambda e: e[0]), pattern)
-        return found.select(lambda match: (match["one"][0], match["two"][0])).uid("patterns")
+        matches = CEP.pattern(timed.key_by(lambda e: e[0]), pattern)
+        return matches.select(lambda match: (match["one"][0], match["two"][0])).uid("patterns")
 
     return make
 
 
-def test_events_that_patterns_wait_with(tmp_path: Path) -> None:
+def test_events_that_patterns_keep(tmp_path: Path) -> None:
     first = Job(matched(Types.STRING(), Types.INT()))
     first.harness.push(("a", 1), 10)
     first.harness.push(("b", 7), 20)  # the watermark passes the first event: a partial match has it

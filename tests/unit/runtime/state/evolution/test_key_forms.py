@@ -1,4 +1,4 @@
-"""Single types of keys: read from bytes by their shape alone, and made anew."""
+"""Single key types: decoded by their shape, and converted."""
 
 from __future__ import annotations
 
@@ -16,12 +16,23 @@ from penstock import (
     Row,
     Types,
 )
-from penstock.runtime.evolution.describe import describe_key
-from penstock.runtime.evolution.key_change import compare_key_types
-from penstock.runtime.evolution.shape import shape_of_plain
-from penstock.runtime.keys import encode_key
+from penstock.runtime.state.evolution.describe import describe_key
+from penstock.runtime.state.evolution.key_change import compare_key_types
+from penstock.runtime.state.evolution.shape import read_shape
+from penstock.runtime.state.keys import encode_key
 from penstock.types import TupleTypeInfo, type_information
-from tests.evolution.key_changes import Inner, Kind, Old, Pair, Shifted, Tenant, Texts, Turned, Who, WhoSaid
+from tests.unit.runtime.state.evolution.key_changes import (
+    Inner,
+    Kind,
+    Old,
+    Pair,
+    Shifted,
+    Tenant,
+    Texts,
+    Turned,
+    Who,
+    WhoSaid,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,41 +59,41 @@ from tests.evolution.key_changes import Inner, Kind, Old, Pair, Shifted, Tenant,
         (Types.ROW_NAMED(["z", "a"], [Types.INT(), Types.TUPLE([Types.STRING()])]), [Row(z=1, a=("x",))]),
     ],
 )
-def test_parts_of_keys_come_back_from_bytes(declared: Any, values: list[Any] | None) -> None:
+def test_parts_of_keys_are_decoded(declared: Any, values: list[Any] | None) -> None:
     part = type_information(declared)
     given = list(declared) if values is None else values
     before, after = TupleTypeInfo([part]), TupleTypeInfo([part, Types.STRING()])
-    saved = shape_of_plain(msgspec.json.decode(msgspec.json.encode(describe_key(before).plain())))
-    make = compare_key_types(saved, after).make
+    saved = read_shape(msgspec.json.decode(msgspec.json.encode(describe_key(before).to_builtins())))
+    make = compare_key_types(saved, after).convert
     assert make is not None
     assert [make(encode_key((value,))[0]) for value in given] == [(value, None) for value in given]
 
 
-def test_fields_that_change_places_are_never_taken_by_them() -> None:
-    """Both are texts, and the class has the same name: the bytes alone would fit."""
+def test_fields_that_swap_positions_are_matched_by_name() -> None:
+    """Both fields are str and the class has the same name, so the encoded keys alone would fit."""
     saved = describe_key(Types.of(Texts))
     saved.name = "Turned"
-    found = compare_key_types(saved, Types.of(Turned))
-    assert found.make is not None
-    assert found.differences == ["fields stand in another order"]
-    assert found.make(encode_key(Texts("ada", "north"))[0]) == Turned("north", "ada")
+    comparison = compare_key_types(saved, Types.of(Turned))
+    assert comparison.convert is not None
+    assert comparison.differences == ["the order of the fields changed"]
+    assert comparison.convert(encode_key(Texts("ada", "north"))[0]) == Turned("north", "ada")
     assert compare_key_types(saved, Types.of(Shifted)).obstacles == [
-        "country: was added without a default; if it was called 'user' before, say so by aliases"
+        "country: was added without a default; if it was called 'user' before, declare an alias"
     ]
 
 
-@pytest.mark.parametrize(("now", "told"), [(Who, "is called 'who' now"), (WhoSaid, "who: was called 'user'")])
-def test_a_field_with_a_new_name_in_its_old_place_is_the_same_field(now: Any, told: str) -> None:
+@pytest.mark.parametrize(("now", "expected"), [(Who, "is now called 'who'"), (WhoSaid, "who: was called 'user'")])
+def test_a_renamed_field_in_the_same_position_is_the_same_field(now: Any, expected: str) -> None:
     saved = describe_key(Types.of(Old))
     saved.name = now.__name__
-    found = compare_key_types(saved, Types.of(now))
-    assert (found.make, found.obstacles) == (None, [])
-    assert told in found.differences[0]
+    comparison = compare_key_types(saved, Types.of(now))
+    assert (comparison.convert, comparison.obstacles) == (None, [])
+    assert expected in comparison.differences[0]
 
 
 def test_a_field_with_a_default_is_a_new_one() -> None:
     saved = describe_key(Types.of(Old))
     saved.name = "Tenant"
-    found = compare_key_types(saved, Types.of(Tenant))
-    assert found.make is not None
-    assert found.make(encode_key(Old(1, "north"))[0]) == Tenant(1)
+    comparison = compare_key_types(saved, Types.of(Tenant))
+    assert comparison.convert is not None
+    assert comparison.convert(encode_key(Old(1, "north"))[0]) == Tenant(1)

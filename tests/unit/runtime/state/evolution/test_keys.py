@@ -1,4 +1,4 @@
-"""Keys of another type: a job that takes over the state of the old keys is the job that had the new keys from the start."""
+"""Changed key types: a job restored from state with the old keys equals a job that had the new keys from the start."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from penstock import (
 )
 from penstock.functions import KeyedBroadcastProcessFunction
 from penstock.savepoints import open_savepoint
-from penstock.savepoints.check import fit
+from penstock.savepoints.check import apply_type_changes
 from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS
-from penstock.savepoints.loading import Layout
-from penstock.savepoints.matching import match
+from penstock.savepoints.loading import RestoreLayout
+from penstock.savepoints.matching import match_savepoint
 from penstock.testing import Harness, PushSource
-from tests.evolution.key_changes import (
+from tests.unit.runtime.state.evolution.key_changes import (
     CHANGES,
     FIRST,
     OLD,
@@ -30,22 +30,22 @@ from tests.evolution.key_changes import (
     SECOND,
     Old,
     Pair,
-    assert_alike,
-    from_the_start,
-    taken_over,
+    assert_equal_state,
+    fresh_job,
+    restored_job,
 )
-from tests.evolution.rekeyed import JOBS, Element, Job, Keyed, job, state_of
-from tests.evolution.test_jobs import Kept
+from tests.unit.runtime.state.evolution.keyed_jobs import JOBS, Element, Job, Keyed, job, state_of
+from tests.unit.runtime.state.evolution.test_jobs import ValueStore
 
 
 @pytest.mark.parametrize("change", list(CHANGES))
 def test_changes(tmp_path: Path, change: str) -> None:
-    before, after, told = CHANGES[change]
-    restored = taken_over("process", before, after, tmp_path, parallelism=3)
+    before, after, expected = CHANGES[change]
+    restored = restored_job("process", before, after, tmp_path, parallelism=3)
     row = restored.key_row(str(tmp_path / "saved"))
     assert row.verdict == AFTER_MIGRATION
-    assert any(told in difference for difference in row.differences), row.differences
-    assert_alike(restored, from_the_start("process", after, 3))
+    assert any(expected in difference for difference in row.differences), row.differences
+    assert_equal_state(restored, fresh_job("process", after, 3))
 
 
 @pytest.mark.parametrize("parallelism", [1, 2, 5])
@@ -53,16 +53,16 @@ def test_changes(tmp_path: Path, change: str) -> None:
 def test_kinds_of_state(tmp_path: Path, kind: str, parallelism: int) -> None:
     _, after, _ = CHANGES["another order"]
     groups = {1: None, 2: 77, 5: 512}[parallelism]
-    restored = taken_over(kind, OLD, after, tmp_path, parallelism, groups)
+    restored = restored_job(kind, OLD, after, tmp_path, parallelism, groups)
     assert state_of(restored), "the job keeps something"
-    assert_alike(restored, from_the_start(kind, after, parallelism, groups))
+    assert_equal_state(restored, fresh_job(kind, after, parallelism, groups))
 
 
 # -- what is as it was
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "expected"),
     [
         (Keyed(Types.INT(), lambda e: e[0]), Keyed(Types.LONG(), lambda e: e[0]), "INT became LONG"),
         (Keyed(int, lambda e: e[0]), Keyed(float, lambda e: float(e[0])), "int became float"),
@@ -71,24 +71,26 @@ def test_kinds_of_state(tmp_path: Path, kind: str, parallelism: int) -> None:
         (OLD, OLD, ""),
     ],
 )
-def test_keys_that_keep_their_bytes_are_not_rewritten(tmp_path: Path, before: Keyed, after: Keyed, told: str) -> None:
-    restored = taken_over("process", before, after, tmp_path, parallelism=3)
+def test_keys_whose_encoding_stays_the_same_are_not_rewritten(
+    tmp_path: Path, before: Keyed, after: Keyed, expected: str
+) -> None:
+    restored = restored_job("process", before, after, tmp_path, parallelism=3)
     row = restored.key_row(str(tmp_path / "saved"))
     assert (row.verdict, row.todo) == (AS_IS, "")
-    assert any(told in d for d in row.differences) or not (told or row.differences)
-    fresh = from_the_start("process", after, 3)
+    assert any(expected in d for d in row.differences) or not (expected or row.differences)
+    fresh = fresh_job("process", after, 3)
     assert restored.feed(SECOND, 12) == fresh.feed(SECOND, 12)
 
 
-def test_operators_whose_keys_stay_read_their_own_groups_only(tmp_path: Path) -> None:
+def test_operators_with_unchanged_keys_read_only_their_own_groups(tmp_path: Path) -> None:
     def loads(after: Keyed) -> list[tuple[bool, int]]:
-        found = job("process", after, parallelism=2)
-        savepoint, program = open_savepoint(str(tmp_path / "saved")), found.harness.job.program
-        matched = match(savepoint.manifest, program, savepoint.path)
-        fit(savepoint.manifest, program, matched, savepoint.path)
-        plans = [plan for _, _, plan in Layout(savepoint, program, matched).plans()]
+        results = job("process", after, parallelism=2)
+        savepoint, program = open_savepoint(str(tmp_path / "saved")), results.harness.job.program
+        matched = match_savepoint(savepoint.manifest, program, savepoint.path)
+        apply_type_changes(savepoint.manifest, program, matched, savepoint.path)
+        plans = [plan for _, _, plan in RestoreLayout(savepoint, program, matched).plans()]
         return [
-            (all(load.whole for f in p.files for load in f.loads), sum(len(f.loads) for f in p.files)) for p in plans
+            (all(load.complete for f in p.files for load in f.loads), sum(len(f.loads) for f in p.files)) for p in plans
         ]
 
     first = job("process", OLD)
@@ -100,64 +102,64 @@ def test_operators_whose_keys_stay_read_their_own_groups_only(tmp_path: Path) ->
     assert loads(CHANGES["another order"][1]) == [(False, blocks)] * 2
 
 
-def test_state_is_saved_under_its_new_keys(tmp_path: Path) -> None:
+def test_state_is_saved_with_the_new_keys(tmp_path: Path) -> None:
     _, after, _ = CHANGES["a migrate function"]
-    second = taken_over("process", OLD, after, tmp_path, parallelism=2)
+    second = restored_job("process", OLD, after, tmp_path, parallelism=2)
     again = second.harness.savepoint(tmp_path / "again")
     third = job("process", after, 3)
     assert third.key_row(again).verdict == AS_IS
     third.harness.restore_savepoint(again)
-    assert_alike(third, from_the_start("process", after, 3))
+    assert_equal_state(third, fresh_job("process", after, 3))
 
 
-class Told(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
-    """Tells the state of all keys when it is asked, and rules that all slots know."""
+class StateReporter(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
+    """Emits the state of all keys on request, and keeps rules in broadcast state."""
 
     def open(self, runtime_context: Any) -> None:
         self._runtime = runtime_context
-        self.kept = runtime_context.get_state(ValueStateDescriptor("kept", KEPT[0]))
+        self.stored = runtime_context.get_state(ValueStateDescriptor("stored", STORED[0]))
 
     def process_element(self, value: Element, ctx: Any) -> Iterator[Any]:
-        self.kept.update(value[2])
+        self.stored.update(value[2])
         yield sorted(ctx.get_broadcast_state(RULES).items())
 
     def process_broadcast_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         ctx.get_broadcast_state(RULES).put(value, value)
-        found: list[Any] = []
-        ctx.apply_to_keyed_state(KEPT[1], lambda key, state: found.append((key, state.value())))
-        yield sorted(found, key=repr)
+        results: list[Any] = []
+        ctx.apply_to_keyed_state(STORED[1], lambda key, state: results.append((key, state.value())))
+        yield sorted(results, key=repr)
 
 
 RULES = MapStateDescriptor("rules", str, str)
-KEPT: list[Any] = [int, ValueStateDescriptor("kept", int)]
+STORED: list[Any] = [int, ValueStateDescriptor("stored", int)]
 
 
-def test_broadcast_state_stays_and_functions_find_all_keys(tmp_path: Path) -> None:
-    def made(key: Keyed, parallelism: int) -> tuple[Harness, Any]:
+def test_broadcast_state_stays_and_apply_to_keyed_state_reaches_all_keys(tmp_path: Path) -> None:
+    def create_job(key: Keyed, parallelism: int) -> tuple[Harness, Any]:
         env = StreamExecutionEnvironment()
         words = env.from_source(PushSource(), source_name="words").uid("words").key_by(key.of, key_type=key.type)
-        said = env.from_source(PushSource(), source_name="rules").uid("rules").broadcast(RULES)
-        out = words.connect(said).process(Told()).uid("op")
+        broadcast_rules = env.from_source(PushSource(), source_name="rules").uid("rules").broadcast(RULES)
+        out = words.connect(broadcast_rules).process(StateReporter()).uid("op")
         harness = Harness(env, parallelism=parallelism)
         return harness, harness.collect(out)
 
-    first, _ = made(Keyed(tuple[int, str], lambda e: e[:2]), 2)
+    first, _ = create_job(Keyed(tuple[int, str], lambda e: e[:2]), 2)
     first.push("rule", source="rules")
     for element in FIRST[:4]:
         first.push(element, source="words")
-    second, out = made(OLD, 3)
+    second, out = create_job(OLD, 3)
     second.restore_savepoint(first.savepoint(tmp_path / "saved"))
     second.push("more", source="rules")
-    found = sorted((pair for some in out for pair in some), key=repr)
-    assert found == [(Old(e[0], e[1]), e[2]) for e in FIRST[:4]]
+    results = sorted((pair for some in out for pair in some), key=repr)
+    assert results == [(Old(e[0], e[1]), e[2]) for e in FIRST[:4]]
     second.push(FIRST[0], source="words")
     assert out[-1] == [("more", "more"), ("rule", "rule")]
 
 
-def test_values_of_the_same_state_are_rewritten_too(tmp_path: Path) -> None:
-    def made(key: Keyed, value_type: Any, parallelism: int) -> Job:
+def test_values_of_the_same_state_are_also_rewritten(tmp_path: Path) -> None:
+    def create_job(key: Keyed, value_type: Any, parallelism: int) -> Job:
         def make(stream: Any) -> Any:
-            function = Kept(ValueStateDescriptor("kept", value_type), lambda old, e: (old or 0) + e[2])
+            function = ValueStore(ValueStateDescriptor("stored", value_type), lambda old, e: (old or 0) + e[2])
             return stream.key_by(key.of, key_type=key.type).process(function).uid("op")
 
         env = StreamExecutionEnvironment()
@@ -165,11 +167,14 @@ def test_values_of_the_same_state_are_rewritten_too(tmp_path: Path) -> None:
         harness = Harness(env, parallelism=parallelism)
         return Job(harness, harness.collect(out_of))
 
-    first = made(OLD, int, 2)
+    first = create_job(OLD, int, 2)
     first.harness.push_all([(1, "a", 5), (2, "b", 6)])
     saved = first.harness.savepoint(tmp_path / "saved")
-    second = made(CHANGES["another order"][1], float, 3)
-    assert [(r.state, r.verdict) for r in second.rows(saved)] == [("(key)", AFTER_MIGRATION), ("kept", AFTER_MIGRATION)]
+    second = create_job(CHANGES["another order"][1], float, 3)
+    assert [(r.state, r.verdict) for r in second.rows(saved)] == [
+        ("(key)", AFTER_MIGRATION),
+        ("stored", AFTER_MIGRATION),
+    ]
     second.harness.restore_savepoint(saved)
     second.harness.push_all([(1, "a", 1), (2, "b", 1)])
     assert [(v, type(v)) for v in second.out] == [(6.0, float), (7.0, float)]

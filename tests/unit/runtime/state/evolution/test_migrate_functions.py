@@ -1,4 +1,4 @@
-"""Types that are replaced by a function of the user's, and values without a declared type."""
+"""Types that are converted by a migrate function, and values without a declared type."""
 
 from __future__ import annotations
 
@@ -19,10 +19,15 @@ from penstock.savepoints.evolution import (
     AS_IS,
 )
 from penstock.types.evolution import state_type
-from tests.evolution.kept import Kept, Spent, refused_value, value_of
+from tests.unit.runtime.state.evolution.saved_state_driver import (
+    SavedStateDriver,
+    Spent,
+    restore_value,
+    value_rejection,
+)
 
 
-def test_a_type_replaced_by_a_migrate_function() -> None:
+def test_a_type_converted_by_a_migrate_function() -> None:
     calls = []
 
     def migrate(version: int, old: Any) -> Any:
@@ -35,44 +40,46 @@ def test_a_type_replaced_by_a_migrate_function() -> None:
         cents: int
         owner: str
 
-    found, value = value_of(Spent, Spent("a", 3, ["x"]), Money)
+    resolution, value = restore_value(Spent, Spent("a", 3, ["x"]), Money)
     assert value == Money(300, "a")
     assert calls == [(1, {"name": "a", "total": 3, "tags": ["x"]})]
-    assert found.verdict == AFTER_MIGRATION
-    assert found.differences == ["version 1 becomes 2 by its migrate function"]
+    assert resolution.verdict == AFTER_MIGRATION
+    assert resolution.differences == ["version 1 is converted to 2 by its migrate function"]
     # What has the version already is not given to it again.
-    assert value_of(Money, Money(1, "b"), Money)[1] == Money(1, "b")
+    assert restore_value(Money, Money(1, "b"), Money)[1] == Money(1, "b")
     assert len(calls) == 1
 
 
-def test_a_migrate_function_inside_of_another_type() -> None:
+def test_a_migrate_function_of_a_nested_type() -> None:
     @state_type(version=3, migrate=lambda version, old: Cents(old * 100))
     @dataclass
     class Cents:
         n: int
 
-    assert value_of(dict[str, list[int]], {"a": [1, 2]}, dict[str, list[Cents]])[1] == {"a": [Cents(100), Cents(200)]}
+    assert restore_value(dict[str, list[int]], {"a": [1, 2]}, dict[str, list[Cents]])[1] == {
+        "a": [Cents(100), Cents(200)]
+    }
 
 
 def test_a_migrate_function_of_a_descriptor() -> None:
-    kept = Kept(ValueStateDescriptor("s", float), lambda handle: handle.update(1.25))
-    wanted = ValueStateDescriptor("s", Types.LONG()).evolve(version=2, migrate=lambda version, old: round(old * 100))
-    found, handle = kept.given_to(wanted)
+    driver = SavedStateDriver(ValueStateDescriptor("s", float), lambda handle: handle.update(1.25))
+    current = ValueStateDescriptor("s", Types.LONG()).evolve(version=2, migrate=lambda version, old: round(old * 100))
+    resolution, handle = driver.restore_as(current)
     assert handle.value() == 125
     # ... and from there on: the version is saved.
-    again = Kept(wanted, lambda handle: handle.update(125))
-    found, handle = again.given_to(wanted)
-    assert (found.verdict, handle.value()) == (AS_IS, 125)
+    again = SavedStateDriver(current, lambda handle: handle.update(125))
+    resolution, handle = again.restore_as(current)
+    assert (resolution.verdict, handle.value()) == (AS_IS, 125)
 
 
-def test_rows_come_to_a_migrate_function_as_rows() -> None:
+def test_a_migrate_function_gets_rows_as_rows() -> None:
     before = Types.ROW_NAMED(["name", "when"], [Types.STRING(), Types.INSTANT()])
     after = Types.ROW_NAMED(["text"], [Types.STRING()])
     said = after.evolved(version=2, migrate=lambda version, old: Row(text=f"{old.name} {type(old['when']).__name__}"))
-    assert value_of(before, Row(name="a", when=Instant(1, 2)), said)[1] == Row(text="a Instant")
+    assert restore_value(before, Row(name="a", when=Instant(1, 2)), said)[1] == Row(text="a Instant")
 
 
-def test_values_of_a_newer_version_are_refused() -> None:
+def test_values_of_a_newer_version_are_rejected() -> None:
     @state_type(version=3, migrate=lambda version, old: old)
     @dataclass
     class Newer:
@@ -83,10 +90,10 @@ def test_values_of_a_newer_version_are_refused() -> None:
     class Older:
         n: int
 
-    assert "version 3" in refused_value(Newer, Older)
+    assert "version 3" in value_rejection(Newer, Older)
 
 
-def test_what_a_migrate_function_raises_is_told_with_the_value() -> None:
+def test_an_error_of_a_migrate_function_is_reported_with_the_value() -> None:
     def migrate(version: int, old: Any) -> Any:
         return old["nothing"]
 
@@ -96,14 +103,14 @@ def test_what_a_migrate_function_raises_is_told_with_the_value() -> None:
         n: int
 
     with pytest.raises(StateError, match=r"test_migrate_functions.py.*KeyError.*'nothing'.*'name': 'a'") as raised:
-        value_of(Spent, Spent("a", 1, []), Bad)
+        restore_value(Spent, Spent("a", 1, []), Bad)
     assert raised.value.code == "STATE_MIGRATE_FAILED"
 
 
 @pytest.mark.parametrize(
     ("version", "migrate", "code"), [(0, None, "STATE_VERSION"), (1, str, "STATE_VERSION"), (2, "f", "STATE_MIGRATE")]
 )
-def test_mistakes_in_what_a_type_says(version: int, migrate: Any, code: str) -> None:
+def test_invalid_evolutions(version: int, migrate: Any, code: str) -> None:
     with pytest.raises(StateError) as raised:
         state_type(version=version, migrate=migrate)(Spent)
     assert raised.value.code == code
@@ -112,24 +119,24 @@ def test_mistakes_in_what_a_type_says(version: int, migrate: Any, code: str) -> 
 # -- values without a declared type
 
 
-def test_pickled_values_become_typed_ones_value_by_value() -> None:
-    found, value = value_of(None, Spent("a", 1, ["x"]), Spent)
+def test_pickled_values_are_converted_to_a_type_one_by_one() -> None:
+    resolution, value = restore_value(None, Spent("a", 1, ["x"]), Spent)
     assert value == Spent("a", 1, ["x"])
-    assert found.checked
-    assert "no declared type became Spent" in found.differences[0]
+    assert resolution.checked
+    assert "no declared type became Spent" in resolution.differences[0]
     with pytest.raises(StateError):
-        value_of(None, "not a number", int)
+        restore_value(None, "not a number", int)
 
 
 def test_pickled_values_stay_pickled() -> None:
-    found, value = value_of(None, {1: "a"}, None)
-    assert (found.verdict, value) == (AS_IS, {1: "a"})
-    assert "no declared type" in found.differences[0]
+    resolution, value = restore_value(None, {1: "a"}, None)
+    assert (resolution.verdict, value) == (AS_IS, {1: "a"})
+    assert "no declared type" in resolution.differences[0]
 
 
 def test_pickled_values_and_a_migrate_function() -> None:
-    kept = Kept(ValueStateDescriptor("s"), lambda handle: handle.update((1, 2)))
-    wanted = ValueStateDescriptor("s").evolve(version=2, migrate=lambda version, old: sum(old))
-    assert kept.given_to(wanted)[1].value() == 3
-    typed = Kept(ValueStateDescriptor("s", int), lambda handle: handle.update(4))
-    assert typed.given_to(wanted.evolve(version=2, migrate=lambda version, old: [old]))[1].value() == [4]
+    driver = SavedStateDriver(ValueStateDescriptor("s"), lambda handle: handle.update((1, 2)))
+    current = ValueStateDescriptor("s").evolve(version=2, migrate=lambda version, old: sum(old))
+    assert driver.restore_as(current)[1].value() == 3
+    typed = SavedStateDriver(ValueStateDescriptor("s", int), lambda handle: handle.update(4))
+    assert typed.restore_as(current.evolve(version=2, migrate=lambda version, old: [old]))[1].value() == [4]

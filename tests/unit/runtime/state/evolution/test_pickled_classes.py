@@ -1,4 +1,4 @@
-"""Classes of the program's own file that were described on the driver travel to workers with what they say of themselves."""
+"""Classes of the main module that were described on the driver are pickled to workers with their evolution."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import NamedTuple
 import cloudpickle
 import msgspec
 import penstock as ps
-from penstock.runtime.codec import codec_of
-from penstock.runtime.evolution.describe import describe
-from penstock.spark.pickling import pickle_value
+from penstock.runtime.state.codec import codec_of
+from penstock.runtime.state.evolution.describe import describe
+from penstock.spark.session.pickling import pickle_value
 
 
 @ps.state_type(version=2, aliases={"n": "m"}, migrate=lambda version, old: Kept(version))
@@ -38,12 +38,12 @@ for kind, value in ((Kept, Kept(1)), (Pair, Pair(1)), (Part, Part(1))):
     stored = codec_of(type_info).encode(value)
     again = cloudpickle.loads(pickle_value(type_info))
     assert describe(again) == describe(type_info), kind
-    assert describe(again).live.evolution.aliases == describe(type_info).live.evolution.aliases
+    assert describe(again).binding.evolution.aliases == describe(type_info).binding.evolution.aliases
     assert codec_of(again).encode(codec_of(again).decode(stored)) == stored
 print("travelled")
 """
 
 
-def test_classes_of_the_main_module_travel() -> None:
+def test_classes_of_the_main_module_can_be_pickled() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120)
     assert done.stdout == "travelled\n", done.stderr

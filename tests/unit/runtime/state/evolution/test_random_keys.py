@@ -3,49 +3,25 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from types import GenericAlias
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import Row, Types
-from penstock.runtime.evolution.describe import describe_key
-from penstock.runtime.evolution.key_change import compare_key_types
-from penstock.runtime.evolution.shape import shape_of_plain
-from penstock.runtime.keys import encode_key
+from penstock.runtime.state.evolution.describe import describe_key
+from penstock.runtime.state.evolution.key_change import compare_key_types
+from penstock.runtime.state.evolution.shape import read_shape
+from penstock.runtime.state.keys import encode_key
 from penstock.types import type_information
-from penstock.types.evolution import state_type
-from tests.evolution.key_changes import CHANGES
-from tests.evolution.rekeyed import JOBS, job, state_of
+from tests.unit.runtime.state.evolution.key_changes import CHANGES
+from tests.unit.runtime.state.evolution.keyed_jobs import JOBS, job, state_of
+from tests.unit.runtime.state.evolution.random_types import FLINK, LEAVES, Case, records
 
-
-@dataclass
-class Case:
-    """A type of keys before and after, keys of it, and what becomes of them."""
-
-    before: Any
-    after: Any
-    values: st.SearchStrategy[Any]
-    becomes: Callable[[Any], Any]
-
-
-_SMALL = st.integers(-(2**31), 2**31 - 1)
-_LEAVES = st.sampled_from(
-    [
-        Case(int, int, _SMALL, lambda v: v),
-        Case(int, float, _SMALL, float),
-        Case(str, str, st.text(max_size=5), lambda v: v),
-        Case(str, str | None, st.text(max_size=5), lambda v: v),
-        Case(bool, bool, st.booleans(), lambda v: v),
-        Case(float, float, st.floats(allow_nan=False), lambda v: v),
-        Case(bytes, bytes, st.binary(max_size=4), lambda v: v),
-    ]
-)
+_LEAVES = st.sampled_from([*LEAVES, Case(str, str | None, st.text(max_size=5), lambda v: v)])
 
 
 def _tuples(of: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
@@ -54,44 +30,14 @@ def _tuples(of: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
             GenericAlias(tuple, tuple(c.before for c in cases)),
             GenericAlias(tuple, tuple(c.after for c in cases)),
             st.tuples(*(c.values for c in cases)),
-            lambda v: tuple(c.becomes(e) for c, e in zip(cases, v, strict=True)),
+            lambda v: tuple(c.convert(e) for c, e in zip(cases, v, strict=True)),
         )
     )
 
 
-def _made(kind: str, name: str, fields: list[tuple[str, Any]], defaults: dict[str, Any]) -> Any:
-    full = [(n, t, defaults[n]) if n in defaults else (n, t) for n, t in fields]
-    if kind == "dataclass":
-        return make_dataclass(name, full, frozen=True)
-    if kind == "named tuple":
-        made: Any = NamedTuple(name, fields)  # type: ignore[misc]
-        made.__new__.__defaults__ = tuple(defaults[n] for n, _ in fields if n in defaults)
-        made._field_defaults = {n: defaults[n] for n, _ in fields if n in defaults}
-        return made
-    return msgspec.defstruct(name, full, frozen=True, array_like=kind == "array")
-
-
-@st.composite
-def _records(draw: Any, of: st.SearchStrategy[Case]) -> Case:
-    cases: list[Case] = draw(st.lists(of, min_size=1, max_size=4))
-    names = [f"f{i}" for i in range(len(cases))]
-    removed = set(draw(st.sets(st.sampled_from(names), max_size=len(names) - 1))) if len(names) > 1 else set()
-    renamed = {n: f"new_{n}" for n in draw(st.sets(st.sampled_from(names))) if n not in removed}
-    added = draw(st.sampled_from([[], ["x"], ["x", "y"]]))
-    kept = [n for n in names if n not in removed]
-    kinds = st.sampled_from(["dataclass", "struct", "array", "named tuple"])
-    by_name = dict(zip(names, cases, strict=True))
+def _records(of: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
     # Classes may have one name, so that only fields tell what changed.
-    before = _made(draw(kinds), "Key", [(n, c.before) for n, c in by_name.items()], {})
-    fields = [(renamed.get(n, n), by_name[n].after) for n in draw(st.permutations(kept))] + [(a, str) for a in added]
-    after = _made(draw(kinds), draw(st.sampled_from(["Key", "Other"])), fields, {a: f"default {a}" for a in added})
-    state_type(aliases={new: old for old, new in renamed.items()})(after)
-
-    def becomes(value: Any) -> Any:
-        return after(**{renamed.get(n, n): by_name[n].becomes(getattr(value, n)) for n in kept})
-
-    values = st.tuples(*(c.values for c in cases)).map(lambda v: before(**dict(zip(names, v, strict=True))))
-    return Case(before, after, values, becomes)
+    return records(of, "Key", ["Key", "Other"], frozen=True)
 
 
 _CASES = st.recursive(_LEAVES, lambda of: _tuples(of) | _records(of), max_leaves=6)
@@ -99,16 +45,16 @@ _CASES = st.recursive(_LEAVES, lambda of: _tuples(of) | _records(of), max_leaves
 
 def _check(case: Case, value: Any) -> None:
     before, after = type_information(case.before), type_information(case.after)
-    saved = shape_of_plain(msgspec.json.decode(msgspec.json.encode(describe_key(before).plain())))
-    found = compare_key_types(saved, after)
-    assert not found.obstacles
-    old, new = encode_key(value)[0], encode_key(case.becomes(value))[0]
-    if found.make is None:
+    saved = read_shape(msgspec.json.decode(msgspec.json.encode(describe_key(before).to_builtins())))
+    comparison = compare_key_types(saved, after)
+    assert not comparison.obstacles
+    old, new = encode_key(value)[0], encode_key(case.convert(value))[0]
+    if comparison.convert is None:
         assert old == new
     else:
-        made = found.make(old)
-        assert made == case.becomes(value)
-        assert encode_key(made)[0] == new
+        converted = comparison.convert(old)
+        assert converted == case.convert(value)
+        assert encode_key(converted)[0] == new
 
 
 @settings(max_examples=300, deadline=None)
@@ -118,34 +64,25 @@ def test_types(data: st.DataObject) -> None:
     _check(case, data.draw(case.values))
 
 
-_FLINK = [
-    (Types.INT(), Types.LONG(), _SMALL, lambda v: v),
-    (Types.INT(), Types.DOUBLE(), _SMALL, float),
-    (Types.LONG(), Types.BIG_INT(), _SMALL, lambda v: v),
-    (Types.STRING(), Types.STRING(), st.text(max_size=3), lambda v: v),
-    (Types.SQL_DATE(), Types.SQL_DATE(), st.dates(), lambda v: v),
-]
-
-
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_rows(data: st.DataObject) -> None:
-    parts = data.draw(st.lists(st.sampled_from(_FLINK), min_size=1, max_size=4))
+    parts = data.draw(st.lists(st.sampled_from(FLINK), min_size=1, max_size=4))
     names = data.draw(st.permutations([f"f{i}" for i in range(len(parts))]))
-    kept = data.draw(st.lists(st.sampled_from(names), unique=True))
-    by_name: dict[str, Any] = dict(zip(names, parts, strict=True))
-    new_names = {n: data.draw(st.sampled_from([n, f"a_{n}", f"z_{n}"])) for n in kept}
+    remaining = data.draw(st.lists(st.sampled_from(names), unique=True))
+    by_name = dict(zip(names, parts, strict=True))
+    new_names = {n: data.draw(st.sampled_from([n, f"a_{n}", f"z_{n}"])) for n in remaining}
     before = Types.ROW_NAMED(names, [p[0] for p in parts])
-    after = Types.ROW_NAMED([*new_names.values(), "added"], [*(by_name[n][1] for n in kept), Types.LONG()]).evolved(
-        aliases={new: old for old, new in new_names.items() if old != new}, defaults={"added": 5}
-    )
+    after = Types.ROW_NAMED(
+        [*new_names.values(), "added"], [*(by_name[n][1] for n in remaining), Types.LONG()]
+    ).evolved(aliases={new: old for old, new in new_names.items() if old != new}, defaults={"added": 5})
 
-    def becomes(row: Row) -> Row:
-        found = {new_names[n]: None if row[n] is None else by_name[n][3](row[n]) for n in kept}
-        return Row(**found, added=5)
+    def convert(row: Row) -> Row:
+        comparison = {new_names[n]: None if row[n] is None else by_name[n][3](row[n]) for n in remaining}
+        return Row(**comparison, added=5)
 
     value = Row(**{n: data.draw(st.none() | p[2]) for n, p in by_name.items()})
-    _check(Case(before, after, st.none(), becomes), value)
+    _check(Case(before, after, st.none(), convert), value)
 
 
 _ELEMENTS = st.lists(

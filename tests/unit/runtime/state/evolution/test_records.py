@@ -1,4 +1,4 @@
-"""All kinds of records, and types within types."""
+"""All kinds of records, and nested types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock import (
 )
 from penstock.errors import StateError
 from penstock.types.evolution import state_type
-from tests.evolution.kept import TupleBefore, value_of
+from tests.unit.runtime.state.evolution.saved_state_driver import TupleBefore, restore_value
 
 
 class StructBefore(msgspec.Struct, rename="camel"):
@@ -54,17 +54,17 @@ class DictAfter(TypedDict):
 
 
 def test_structs_with_stored_names() -> None:
-    assert value_of(StructBefore, StructBefore("Ada", 36), StructAfter)[1] == StructAfter("Ada", 36.0, "?")
+    assert restore_value(StructBefore, StructBefore("Ada", 36), StructAfter)[1] == StructAfter("Ada", 36.0, "?")
 
 
 def test_structs_stored_as_arrays() -> None:
-    value = value_of(StructBefore, StructBefore("Ada", 36), ArrayAfter)[1]
+    value = restore_value(StructBefore, StructBefore("Ada", 36), ArrayAfter)[1]
     assert value == ArrayAfter(36, [], "Ada")
-    assert value_of(ArrayAfter, value, StructBefore)[1] == StructBefore("Ada", 36)
+    assert restore_value(ArrayAfter, value, StructBefore)[1] == StructBefore("Ada", 36)
 
 
-def test_structs_that_leave_defaults_out() -> None:
-    """What was left out has the default of the class that wrote it."""
+def test_structs_that_omit_defaults() -> None:
+    """An omitted field has the default of the class that wrote it."""
 
     class Before(msgspec.Struct, omit_defaults=True):
         n: int = 3
@@ -75,33 +75,33 @@ def test_structs_that_leave_defaults_out() -> None:
         s: str = "b"
         new: int = 1
 
-    assert value_of(Before, Before(s="x"), After)[1] == After(3.0, "x", 1)
+    assert restore_value(Before, Before(s="x"), After)[1] == After(3.0, "x", 1)
 
 
 def test_named_tuples() -> None:
-    assert value_of(TupleBefore, TupleBefore(1, 2), TupleAfter)[1] == TupleAfter(0.5, 2.0, 1)
-    assert value_of(tuple[int, int], (1, 2), TupleBefore)[1] == TupleBefore(1, 2)
+    assert restore_value(TupleBefore, TupleBefore(1, 2), TupleAfter)[1] == TupleAfter(0.5, 2.0, 1)
+    assert restore_value(tuple[int, int], (1, 2), TupleBefore)[1] == TupleBefore(1, 2)
 
 
 def test_typed_dicts() -> None:
-    assert value_of(DictBefore, {"x": 1, "y": 2}, DictAfter)[1] == {"y": 2.0}
+    assert restore_value(DictBefore, {"x": 1, "y": 2}, DictAfter)[1] == {"y": 2.0}
 
 
 def test_rows() -> None:
     before = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
     after = Types.ROW_NAMED(["age", "born", "called"], [Types.DOUBLE(), Types.SQL_DATE(), Types.STRING()])
     said = after.evolved(aliases={"called": "name"}, defaults={"born": datetime.date(2000, 1, 1)})
-    _found, value = value_of(before, Row(name="Ada", age=36), said)
+    _found, value = restore_value(before, Row(name="Ada", age=36), said)
     assert value == Row(age=36.0, born=datetime.date(2000, 1, 1), called="Ada")
-    assert value_of(before, Row(name="Ada", age=36), after)[1] == Row(age=36.0, born=None, called=None)
+    assert restore_value(before, Row(name="Ada", age=36), after)[1] == Row(age=36.0, born=None, called=None)
 
 
-def test_a_row_becomes_an_object_and_back() -> None:
+def test_a_row_is_converted_to_an_object_and_back() -> None:
     row = Types.ROW_NAMED(["name", "total"], [Types.STRING(), Types.LONG()])
-    found, value = value_of(row, Row(name="a", total=1), WithDefaultsOnly)
+    resolution, value = restore_value(row, Row(name="a", total=1), WithDefaultsOnly)
     assert value == WithDefaultsOnly("a", 1)
-    assert found.checked  # a row's field may be None
-    assert value_of(WithDefaultsOnly, WithDefaultsOnly("a", 1, 2), row)[1] == Row(name="a", total=1)
+    assert resolution.checked  # a row's field may be None
+    assert restore_value(WithDefaultsOnly, WithDefaultsOnly("a", 1, 2), row)[1] == Row(name="a", total=1)
 
 
 @dataclass
@@ -111,10 +111,10 @@ class WithDefaultsOnly:
     more: int = 5
 
 
-def test_a_none_that_the_new_type_does_not_take_is_told() -> None:
+def test_none_is_reported_if_the_new_type_does_not_allow_it() -> None:
     row = Types.ROW_NAMED(["name", "total"], [Types.STRING(), Types.LONG()])
     with pytest.raises(StateError, match="does not fit") as raised:
-        value_of(row, Row(name=None, total=1), WithDefaultsOnly)
+        restore_value(row, Row(name=None, total=1), WithDefaultsOnly)
     assert raised.value.code == "STATE_MIGRATION"
 
 
@@ -152,10 +152,10 @@ class OrderAfter:
 
 def test_nested_types_in_lists_maps_tuples_and_options() -> None:
     old, new = LineBefore("a", 1), LineAfter("a", 1.0)
-    found, value = value_of(OrderBefore, OrderBefore([old], {"a": old}, None, (old, 2)), OrderAfter)
+    resolution, value = restore_value(OrderBefore, OrderBefore([old], {"a": old}, None, (old, 2)), OrderAfter)
     assert value == OrderAfter([new], {"a": new}, None, (new, 2))
-    assert "lines[].count: int became float" in found.differences
-    assert "by_sku{}.price: was added with a default" in found.differences
+    assert "lines[].count: int became float" in resolution.differences
+    assert "by_sku{}.price: was added with a default" in resolution.differences
 
 
 @dataclass
@@ -171,9 +171,9 @@ class TreeAfter:
     note: str = "-"
 
 
-def test_classes_that_hold_themselves() -> None:
+def test_classes_that_contain_themselves() -> None:
     old = TreeBefore(1, [TreeBefore(2, [TreeBefore(3, [])])])
-    assert value_of(TreeBefore, old, TreeAfter)[1] == TreeAfter(1.0, [TreeAfter(2.0, [TreeAfter(3.0, [])])])
+    assert restore_value(TreeBefore, old, TreeAfter)[1] == TreeAfter(1.0, [TreeAfter(2.0, [TreeAfter(3.0, [])])])
 
 
 class Cat(msgspec.Struct, tag=True):
@@ -190,7 +190,7 @@ class CatAfter(msgspec.Struct, tag="Cat"):
 
 
 def test_unions_of_tagged_structs() -> None:
-    _found, value = value_of(list[Cat | Dog], [Cat(9), Dog(2)], list[CatAfter | Dog | None])
+    _found, value = restore_value(list[Cat | Dog], [Cat(9), Dog(2)], list[CatAfter | Dog | None])
     assert value == [CatAfter(9.0, "Tom"), Dog(2)]
 
 
@@ -210,8 +210,8 @@ class OnlyRed(enum.Enum):
 
 
 def test_enumerations() -> None:
-    assert value_of(Color, Color.RED, MoreColors)[1] is MoreColors.RED
-    assert value_of(Color, Color.RED, str)[1] == "r"
-    assert value_of(Color, Color.RED, OnlyRed)[1] is OnlyRed.RED
+    assert restore_value(Color, Color.RED, MoreColors)[1] is MoreColors.RED
+    assert restore_value(Color, Color.RED, str)[1] == "r"
+    assert restore_value(Color, Color.RED, OnlyRed)[1] is OnlyRed.RED
     with pytest.raises(StateError, match="does not fit"):
-        value_of(Color, Color.BLUE, OnlyRed)
+        restore_value(Color, Color.BLUE, OnlyRed)

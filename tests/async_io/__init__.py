@@ -1,1 +1,0 @@
-"""Asynchronous calls: on streams, by key with a cache, and what services do to them."""

@@ -1,1 +1,0 @@
-"""The bridge to Spark: its DataFrames as sources, its sinks behind ours."""

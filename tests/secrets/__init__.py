@@ -1,1 +1,0 @@
-"""Secrets are used, and shown nowhere."""

@@ -1,0 +1,1 @@
+"""DataFrames as sources, and sinks of Spark."""

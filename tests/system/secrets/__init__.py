@@ -1,0 +1,1 @@
+"""Secrets are used and redacted everywhere."""

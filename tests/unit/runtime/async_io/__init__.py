@@ -1,0 +1,1 @@
+"""Asynchronous calls: on streams, and by key with a cache."""
