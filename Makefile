@@ -12,12 +12,12 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos diagnose-situations
+.PHONY: help setup java demo test test-fast test-slowest test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos diagnose-situations
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## make .venv and install the package with its tools
+setup: $(STAMP) ## create .venv and install the package with its tools
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -32,14 +32,20 @@ java:
 demo: setup java ## run the demo job on a local Spark
 	$(BIN)/penstock demo
 
-test: setup java ## run all tests except the long ones
-	$(BIN)/python scripts/run_tests.py $(ARGS)
+test: setup java ## run all tests except the long ones, in random order (SEED=N repeats an order)
+	$(BIN)/python scripts/run_tests.py $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+test-fast: setup ## run the tests that need no JVM and are not slow
+	$(BIN)/python scripts/run_tests.py --fast $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+test-slowest: setup ## list the slowest tests of the last run
+	$(BIN)/python scripts/slowest_tests.py $(ARGS)
 
 test-long: setup java test-next pyflink-examples ## run the long tests, on the locked Spark and on the next one
 	$(BIN)/pytest -m long $(ARGS)
 	if [ -d ../shared/conformance ]; then $(BIN)/pytest tests/conformance/test_conformance.py --cases ../shared/conformance; fi
 
-pyflink-examples: setup ## fetch PyFlink's own examples, which a long test runs
+pyflink-examples: setup ## download the examples of PyFlink, which a long test runs
 	$(BIN)/python scripts/fetch_pyflink_examples.py
 
 test-next: $(NEXT_STAMP) java ## run the long tests and those of Spark on the next Spark
@@ -51,21 +57,24 @@ $(NEXT_STAMP): pyproject.toml constraints.txt
 	$(NEXT)/bin/python -m pip install --quiet --disable-pip-version-check -c $(NEXT)/constraints.txt -e '.[dev,bench]'
 	@touch $@
 
-check: setup ## lint, format check, types, layers, links in the documents
+check: setup ## lint, format, types, import layers, links, diagrams and words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_docs.py
+	$(BIN)/python scripts/check_architecture.py
+	$(BIN)/python scripts/make_layers_picture.py --check
+	$(BIN)/python scripts/check_words.py
 
-format: setup ## format the code and mend what the linter can mend
+format: setup ## format the code and fix what the linter can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock: ## write constraints.txt anew, from a fresh environment
+lock: ## write constraints.txt from a new environment
 	sh scripts/lock.sh
 
-bench-process: setup java ## keyed process function against transformWithState
+bench-process: setup java ## keyed process function, compared with transformWithState
 	$(BIN)/python bench/process.py $(ARGS)
 
 bench-savepoint: setup java ## savepoints of 1 GB and 5 GB: write, restore, rescale
@@ -83,25 +92,25 @@ bench-savepoints-running: setup java ## ten savepoints of a job at 20,000 events
 bench-cep: setup java ## a pattern of three steps over 100,000 keys
 	$(BIN)/python bench/cep.py $(ARGS)
 
-bench-async: setup java ## 200,000 lookups of 50 ms beside their ideal time
+bench-async: setup java ## 200,000 lookups of 50 ms, compared with the ideal time
 	$(BIN)/python bench/async_io.py $(ARGS)
 
-diagnose-situations: setup java ## a dozen situations made for real, and what penstock diagnose says of them
-	$(BIN)/python -m tests.insight.run $(ARGS)
+diagnose-situations: setup java ## run twelve slow or healthy jobs and check what penstock diagnose reports
+	$(BIN)/python -m tests.system.diagnosis.run $(ARGS)
 
-chaos: setup java ## Kafka to Kafka and files, exactly once, while everything around it is killed
-	$(BIN)/python -m tests.chaos.run $(ARGS)
+chaos: setup java ## Kafka to Kafka and files, exactly once, while processes and servers are killed
+	$(BIN)/python -m tests.system.chaos.run $(ARGS)
 
-bench-exactly-once: setup java ## the price of the Kafka sink's guarantees
+bench-exactly-once: setup java ## cost of the delivery guarantees of the Kafka sink
 	$(BIN)/python bench/exactly_once.py $(ARGS)
 
-bench-windows: setup java ## windows of named aggregates against Spark's own
+bench-windows: setup java ## windows of named aggregates, compared with Spark
 	$(BIN)/python bench/windows.py $(ARGS)
 
-bench-yahoo: setup java ## the Yahoo streaming benchmark from Kafka, beside six peers
+bench-yahoo: setup java ## the Yahoo streaming benchmark from Kafka, with six other systems
 	$(BIN)/python bench/yahoo.py $(ARGS)
 
-bench-peers-process: setup java ## a keyed process function from Kafka, beside its peers
+bench-peers-process: setup java ## a keyed process function from Kafka, with other systems
 	$(BIN)/python bench/peers_process.py $(ARGS)
 
 clean: ## remove .venv, caches and build output

@@ -1,8 +1,8 @@
-"""Asynchronous calls: 200,000 lookups of 50 ms, with 500 calls under way in each of two subtasks.
+"""Asynchronous calls: 200,000 lookups of 50 ms, with 500 concurrent calls in each of two subtasks.
 
-The ideal time is that of calls which are always all under way: lookups x 50 ms / (capacity x subtasks). It knows no start of a
-query, no batches and no work. A contender's time is that of the whole job, from `execute` to its end, in a session that runs
-already.
+The ideal time is lookups x 50 ms / (capacity x subtasks), with the maximum number of calls always pending. It does not include
+the start of a query, batches or other work. The time of a contender is that of the whole job, from `execute` to its end, in a
+session that is already running.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ import measure
 
 import penstock as ps
 from penstock.connectors import DataGeneratorSource, DiscardingSink
-from penstock.spark.session import get_session
+from penstock.spark.session.session import get_session
 
-SECONDS = 0.05  # of a call
+SECONDS = 0.05  # duration of a call
 CAPACITY = 500
 SUBTASKS = 2
 TIMEOUT = ps.Time.seconds(30)
 
 
-class Slept(ps.AsyncFunction[int, int]):
-    """(a) Waits as long as a call takes, and calls nobody."""
+class SleepFunction(ps.AsyncFunction[int, int]):
+    """(a) Waits as long as a call takes, without a call."""
 
     async def async_invoke(self, value: int) -> list[int]:
         await asyncio.sleep(SECONDS)
         return [value]
 
 
-async def slept(key: int) -> int:
+async def sleep_and_return(key: int) -> int:
     await asyncio.sleep(SECONDS)
     return key
 
 
-class Answers(asyncio.Protocol):
-    """Many questions on one connection: a line each way, in any order."""
+class Client(asyncio.Protocol):
+    """Sends concurrent requests over one connection. A request and a response are one line each; responses can have any order."""
 
     def __init__(self) -> None:
-        self.waiting: dict[bytes, asyncio.Future[bytes]] = {}
+        self.pending: dict[bytes, asyncio.Future[bytes]] = {}
         self.rest = b""
 
     def connection_made(self, transport: Any) -> None:
@@ -57,35 +57,35 @@ class Answers(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         *lines, self.rest = (self.rest + data).split(b"\n")
         for line in lines:
-            number, answer = line.split(b" ")
-            if (waiting := self.waiting.pop(number, None)) is not None:
-                waiting.set_result(answer)
+            number, response = line.split(b" ")
+            if (future := self.pending.pop(number, None)) is not None:
+                future.set_result(response)
 
-    async def ask(self, number: int) -> bytes:
+    async def request(self, number: int) -> bytes:
         key = b"%d" % number
-        answer = self.waiting[key] = asyncio.get_running_loop().create_future()
+        response = self.pending[key] = asyncio.get_running_loop().create_future()
         self.transport.write(key + b"\n")
-        return await answer
+        return await response
 
 
-class Asked(ps.AsyncFunction[int, int]):
-    """(b) Asks a server on this machine, which answers after the same time."""
+class RequestFunction(ps.AsyncFunction[int, int]):
+    """(b) Calls a server on this machine, which responds after the same time."""
 
     def __init__(self, port: int) -> None:
         self.port = port
 
     async def async_open(self, runtime_context: ps.RuntimeContext) -> None:
-        _, self.service = await asyncio.get_running_loop().create_connection(Answers, "127.0.0.1", self.port)
+        _, self.client = await asyncio.get_running_loop().create_connection(Client, "127.0.0.1", self.port)
 
     async def async_invoke(self, value: int) -> list[int]:
-        return [int(await self.service.ask(value))]
+        return [int(await self.client.request(value))]
 
     async def async_close(self) -> None:
-        self.service.transport.close()
+        self.client.transport.close()
 
 
-class Answering(asyncio.Protocol):
-    """The server's side."""
+class ServerProtocol(asyncio.Protocol):
+    """Returns each line after `SECONDS`."""
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
@@ -93,16 +93,16 @@ class Answering(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         *lines, self.rest = (self.rest + data).split(b"\n")
-        asyncio.get_running_loop().call_later(SECONDS, self.answer, lines)
+        asyncio.get_running_loop().call_later(SECONDS, self.respond, lines)
 
-    def answer(self, lines: list[bytes]) -> None:
+    def respond(self, lines: list[bytes]) -> None:
         self.transport.write(b"".join(b"%b %b\n" % (line, line) for line in lines))
 
 
-def serve(told: Any) -> None:
+def serve(port_pipe: Any) -> None:
     async def forever() -> None:
-        server = await asyncio.get_running_loop().create_server(Answering, "127.0.0.1", 0)
-        told.send(server.sockets[0].getsockname()[1])
+        server = await asyncio.get_running_loop().create_server(ServerProtocol, "127.0.0.1", 0)
+        port_pipe.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
     asyncio.run(forever())
@@ -110,11 +110,11 @@ def serve(told: Any) -> None:
 
 @contextlib.contextmanager
 def server() -> Iterator[int]:
-    """A server in a process of its own; its port."""
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,), daemon=True)
+    """Runs a server in a separate process, and yields its port."""
+    receiver, sender = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=serve, args=(sender,), daemon=True)
     process.start()
-    yield ours.recv()
+    yield receiver.recv()
     process.terminate()
     process.join()
 
@@ -122,7 +122,7 @@ def server() -> Iterator[int]:
 def run(
     build: Callable[[ps.DataStream[int]], ps.DataStream[Any]], lookups: int, batches: int
 ) -> tuple[float, float, Any]:
-    """A job's seconds, those of its batches, and its result."""
+    """Returns the seconds of a job, the seconds of its batches, and its result."""
     scratch = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
     env = ps.StreamExecutionEnvironment(
         ps.Configuration({"execution.checkpointing.dir": str(scratch), "state.local.dir": str(scratch / "state")})
@@ -141,13 +141,13 @@ def on_stream(function: ps.AsyncFunction[int, int]) -> Callable[[ps.DataStream[i
 
 
 def cached(distinct: int) -> Callable[[ps.DataStream[int]], ps.DataStream[Any]]:
-    """(c) Of every hundred elements so many have a key of their own; the others ask again what was asked before."""
+    """(c) Of every hundred elements, `distinct` have a new key. The others repeat earlier keys."""
 
     def key(number: int) -> int:
-        hundred, place = divmod(number, 100)
-        return number if place < distinct else hundred // 2 * 100 + place % distinct
+        hundred, index = divmod(number, 100)
+        return number if index < distinct else hundred // 2 * 100 + index % distinct
 
-    return lambda stream: ps.cached_enrichment(stream, key, slept, ps.Time.hours(1), TIMEOUT, CAPACITY)
+    return lambda stream: ps.cached_enrichment(stream, key, sleep_and_return, ps.Time.hours(1), TIMEOUT, CAPACITY)
 
 
 def main() -> int:
@@ -155,28 +155,32 @@ def main() -> int:
     arguments.add_argument("--lookups", type=int, default=200_000)
     arguments.add_argument("--batches", type=int, default=4)
     arguments.add_argument("--repeats", type=int, default=3)
-    arguments.add_argument("--repeated", type=int, default=33, help="elements of a hundred whose key was asked before")
+    arguments.add_argument("--repeated", type=int, default=33, help="elements of a hundred with a repeated key")
     options = arguments.parse_args()
     get_session(ps.Configuration({"spark.master": "local[2]"}))
     kinds = ("a asyncio.sleep", "b a server on this machine", f"c cached, {options.repeated} % repeated keys")
     calls = dict.fromkeys(kinds, options.lookups)
-    inside: dict[str, list[float]] = {kind: [] for kind in kinds}
+    batch_seconds: dict[str, list[float]] = {kind: [] for kind in kinds}
 
     def timed(kind: str, build: Callable[[ps.DataStream[int]], ps.DataStream[Any]]) -> float:
         seconds, of_batches, result = run(build, options.lookups, options.batches)
         calls[kind] = int(result.metrics.get("ask", "async.calls"))
-        inside[kind].append(of_batches)
+        batch_seconds[kind].append(of_batches)
         return seconds
 
     with server() as port:
         builds = dict(
-            zip(kinds, (on_stream(Slept()), on_stream(Asked(port)), cached(100 - options.repeated)), strict=True)
+            zip(
+                kinds,
+                (on_stream(SleepFunction()), on_stream(RequestFunction(port)), cached(100 - options.repeated)),
+                strict=True,
+            )
         )
         for build in builds.values():
-            run(build, 20_000, 2)  # warms the session up
+            run(build, 20_000, 2)  # warm-up of the session
         found = measure.alternate({kind: lambda k=kind: timed(k, builds[k]) for kind in kinds}, options.repeats)  # type: ignore[misc]
-    ideal = {kind: made * SECONDS / (CAPACITY * SUBTASKS) for kind, made in calls.items()}
-    medians, of_batches = measure.medians(found), measure.medians(inside)
+    ideal = {kind: count * SECONDS / (CAPACITY * SUBTASKS) for kind, count in calls.items()}
+    medians, of_batches = measure.medians(found), measure.medians(batch_seconds)
     ratios = {kind: medians[kind] / ideal[kind] for kind in kinds}
     saved = 1 - calls[kinds[2]] / options.lookups
     measure.table(
@@ -198,7 +202,7 @@ def main() -> int:
     )
     measure.bars(
         "async_io",
-        f"{options.lookups:,} lookups of 50 ms, {SUBTASKS} subtasks with {CAPACITY} calls under way",
+        f"{options.lookups:,} lookups of 50 ms, {SUBTASKS} subtasks with {CAPACITY} concurrent calls",
         {"ideal": ideal[kinds[0]]} | medians,
         "seconds",
     )

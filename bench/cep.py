@@ -1,7 +1,7 @@
-"""A pattern of three steps with a time limit over 100,000 keys, as events that match nothing become more.
+"""A pattern of three steps with a time limit over 100,000 keys, with increasing numbers of events that match no step.
 
-In the runs with 0 % every event is the next step of its key's pattern. A figure is events per second of the batches after the
-first one. The number of matches is compared with what the writer of the events knows.
+In the runs with 0 % every event is the next step of the pattern of its key. Results are events per second of the batches after
+the first one. The number of matches is compared with that of the event generator.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import msgspec
 import penstock as ps
 from penstock.cep import CEP, Pattern
 from penstock.connectors import DiscardingSink, json_lines
-from penstock.spark.session import get_session, prepare
+from penstock.spark.session.session import configure_session, get_session
 
 KEYS = 100_000
 WITHIN = 60_000
-SHARES = (0, 50, 90, 99)  # percent of events that are no step
+SHARES = (0, 50, 90, 99)  # percentages of events that match no step
 STEPS = ("view", "cart", "pay")
 
 
@@ -36,17 +36,17 @@ class Event(msgspec.Struct, gc=False):
 
 
 def write_events(folder: Path, files: int, per_file: int, share: int) -> int:
-    """Writes events and gives the number of matches in them."""
+    """Writes events and returns the number of matches in them."""
     rng = random.Random(7)
     folder.mkdir(parents=True)
-    begun: dict[int, list[int]] = {}  # by key: times of the steps under way
+    partial_matches: dict[int, list[int]] = {}  # by key: times of the steps
     number = matches = 0
     for file in range(files):
         with open(folder / f"{file:04d}.json", "w") as out:
             for _ in range(per_file):
                 user, ts, kind = rng.randrange(KEYS), 1_700_000_000_000 + number // 20, "look"
                 if rng.random() * 100 >= share:
-                    steps = begun.setdefault(user, [])
+                    steps = partial_matches.setdefault(user, [])
                     kind = STEPS[len(steps)]
                     steps.append(ts)
                     if len(steps) == len(STEPS):
@@ -57,7 +57,7 @@ def write_events(folder: Path, files: int, per_file: int, share: int) -> int:
     return matches
 
 
-def bought() -> Pattern[Event]:
+def purchase_pattern() -> Pattern[Event]:
     pattern = Pattern.begin(STEPS[0]).where(lambda e: e.kind == STEPS[0])
     for step in STEPS[1:]:
         pattern = pattern.followed_by(step).where(lambda e, step=step: e.kind == step)
@@ -70,13 +70,15 @@ def rate(folder: Path, matches: int, scratch: Path, bytes_per_batch: int) -> flo
     )
     strategy = ps.WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda e, _: e.ts)
     events = env.from_source(json_lines(folder, Event, bytes_per_batch=bytes_per_batch), strategy)
-    found = CEP.pattern(events.key_by(lambda e: e.k), bought()).select(lambda m: (m["view"][0].k, m["pay"][0].ts))
+    found = CEP.pattern(events.key_by(lambda e: e.k), purchase_pattern()).select(
+        lambda m: (m["view"][0].k, m["pay"][0].ts)
+    )
     found.sink_to(DiscardingSink()).name("matches")
     result = env.execute()
     shutil.rmtree(scratch, ignore_errors=True)
     emitted = result.get_accumulator_result("matches.numRecordsIn")
     if emitted != matches:
-        raise SystemExit(f"{emitted} matches were found, and there are {matches}")
+        raise SystemExit(f"{emitted} matches were found, {matches} were expected")
     return measure.steady_rate(result.batches)
 
 
@@ -90,7 +92,7 @@ def main() -> int:
     root = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
     written = {s: write_events(root / str(s), options.files, options.per_file, s) for s in options.shares}
     session = get_session(ps.Configuration({"spark.master": "local[2]"}))
-    prepare(session, ps.Configuration(), 2)
+    configure_session(session, ps.Configuration(), 2)
     sizes = {s: max(f.stat().st_size for f in (root / str(s)).iterdir()) for s in options.shares}
     contenders = {
         f"{s} % match nothing": partial(rate, root / str(s), written[s], root / f"run-{s}", sizes[s])

@@ -1,8 +1,8 @@
-"""The price of the Kafka sink's guarantees: NONE, AT_LEAST_ONCE, EXACTLY_ONCE, and EXACTLY_ONCE with whole batches.
+"""The cost of the guarantees of the Kafka sink: NONE, AT_LEAST_ONCE, EXACTLY_ONCE, and EXACTLY_ONCE with whole batches.
 
-Each job reads numbers that a source makes, turns them into rows of about 100 bytes behind a keyed function, and writes them to a
-topic of four partitions, with batches as Penstock makes them unless told otherwise: one after the other. Jobs take turns; the
-rate is that of all batches but the first. After each job the topic is counted as a reader of committed records sees it.
+Each job generates rows of about 100 bytes, passes them through a keyed function, and writes them to a topic with four
+partitions. Batches have the default size, and follow each other without pause. The kinds alternate. The rate is that of all
+batches except the first. After each job the records of the topic are counted with isolation level read_committed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import measure
 import penstock as ps
 from penstock.connectors import DataGeneratorSource
 from penstock.connectors.kafka import DeliveryGuarantee, KafkaRecordSerializationSchema, KafkaSink
+from penstock.devservers.kafka import KafkaServer
+from penstock.devservers.server import start_server
 from penstock.formats import ByteArraySchema
-from penstock.servers.kafka import KafkaServer
-from penstock.servers.server import start
-from penstock.spark.session import get_session
+from penstock.spark.session.session import get_session
 
 PARTITIONS = 4
-WANTED = 0.7
+TARGET = 0.7
 KINDS = {
     "none": (DeliveryGuarantee.NONE, False),
     "at least once": (DeliveryGuarantee.AT_LEAST_ONCE, False),
@@ -44,8 +44,8 @@ def row(number: int) -> tuple[int, bytes]:
     )
 
 
-class Passed(ps.KeyedProcessFunction):
-    """Counts a key's elements and passes them on."""
+class CountingFunction(ps.KeyedProcessFunction):
+    """Counts the elements of each key and emits them."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.count = runtime_context.get_state(ps.ValueStateDescriptor("count", ps.Types.LONG()))
@@ -64,15 +64,15 @@ def sink(bootstrap: str, topic: str, kind: str) -> KafkaSink:
 
 
 def rate(bootstrap: str, kind: str, events: int, per_batch: int, keyed: bool) -> float:
-    """Elements per second of one job."""
+    """Runs one job. Returns its elements per second."""
     topic = f"bench-{uuid.uuid4().hex[:8]}"
     create(bootstrap, topic)
     scratch = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
     settings = {"execution.checkpointing.dir": str(scratch), "state.local.dir": str(scratch / "state")}
     env = ps.StreamExecutionEnvironment(ps.Configuration(settings)).set_parallelism(2)
     rows = env.from_source(DataGeneratorSource(row, events, records_per_batch=per_batch))
-    written = rows.key_by(lambda r: r[0]).process(Passed()) if keyed else rows.map(lambda r: r[1])
-    written.sink_to(sink(bootstrap, topic, kind))
+    records = rows.key_by(lambda r: r[0]).process(CountingFunction()) if keyed else rows.map(lambda r: r[1])
+    records.sink_to(sink(bootstrap, topic, kind))
     result = env.execute()
     shutil.rmtree(scratch, ignore_errors=True)
     found = count(bootstrap, topic)
@@ -101,7 +101,7 @@ def remove(bootstrap: str, topic: str) -> None:
 
 
 def count(bootstrap: str, topic: str) -> int:
-    """Records that a reader of committed records finds."""
+    """Returns the number of committed records."""
     from confluent_kafka import Consumer, TopicPartition
 
     settings = {"bootstrap.servers": bootstrap, "group.id": topic, "isolation.level": "read_committed", "log_level": 0}
@@ -122,7 +122,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--events", type=int, default=1_000_000)
     arguments.add_argument(
-        "--per-batch", type=int, default=0, help="elements per batch; as Penstock makes them without it"
+        "--per-batch", type=int, default=0, help="elements per batch; the default of the source if 0"
     )
     arguments.add_argument("--repeats", type=int, default=3)
     arguments.add_argument("--stateless", action="store_true", help="without the keyed function")
@@ -130,7 +130,7 @@ def main() -> int:
     per_batch = options.per_batch or DataGeneratorSource(row, 1).records_per_batch
     get_session(ps.Configuration({"spark.master": "local[2]"}))
     folder = Path(tempfile.mkdtemp(prefix="penstock-bench-kafka-"))
-    server = start(KafkaServer(heap="512m"), folder, None, lambda step: None, guarded=True)
+    server = start_server(KafkaServer(heap="512m"), folder, None, lambda step: None, guarded=True)
     bootstrap = f"127.0.0.1:{server.port}"
     try:
         found = measure.alternate(
@@ -141,17 +141,17 @@ def main() -> int:
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    middle = measure.medians(found)
-    base = middle["at least once"]
+    medians = measure.medians(found)
+    base = medians["at least once"]
     measure.table(
         "exactly_once",
-        ("guarantee", "events/s, median", "of at least once", "runs"),
-        [(k, middle[k], f"{middle[k] / base:.2f}", [round(v) for v in found[k]]) for k in KINDS],
+        ("guarantee", "events/s, median", "relative to at least once", "runs"),
+        [(k, medians[k], f"{medians[k] / base:.2f}", [round(v) for v in found[k]]) for k in KINDS],
     )
-    measure.bars("exactly_once", "One keyed job into Kafka, by what its sink promises", middle, "events per second")
-    figures = {"events": options.events, "per_batch": per_batch, **{k.replace(" ", "_"): v for k, v in middle.items()}}
+    measure.bars("exactly_once", "One keyed job into Kafka, by guarantee of its sink", medians, "events per second")
+    figures = {"events": options.events, "per_batch": per_batch, **{k.replace(" ", "_"): v for k, v in medians.items()}}
     return measure.finish(
-        "exactly_once", figures, {"exactly_once_of_at_least_once": (middle["exactly once"] / base, WANTED)}
+        "exactly_once", figures, {"exactly_once_of_at_least_once": (medians["exactly once"] / base, TARGET)}
     )
 
 

@@ -1,7 +1,7 @@
-"""How long an event takes: 1,000 events a second, from an event's creation to its arrival at the sink.
+"""Latency at 1,000 events per second, from the creation of an event to its arrival at the sink.
 
-Penstock (a keyed function with state) beside Spark's native deduplication, both behind a Python source of the same kind and
-with the same Python sink. Cold is a query's first ten seconds in a fresh JVM, warm is after a minute of batches.
+Compares Penstock (a keyed function with state) with Spark's native deduplication, both with the same kind of Python source and
+the same Python sink. Cold means the first ten seconds of a query in a new JVM. Warm results are those of the second half of a run.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ import penstock as ps
 from penstock.connectors import Chunk, Sink, SinkWriter, WriteTask
 from penstock.connectors.collection import CountedSource
 from penstock.connectors.source import Offset
-from penstock.spark.session import get_session, prepare
+from penstock.spark.session.session import configure_session, get_session
 
 RATE = 1000
 
 
 class LiveSource(CountedSource):
-    """Event i is created at began + i / RATE; its value is that moment."""
+    """Event i is created at began + i / RATE. Its value contains that time."""
 
     def __init__(self, began: float, seconds: float) -> None:
         super().__init__(int(seconds * RATE))
@@ -54,7 +54,7 @@ class LiveSource(CountedSource):
 
 
 class FirstSeen(ps.KeyedProcessFunction):
-    """Passes each key's first event on: what deduplication does."""
+    """Emits the first event of each key, as deduplication does."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.seen = runtime_context.get_state(ps.ValueStateDescriptor("seen", ps.Types.BOOLEAN()))
@@ -65,17 +65,17 @@ class FirstSeen(ps.KeyedProcessFunction):
             yield value
 
 
-class StopWatch(Sink):
-    """Writes (created, arrived) of each event to a file."""
+class LatencySink(Sink):
+    """Writes the creation time and the latency of each event to a file, in seconds."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def writer(self, task: WriteTask) -> SinkWriter:
-        return _StopWatchWriter(Path(self._folder) / f"{task.batch}-{task.partition}")
+        return _LatencyWriter(Path(self._folder) / f"{task.batch}-{task.partition}")
 
 
-class _StopWatchWriter(SinkWriter):
+class _LatencyWriter(SinkWriter):
     def __init__(self, file: Path) -> None:
         self._file = file
         self._lines: list[str] = []
@@ -90,7 +90,7 @@ class _StopWatchWriter(SinkWriter):
 
 
 class LiveReader(DataSourceStreamReader):
-    """The same events for Spark, as a Python data source."""
+    """Reads the events of LiveSource as a Python data source for Spark."""
 
     def __init__(self, options: Any) -> None:
         self._source = LiveSource(float(options["began"]), float(options["seconds"]))
@@ -110,8 +110,8 @@ class LiveReader(DataSourceStreamReader):
             yield pa.record_batch([pa.array(ids, pa.int64()), pa.array(created, pa.float64())], ["id", "created"])
 
 
-class StopWatchWriter(DataSourceStreamArrowWriter):
-    """The same sink for Spark."""
+class SparkLatencyWriter(DataSourceStreamArrowWriter):
+    """The equivalent of LatencySink for Spark."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -143,7 +143,7 @@ class Live(DataSource):
         return LiveReader(self.options)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
-        return StopWatchWriter(self.options["folder"])
+        return SparkLatencyWriter(self.options["folder"])
 
 
 def penstock(session: SparkSession, seconds: float, parallelism: int) -> tuple[list[tuple[float, float]], Any]:
@@ -154,7 +154,7 @@ def penstock(session: SparkSession, seconds: float, parallelism: int) -> tuple[l
     )
     env.set_parallelism(parallelism)
     source = LiveSource(time.time() + 2, seconds)
-    env.from_source(source).key_by(lambda e: e[0]).process(FirstSeen()).sink_to(StopWatch(str(scratch / "out")))
+    env.from_source(source).key_by(lambda e: e[0]).process(FirstSeen()).sink_to(LatencySink(str(scratch / "out")))
     result = env.execute("latency")
     found = read(scratch / "out")
     shutil.rmtree(scratch, ignore_errors=True)
@@ -164,7 +164,7 @@ def penstock(session: SparkSession, seconds: float, parallelism: int) -> tuple[l
 def native(session: SparkSession, seconds: float, parallelism: int) -> list[tuple[float, float]]:
     scratch = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
     (scratch / "out").mkdir()
-    prepare(session, ps.Configuration(), parallelism)
+    configure_session(session, ps.Configuration(), parallelism)
     session.dataSource.register(Live)
     began = time.time() + 2
     events = session.readStream.format("bench_live").options(began=str(began), seconds=str(seconds)).load()
@@ -179,16 +179,16 @@ def native(session: SparkSession, seconds: float, parallelism: int) -> list[tupl
 
 
 def read(folder: Path) -> list[tuple[float, float]]:
-    """(created, latency in ms) of all events."""
+    """Returns the creation time in seconds and the latency in milliseconds of all events."""
     lines = [line.split(",") for file in folder.iterdir() for line in file.read_text().splitlines()]
-    return sorted((float(created), float(late) * 1000) for created, late in lines)
+    return sorted((float(created), float(latency) * 1000) for created, latency in lines)
 
 
 def percentiles(events: list[tuple[float, float]], since: float, until: float) -> dict[str, float]:
     start = events[0][0]
-    chosen = sorted(late for created, late in events if since <= created - start < until)
+    latencies = sorted(latency for created, latency in events if since <= created - start < until)
     return {
-        name: chosen[min(len(chosen) - 1, int(len(chosen) * q))]
+        name: latencies[min(len(latencies) - 1, int(len(latencies) * q))]
         for name, q in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
     }
 
@@ -220,19 +220,19 @@ def main() -> int:
     figures: dict[str, Any] = {f"cold {k}": v for k, v in cold_figures.items()}
     rows = [("penstock, cold", *cold_figures.values())]
     for name, rounds in contenders.items():
-        of = {q: statistics.median(r[q] for r in rounds) for q in ("p50", "p95", "p99")}
-        rows.append((name, *of.values()))
-        figures |= {f"{name} {q}": v for q, v in of.items()}
+        medians = {q: statistics.median(r[q] for r in rounds) for q in ("p50", "p95", "p99")}
+        rows.append((name, *medians.values()))
+        figures |= {f"{name} {q}": v for q, v in medians.items()}
     measure.table("latency", ("contender", "p50 ms", "p95 ms", "p99 ms"), rows)
     measure.bars("latency", "1,000 events/s: median latency", {str(r[0]): float(r[1]) for r in rows}, "ms")
-    figures["where a batch's time goes, ms"] = where(last)
+    figures["time of a batch by phase, ms"] = time_by_phase(last)
     ratio = figures["penstock p50"] / figures["native deduplication p50"]
     targets = {"p50 ms": (figures["penstock p50"], 400.0), "p50 / native": (ratio, 2.0)}
     return measure.finish("latency", figures, targets, lower_is_better=tuple(targets))
 
 
-def where(result: Any) -> dict[str, float]:
-    """Medians over the warm half of a run: Spark's phases, and the seconds in our own code."""
+def time_by_phase(result: Any) -> dict[str, float]:
+    """Returns the medians over the second half of a run: Spark's phases, and the time in Penstock's code, in milliseconds."""
     warm = result.batches[len(result.batches) // 2 :]
     spent: dict[str, list[float]] = {}
     for batch in warm:

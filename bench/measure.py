@@ -1,4 +1,4 @@
-"""What every benchmark here does the same way: alternate, repeat, take medians, write a table and a plot, end with JSON."""
+"""Common parts of the benchmarks: alternate contenders, repeat, compute medians, write a table and a plot, print JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def alternate(contenders: dict[str, Callable[[], float]], repeats: int, warm_up: int = 0) -> dict[str, list[float]]:
-    """Runs all contenders in turn, so many times; each gives one figure. Warm-up rounds do not count."""
+    """Runs all contenders in turn, `repeats` times, and returns their results. Warm-up rounds are not included."""
     found: dict[str, list[float]] = {name: [] for name in contenders}
     for turn in range(-warm_up, repeats):
         for name, run in contenders.items():
@@ -34,13 +34,15 @@ def medians(found: dict[str, list[float]]) -> dict[str, float]:
 
 
 def steady_rate(batches: list[dict[str, Any]]) -> float:
-    """Events per second of a job of ours, without the first batch that read something."""
-    counted = [b for b in batches if b["read"]][1:]
-    return sum(sum(b["read"].values()) for b in counted) / sum(b["millis"]["triggerExecution"] for b in counted) * 1000
+    """Returns the events per second of a Penstock job, without the first batch that has input."""
+    measured = [b for b in batches if b["read"]][1:]
+    return (
+        sum(sum(b["read"].values()) for b in measured) / sum(b["millis"]["triggerExecution"] for b in measured) * 1000
+    )
 
 
 def spark_rate(frame: DataFrame, scratch: Path, mode: str = "append") -> float:
-    """Rows per second of a streaming query of Spark's own, without its first batch."""
+    """Runs a streaming query of Spark. Returns its rows per second, without its first batch."""
     query = (
         frame.writeStream.format("noop")
         .outputMode(mode)
@@ -57,7 +59,10 @@ def spark_rate(frame: DataFrame, scratch: Path, mode: str = "append") -> float:
 def finish(
     bench: str, figures: dict[str, Any], targets: dict[str, tuple[float, float]], lower_is_better: tuple[str, ...] = ()
 ) -> int:
-    """Writes results and prints the line of JSON. Targets: name to (found, wanted)."""
+    """Writes the results and prints them as one line of JSON. `targets` maps names to (result, target).
+
+    Returns the exit code, which is 1 if a target is not met.
+    """
     met = all((f <= w) if name in lower_is_better else (f >= w) for name, (f, w) in targets.items())
     line = {
         "bench": bench,
@@ -72,7 +77,7 @@ def finish(
 
 
 def table(bench: str, head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-    """A Markdown table, to the results and to the screen."""
+    """Writes a Markdown table to the results folder and to stderr."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(f"{c:,.1f}" if isinstance(c, float) else str(c) for c in row) + " |" for row in rows]
     RESULTS.mkdir(exist_ok=True)
@@ -81,15 +86,15 @@ def table(bench: str, head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Non
 
 
 def bars(bench: str, title: str, values: dict[str, float], unit: str) -> None:
-    """A bar chart."""
+    """Writes a bar chart to the results folder."""
     plt = _pyplot()
     figure, axes = plt.subplots(figsize=(8, 0.6 * len(values) + 1.4))
     axes.barh(list(values), list(values.values()), color="#3b6ea5")
     axes.invert_yaxis()
     axes.set_xlabel(unit)
     axes.set_title(title)
-    for place, value in enumerate(values.values()):
-        axes.text(value, place, f" {value:,.0f}", va="center")
+    for index, value in enumerate(values.values()):
+        axes.text(value, index, f" {value:,.0f}", va="center")
     axes.margins(x=0.15)
     figure.tight_layout()
     figure.savefig(RESULTS / f"{bench}.png", dpi=110)
@@ -103,7 +108,7 @@ def lines(
     series: dict[str, tuple[list[float], list[float]]],
     log_x: bool = False,
 ) -> None:
-    """A line chart."""
+    """Writes a line chart to the results folder."""
     plt = _pyplot()
     figure, axes = plt.subplots(figsize=(8, 4.5))
     for name, (xs, ys) in series.items():

@@ -1,8 +1,8 @@
-"""A keyed process function in Python, from Kafka: 100,000 users, one output per event; Penstock beside its peers.
+"""A keyed process function in Python, from Kafka: 100,000 users, one output per event, Penstock compared with other systems.
 
-State is how often a user came and when last. A contender's rate is that of the running job, so that no start counts for anybody:
-without its first batch, or, where there are no batches, what many events take longer than a few. Those of the whole job and of the
-whole process stand beside it.
+The state is the number of events of a user and the time of the last one. The rate of a contender is that of the running job without
+its start. It excludes the first batch, or, for systems without batches, it is computed from the difference between a long and a
+short run. The rates of the whole job and of the whole process are also reported.
 """
 
 from __future__ import annotations
@@ -14,27 +14,38 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "peers"))
 
 import measure
-from contenders import HEAD, PEERS_P, PENSTOCK, Measured, asked, chosen, measured, say, table_row
+from contenders import (
+    HEAD,
+    PEERS_P,
+    PENSTOCK,
+    Measurement,
+    log,
+    measure_contender,
+    parse_options,
+    select,
+    table_row,
+)
 
-from servers import serving
+from servers import start_servers
 
 
 def main() -> int:
-    options = asked(__doc__)
-    contenders = chosen((PENSTOCK, *PEERS_P), options)
-    runs: dict[str, list[Measured]] = {contender.name: [] for contender in contenders}
-    with serving(options.events) as (few, many):
+    options = parse_options(__doc__)
+    contenders = select((PENSTOCK, *PEERS_P), options)
+    runs: dict[str, list[Measurement]] = {contender.name: [] for contender in contenders}
+    with start_servers(options.events) as (few, many):
         for turn in range(options.repeats):
-            say(f"round {turn + 1}/{options.repeats}")
+            log(f"round {turn + 1}/{options.repeats}")
             for contender in contenders:
-                ran = measured(contender, "P", few, many, options.time_box)
-                runs[contender.name].append(ran)
-                say(
-                    f"{contender.name}: {ran.steady:,.0f} events/s; {ran.many.seconds:.1f} s, whole {ran.many.whole:.1f} s"
+                measurement = measure_contender(contender, "P", few, many, options.time_box)
+                runs[contender.name].append(measurement)
+                log(
+                    f"{contender.name}: {measurement.steady:,.0f} events/s; job {measurement.many.seconds:.1f} s, "
+                    f"process {measurement.many.whole:.1f} s"
                 )
     if options.only:
         return 0
-    rates = {name: statistics.median(r.steady for r in ran) for name, ran in runs.items()}
+    rates = {name: statistics.median(m.steady for m in measurements) for name, measurements in runs.items()}
     rows = [(*table_row(c, runs[c.name]), f"{runs[c.name][0].many.events:,}") for c in contenders]
     measure.table("peers_process", (*HEAD, "events"), rows)
     measure.bars("peers_process", "Keyed process function from Kafka, two cores", rates, "events/s")

@@ -1,7 +1,7 @@
-"""Keyed process functions: Penstock beside Spark's transformWithState and beside the same callback without state.
+"""Keyed process functions: Penstock compared with Spark's transformWithState and with the same callback without state.
 
-All contenders read the same JSON lines and throw their output away. A contender's figure is events per second of its batches
-after the first one (which starts workers), so that a query's start does not count for anybody.
+All contenders read the same JSON lines and discard their output. The result of a contender is events per second of its batches
+after the first one (which starts workers), so the start of a query is not included.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 import penstock as ps
 from penstock.connectors import DiscardingSink, json_lines
-from penstock.spark.session import get_session, prepare
+from penstock.spark.session.session import configure_session, get_session
 
 KEYS = 100_000
 SCHEMA = "k string, x double, ts bigint"
@@ -50,7 +50,7 @@ def write_events(folder: Path, files: int, per_file: int) -> None:
 
 
 class Gaps(ps.KeyedProcessFunction):
-    """(a) A count and the last time of each key; one output per event."""
+    """(a) Stores a count and the last time of each key, and emits one output per event."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.seen = runtime_context.get_state(
@@ -65,7 +65,7 @@ class Gaps(ps.KeyedProcessFunction):
 
 
 class Minutes(ps.KeyedProcessFunction):
-    """(b) Counts by minute in a map, and a timer at each key's next full minute that reports and clears."""
+    """(b) Counts by minute in a map. A timer at the next full minute of each key emits the count and clears it."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.counts = runtime_context.get_map_state(ps.MapStateDescriptor("counts", ps.Types.LONG(), ps.Types.LONG()))
@@ -83,8 +83,8 @@ class Minutes(ps.KeyedProcessFunction):
         self.counts.remove(minute)
 
 
-class Documented(StatefulProcessor):
-    """(c) The same as (a), as Spark's documentation writes a StatefulProcessor."""
+class GapsProcessor(StatefulProcessor):
+    """(c) The same as (a), as a StatefulProcessor in the style of Spark's documentation."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.seen = handle.getValueState("seen", "count bigint, last bigint")
@@ -102,7 +102,7 @@ class Documented(StatefulProcessor):
 
 
 class NoState:
-    """Stands for the state of (a) where there is none."""
+    """Replaces the state of (a) in contenders without state."""
 
     def get_state(self, descriptor: Any) -> NoState:
         return self
@@ -111,7 +111,7 @@ class NoState:
         return None
 
     def update(self, value: Any) -> None:
-        """Nothing is kept."""
+        """Does nothing."""
 
 
 def rows_of(out: list[Any]) -> pa.RecordBatch:
@@ -141,9 +141,11 @@ def stateless(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def stateless_text(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """(e) The same on bare lines of text, decoded in Python: as little of Spark as there can be."""
+    """(e) The same on lines of text, decoded in Python, with as little work in Spark as possible."""
 
-    class Line(msgspec.Struct, gc=False):  # here, since Spark's pickling of functions loses the fields of a Struct
+    class Line(
+        msgspec.Struct, gc=False
+    ):  # a local class, because Spark's pickling of functions loses the fields of a Struct
         k: str
         x: float
         ts: int
@@ -187,7 +189,7 @@ def main() -> int:
     session: SparkSession = get_session(
         ps.Configuration({"spark.master": "local[2]", "spark.sql.execution.arrow.maxRecordsPerBatch": "100000"})
     )
-    prepare(session, ps.Configuration(), 2)
+    configure_session(session, ps.Configuration(), 2)
     size = max(f.stat().st_size for f in many.iterdir())
 
     def text(folder: Path) -> DataFrame:
@@ -196,13 +198,13 @@ def main() -> int:
     def rows(folder: Path) -> DataFrame:
         return session.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder))
 
-    # Spark reads a batch's file by as many tasks as it has splits: let both cores work.
+    # Spark reads the file of a batch with one task per split. This setting uses both cores.
     session.conf.set("spark.sql.files.maxPartitionBytes", str(size // 2 + 1))
     contenders = {
         "a value state": lambda: penstock_rate(many, Gaps(), root / "a", size, event_time=False),
         "b map state and timer": lambda: penstock_rate(many, Minutes(), root / "b", size, event_time=True),
         "c transformWithState": lambda: measure.spark_rate(
-            rows(few).groupBy("k").transformWithState(Documented(), SCHEMA_OUT, "Append", "None"),
+            rows(few).groupBy("k").transformWithState(GapsProcessor(), SCHEMA_OUT, "Append", "None"),
             root / "c",
         ),
         "d stateless mapInArrow": lambda: measure.spark_rate(rows(many).mapInArrow(stateless, SCHEMA_OUT), root / "d"),

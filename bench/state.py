@@ -1,9 +1,9 @@
-"""State that grows: 50,000 random keys of 10 thousand to 10 million in each batch.
+"""Large state: each batch updates 50,000 random keys out of 10 thousand to 10 million.
 
-First all keys are written in large batches, then batches of 50,000 random keys are measured: their rate, the bytes that they
-write, and the memory of Python workers. Sizes take turns, upwards in one round and downwards in the next, after a run that is
-not counted: the first job of a JVM is compiled while it runs, and would flatter every larger size. At the largest size the job
-is stopped and resumed twice: with its working copies (warm) and without them (cold).
+First all keys are written in large batches. Then batches of 50,000 random keys are measured: their rate, the bytes that they
+write, and the memory of Python workers. Sizes alternate, in ascending order in one round and in descending order in the next.
+There is a warm-up run first, because the JVM compiles its code during the first job, which would make larger sizes look better.
+At the largest size the job is stopped and resumed twice, with its working copies (warm) and without them (cold).
 """
 
 from __future__ import annotations
@@ -19,47 +19,47 @@ from pathlib import Path
 from typing import Any
 
 import measure
-from touched_keys import PAYLOAD, Touch, TouchedKeys
+from touched_keys import PAYLOAD, TouchedKeys, UpdateCounter
 
 import penstock as ps
 from penstock.connectors import DiscardingSink
 from penstock.connectors.source import Offset
-from penstock.spark.job import SparkJob
-from penstock.spark.session import get_session
+from penstock.spark.job.job import SparkJob
+from penstock.spark.session.session import get_session
 
-TOUCHED = 50_000
+KEYS_PER_BATCH = 50_000
 FILL = 400_000
 
 
 class KeysSource(TouchedKeys):
-    """All keys once in large batches, then random ones, 50,000 a batch, without end."""
+    """Reads all keys once in large batches, then random keys, 50,000 per batch, without end."""
 
     def __init__(self, keys: int) -> None:
         super().__init__(keys, None)
 
     def latest(self, start: Offset) -> Offset:
         n = start["n"]
-        return {"n": min(self.keys, n + FILL) if n < self.keys else n + TOUCHED}
+        return {"n": min(self.keys, n + FILL) if n < self.keys else n + KEYS_PER_BATCH}
 
 
 class WorkerMemory:
-    """The most memory that a Python worker had, sampled while something runs."""
+    """Samples the peak memory of a Python worker."""
 
     def __init__(self) -> None:
         self.peak = 0
-        self._on = True
-        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._running = True
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> WorkerMemory:
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._on = False
+        self._running = False
         self._thread.join()
 
-    def _watch(self) -> None:
-        while self._on:
+    def _run(self) -> None:
+        while self._running:
             for entry in Path("/proc").iterdir():
                 if entry.name.isdigit():
                     self.peak = max(self.peak, _private_bytes(entry))
@@ -67,7 +67,7 @@ class WorkerMemory:
 
 
 def _private_bytes(process: Path) -> int:
-    """Memory of its own of a Python worker; the pages of the working copy belong to the file cache."""
+    """Returns the private memory of a Python worker. Pages of the working copy are not included; they are in the page cache."""
     try:
         if b"pyspark.worker" not in (process / "cmdline").read_bytes():
             return 0
@@ -78,37 +78,41 @@ def _private_bytes(process: Path) -> int:
 
 
 def run(keys: int, batches: int, scratch: Path, resume: str = "") -> Any:
-    """Runs until so many batches of 50,000 are committed, then stops: the job could go on from there."""
+    """Runs until a number of batches of 50,000 keys is committed, then stops. The job can be resumed from there."""
     settings = {"execution.checkpointing.dir": str(scratch / "checkpoints"), "state.local.dir": str(scratch / "local")}
     if resume:
         settings["execution.resume"] = resume
     env = ps.StreamExecutionEnvironment(ps.Configuration(settings))
     env.set_parallelism(2)
-    env.from_source(KeysSource(keys)).key_by(lambda k: k).process(Touch()).sink_to(DiscardingSink())
+    env.from_source(KeysSource(keys)).key_by(lambda k: k).process(UpdateCounter()).sink_to(DiscardingSink())
     job = SparkJob(env.graph(f"{keys} keys"), env.configuration, env.files)
     job.start()
-    while job.query is not None and job.query.isActive and len(measured(job.folder.reports.latest())) < batches:
+    while (
+        job.query is not None
+        and job.query.isActive
+        and len(update_batches([r.to_dict() for r in job.folder.reports.latest()])) < batches
+    ):
         time.sleep(0.1)
     job.stop()
     return job.result()
 
 
-def measured(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The batches of 50,000 keys."""
-    return [b for b in batches if sum(b["read"].values()) == TOUCHED]
+def update_batches(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the batches of 50,000 keys."""
+    return [b for b in batches if sum(b["read"].values()) == KEYS_PER_BATCH]
 
 
-def touched(result: Any) -> list[dict[str, Any]]:
-    """The measured batches, without the first few; and without one that Spark had no time to tell of before the stop."""
-    return [b for b in measured(result.batches)[3:] if b["millis"]]
+def measured_batches(result: Any) -> list[dict[str, Any]]:
+    """Returns the batches of 50,000 keys without the first three, and without batches that Spark did not report before the stop."""
+    return [b for b in update_batches(result.batches)[3:] if b["millis"]]
 
 
 def median_rate(batches: list[dict[str, Any]]) -> float:
-    return statistics.median(TOUCHED / b["millis"]["triggerExecution"] * 1000 for b in batches)
+    return statistics.median(KEYS_PER_BATCH / b["millis"]["triggerExecution"] * 1000 for b in batches)
 
 
-def where(batches: list[dict[str, Any]]) -> dict[str, float]:
-    """Seconds of both slots together, by what they were spent on: medians."""
+def time_by_phase(batches: list[dict[str, Any]]) -> dict[str, float]:
+    """Returns the median seconds of both slots together, by phase."""
     names = batches[-1]["seconds"]
     return {name: round(statistics.median(b["seconds"].get(name, 0) for b in batches), 3) for name in names}
 
@@ -134,7 +138,7 @@ def main() -> int:
             scratch = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
             with WorkerMemory() as memory:
                 result = run(size, options.batches, scratch)
-            found = touched(result)
+            found = measured_batches(result)
             rates[size].append(median_rate(found))
             written = statistics.median(b["delta_bytes"] for b in found)
             state = found[-1]["state_bytes"]
@@ -146,7 +150,7 @@ def main() -> int:
                 memory.peak >> 20,
             )
             print(
-                f"round {turn + 1}: {rows[size]} {median_rate(found):,.0f}/s {where(found)}",
+                f"round {turn + 1}: {rows[size]} {median_rate(found):,.0f}/s {time_by_phase(found)}",
                 file=sys.stderr,
                 flush=True,
             )
@@ -165,20 +169,20 @@ def main() -> int:
     largest, small = max(options.sizes), min((s for s in options.sizes if s >= 100_000), default=min(options.sizes))
     ratio = medians[largest] / medians[small]
     figures |= {f"{s} keys": m for s, m in medians.items()} | {"largest/100k": ratio}
-    figures["written/changed"] = rows[largest][2] * 1e6 / (TOUCHED * (PAYLOAD + 20))
+    figures["written/changed"] = rows[largest][2] * 1e6 / (KEYS_PER_BATCH * (PAYLOAD + 20))
     targets = {"largest/100k": (ratio, 0.7), "worker MiB": (float(figures["worker MiB"]), 1024.0)}
     return measure.finish("state", figures, targets, lower_is_better=("worker MiB",))
 
 
 def warm_up(size: int, batches: int) -> None:
-    """Runs the job until the JVM has compiled what every later run uses."""
+    """Runs the job until the JVM has compiled the code that all later runs use."""
     scratch = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
     run(size, 3 * batches, scratch)
     shutil.rmtree(scratch, ignore_errors=True)
 
 
 def restarts(size: int, scratch: Path, result: Any) -> dict[str, Any]:
-    """Seconds from the start of a resumed job to its second batch's end, with and without the working copies."""
+    """Measures the time from the start of a resumed job to the end of its second batch, with and without the working copies."""
     began = time.monotonic()
     warm = run(size, 2, scratch, result.checkpoint)
     warm_seconds = time.monotonic() - began

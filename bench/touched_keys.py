@@ -1,4 +1,4 @@
-"""Random keys that are touched again and again: what the benchmarks of large state run."""
+"""A source of random keys and a function that updates their state, for the benchmarks of large state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAYLOAD = 64
 
 
 class TouchedKeys(CountedSource):
-    """All keys once, then random ones. How many are read at a time is up to a subclass."""
+    """Reads all keys once, then random keys. Subclasses define the size of a batch."""
 
     def __init__(self, keys: int, events: int | None) -> None:
         super().__init__(None if events is None else keys + events)
@@ -22,20 +22,20 @@ class TouchedKeys(CountedSource):
     def read(self, task: Any) -> Iterator[Chunk]:
         low, high = task
         keys = self.keys
-        # A multiplicative scramble: random keys, the same ones in every run and when a batch runs again.
+        # A multiplicative hash returns pseudo-random keys, which are the same in every run and in a repeated batch.
         yield Chunk("0", low, [i if i < keys else (i * 11400714819323198485 >> 20) % keys for i in range(low, high)])
 
 
-class Touch(ps.KeyedProcessFunction):
-    """A counter and a payload of each key."""
+class UpdateCounter(ps.KeyedProcessFunction):
+    """Stores a counter and a payload for each key."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
-        self.kept = runtime_context.get_state(
-            ps.ValueStateDescriptor("kept", ps.Types.TUPLE([ps.Types.LONG(), ps.Types.STRING()]))
+        self.counter = runtime_context.get_state(
+            ps.ValueStateDescriptor("counter", ps.Types.TUPLE([ps.Types.LONG(), ps.Types.STRING()]))
         )
 
     def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
-        kept = self.kept.value()
-        count = 1 if kept is None else kept[0] + 1
-        self.kept.update((count, f"{value:0{PAYLOAD}d}"))
+        counter = self.counter.value()
+        count = 1 if counter is None else counter[0] + 1
+        self.counter.update((count, f"{value:0{PAYLOAD}d}"))
         yield value, count

@@ -1,7 +1,7 @@
-"""Windows of named aggregates: Penstock beside Spark's own windows, and beside an aggregate of the user's.
+"""Windows of named aggregates: Penstock compared with Spark's windows and with a user-defined aggregate.
 
-All contenders read the same JSON lines and throw their output away. A contender's figure is events per second of its batches
-after the first one (which starts workers), so that a query's start does not count for anybody.
+All contenders read the same JSON lines and discard their output. The result of a contender is events per second of its batches
+after the first one (which starts workers), so the start of a query is not included.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import penstock as ps
 from penstock.connectors import DiscardingSink, json_lines
 from penstock.functions import AggregateFunction
 from penstock.functions.named_aggregates import count
-from penstock.spark.session import get_session, prepare
+from penstock.spark.session.session import configure_session, get_session
 from penstock.windows import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
@@ -48,7 +48,7 @@ class Event(msgspec.Struct, gc=False):
 
 
 def write_events(folder: Path, files: int, per_file: int) -> None:
-    """Events of many users, each active for a while and then silent; out of order by up to a second."""
+    """Writes events of many users, each active for some time and then inactive. Events are out of order by up to a second."""
     rng = random.Random(7)
     folder.mkdir(parents=True)
     number = 0
@@ -64,7 +64,7 @@ def write_events(folder: Path, files: int, per_file: int) -> None:
 
 
 class Count(AggregateFunction):
-    """The same as count(), written by a user."""
+    """The same as count(), as a user-defined aggregate."""
 
     def create_accumulator(self) -> int:
         return 0
@@ -84,12 +84,12 @@ def tumbling(events: Any) -> Any:
 
 
 def early(events: Any) -> Any:
-    """The current value every second of the clock: what Spark's update mode comes near to."""
+    """Emits the current value every second of processing time, similar to Spark's update mode."""
     return tumbling(events).trigger(ContinuousProcessingTimeTrigger.of(ps.Duration.of_seconds(1)))
 
 
 def early_by_event_time(events: Any) -> Any:
-    """The value at every second of event time, and at the end. Spark has nothing like it."""
+    """Emits the value at every second of event time, and at the end. Spark has no equivalent."""
     return tumbling(events).trigger(ContinuousEventTimeTrigger.of(ps.Duration.of_seconds(1)))
 
 
@@ -122,23 +122,25 @@ def main() -> int:
     arguments.add_argument("--files", type=int, default=5, help="batches")
     arguments.add_argument("--per-file", type=int, default=800_000, help="events in each")
     arguments.add_argument("--repeats", type=int, default=3)
-    arguments.add_argument("--only", default="", help="contenders whose names match this expression; nothing is kept")
+    arguments.add_argument(
+        "--only", default="", help="contenders whose names match this regular expression; no results are written"
+    )
     options = arguments.parse_args()
     root = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
     folder, few = root / "events", root / "few"
     write_events(folder, options.files, options.per_file)
     few.mkdir()
-    for file in sorted(folder.iterdir())[:2]:  # for contenders that need a long time
+    for file in sorted(folder.iterdir())[:2]:  # for slow contenders
         os.link(file, few / file.name)
     size = max(f.stat().st_size for f in folder.iterdir())
     spark: SparkSession = get_session(ps.Configuration({"spark.master": "local[2]"}))
-    prepare(spark, ps.Configuration(), 2)
-    # Spark reads a batch's file by as many tasks as it has splits: let both cores work.
+    configure_session(spark, ps.Configuration(), 2)
+    # Spark reads the file of a batch with one task per split. This setting uses both cores.
     spark.conf.set("spark.sql.files.maxPartitionBytes", str(size // 2 + 1))
 
-    def ours(windows: Callable[[Any], Any], aggregate: Any) -> Callable[[], float]:
+    def penstock(windows: Callable[[Any], Any], aggregate: Any) -> Callable[[], float]:
         slow = isinstance(aggregate, Count)
-        return lambda: penstock_rate(few if slow else folder, windows, aggregate, root / "ours", size)
+        return lambda: penstock_rate(few if slow else folder, windows, aggregate, root / "penstock", size)
 
     def native(by: str, window: Any, mode: str = "append") -> Callable[[], float]:
         def run() -> float:
@@ -149,20 +151,20 @@ def main() -> int:
         return run
 
     contenders = {
-        "tumbling, early firing: named": ours(early, count()),
+        "tumbling, early firing: named": penstock(early, count()),
         "tumbling, early firing: Spark": native("campaign", F.window("at", "10 seconds"), "update"),
-        "tumbling, early firing: Python": ours(early, Count()),
-        "tumbling, early by event time: named": ours(early_by_event_time, count()),
-        "tumbling, early by event time: Python": ours(early_by_event_time, Count()),
-        "tumbling: named": ours(tumbling, count()),
+        "tumbling, early firing: Python": penstock(early, Count()),
+        "tumbling, early by event time: named": penstock(early_by_event_time, count()),
+        "tumbling, early by event time: Python": penstock(early_by_event_time, Count()),
+        "tumbling: named": penstock(tumbling, count()),
         "tumbling: Spark": native("campaign", F.window("at", "10 seconds")),
-        "tumbling: Python": ours(tumbling, Count()),
-        "sliding: named": ours(sliding, count()),
+        "tumbling: Python": penstock(tumbling, Count()),
+        "sliding: named": penstock(sliding, count()),
         "sliding: Spark": native("campaign", F.window("at", "60 seconds", "5 seconds")),
-        "sliding: Python": ours(sliding, Count()),
-        "session: named": ours(session, count()),
+        "sliding: Python": penstock(sliding, Count()),
+        "session: named": penstock(session, count()),
         "session: Spark": native("user", F.session_window("at", "30 seconds")),
-        "session: Python": ours(session, Count()),
+        "session: Python": penstock(session, Count()),
     }
     contenders = {name: run for name, run in contenders.items() if re.search(options.only, name)}
     measure.alternate({name: run for name, run in contenders.items() if "Python" not in name}, 0, warm_up=1)

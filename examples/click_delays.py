@@ -1,4 +1,4 @@
-"""How long after a view of an advertisement its click comes: an interval join, with the names of the campaigns broadcast.
+"""Computes the delay between a view of an advertisement and its click: an interval join, then campaign names from broadcast state.
 
 penstock run examples/click_delays.py
 """
@@ -22,7 +22,7 @@ class Delay(ps.ProcessJoinFunction):
         yield view[0], view[1], ctx.get_right_timestamp() - ctx.get_left_timestamp()
 
 
-class Named(ps.BroadcastProcessFunction):
+class AddCampaignName(ps.BroadcastProcessFunction):
     def process_element(self, delay, ctx):
         ad, user, millis = delay
         yield f"{user} clicked on {ctx.get_broadcast_state(NAMES).get(ad)} after {millis} ms"
@@ -41,5 +41,5 @@ delays = (
     .process(Delay())
 )
 campaigns = env.from_collection(CAMPAIGNS).broadcast(NAMES)
-delays.connect(campaigns).process(Named()).print()
+delays.connect(campaigns).process(AddCampaignName()).print()
 env.execute("click delays")

@@ -1,4 +1,4 @@
-"""Reports each sensor that says nothing for ten seconds of event time: a timer that every reading pushes back.
+"""Reports each sensor without a reading for ten seconds of event time. Every reading replaces the timer of its sensor.
 
 penstock run examples/silent_sensors.py
 """

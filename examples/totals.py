@@ -1,4 +1,4 @@
-"""The program of the README: a running total per customer.
+"""The example program of the README, which computes a running total per customer.
 
 penstock run examples/totals.py
 """

@@ -1,4 +1,4 @@
-"""Counts the words of text files and writes the running counts as JSON lines, exactly once.
+"""Counts the words in text files and writes the running counts as JSON lines, exactly once.
 
 penstock run examples/word_count.py README.md /tmp/words
 """

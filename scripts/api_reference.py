@@ -1,4 +1,4 @@
-"""The pages of docs/reference/api: the public classes, from their signatures and docstrings. `make_reference.py` writes them."""
+"""Generates the pages of docs/reference/api from signatures and docstrings. `make_reference.py` writes them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import functools
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-# Where names are looked for; the first place that has one is the path to import it from.
-PLACES = (
+# Modules with public names. A name in several modules is listed with the first one as its import path.
+PUBLIC_MODULES = (
     "penstock",
     "penstock.testing",
     "penstock.connectors",
@@ -28,7 +28,7 @@ PLACES = (
     "penstock.time",
     "penstock.ttl",
 )
-PROMISED = (
+STABLE_MODULES = (
     "penstock",
     "penstock.testing",
     "penstock.connectors",
@@ -37,13 +37,13 @@ PROMISED = (
     "penstock.state_processor",
 )
 
-# What other layers of Penstock call; no one else should.
-INNER = {"write_to", "chosen_parallelism"}
-INNER_OF = {
+# Methods for other layers of Penstock, which are not part of the public API.
+INTERNAL_METHODS = {"write_to", "chosen_parallelism"}
+INTERNAL_METHODS_OF = {
     "StreamExecutionEnvironment": {"add", "replace", "next_id", "unique", "graph", "collect", "files", "job_parameters"}
 }
-# Programs are given these, or make them by their static methods, so their constructors are not told.
-GIVEN = {
+# Programs do not call the constructors of these classes, so they are not listed. Penstock or static methods create the objects.
+WITHOUT_CONSTRUCTOR = {
     "AfterMatchSkipStrategy",
     "CheckpointConfig",
     "CompletableFuture",
@@ -71,48 +71,48 @@ GIVEN = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page. A class stands on the page that has the longest beginning of its module's name."""
+    """A page. A class is listed on the page with the longest matching prefix of its module name."""
 
     name: str
     title: str
     intro: str
     modules: tuple[str, ...]
-    made_by_users: bool = True  # whether constructors are told
+    lists_constructors: bool = True
 
 
 PAGES = (
     Page(
         "environment",
         "Environment",
-        "A program makes one environment, streams from it, and runs the job.",
+        "A program creates an environment, creates streams from it, and runs the job.",
         ("penstock", "penstock.datastream.environment", "penstock.datastream", "penstock.config"),
     ),
     Page(
         "streams",
         "Streams",
-        "Every method adds a step to the job and gives the stream behind it. Nothing runs before `execute`. A plain function may "
-        'stand wherever a class of functions may. `on_error` is `"fail"` or `"dead_letter"`.',
+        "Every method adds a step to the job and returns the resulting stream. Nothing runs before `execute`. A plain function can "
+        'be used instead of a function class. `on_error` is `"fail"` or `"dead_letter"`.',
         (
-            "penstock.datastream.data_stream",
-            "penstock.datastream.keyed_stream",
-            "penstock.datastream.async_data_stream",
-            "penstock.datastream.enrichment",
-            "penstock.datastream.connected_streams",
-            "penstock.datastream.joined_streams",
-            "penstock.datastream.interval_join",
-            "penstock.datastream.broadcast_stream",
-            "penstock.datastream.sink",
-            "penstock.datastream.closeable_iterator",
-            "penstock.datastream.windowed_stream",
-            "penstock.datastream.all_windowed_stream",
+            "penstock.datastream.streams.data_stream",
+            "penstock.datastream.streams.keyed_stream",
+            "penstock.datastream.streams.async_data_stream",
+            "penstock.datastream.streams.enrichment",
+            "penstock.datastream.streams.connected_streams",
+            "penstock.datastream.streams.joined_streams",
+            "penstock.datastream.streams.interval_join",
+            "penstock.datastream.streams.broadcast_stream",
+            "penstock.datastream.streams.sink",
+            "penstock.datastream.jobs.closeable_iterator",
+            "penstock.datastream.streams.windowed_stream",
+            "penstock.datastream.streams.all_windowed_stream",
         ),
-        made_by_users=False,
+        lists_constructors=False,
     ),
     Page(
         "functions",
         "Functions",
-        "Functions are classes that you write, and contexts are what they are given. A process function yields elements; "
-        "`(tag, value)` goes to a side output.",
+        "Base classes of user-defined functions, and the contexts that are passed to them. A process function yields elements. It "
+        "yields `(tag, value)` to emit to a side output.",
         (
             "penstock.functions.function",
             "penstock.functions.process_function",
@@ -124,48 +124,48 @@ PAGES = (
     Page(
         "state",
         "State",
-        "A function asks for state in `open`, by a descriptor, and keeps the handle that it is given. A handle means the state of "
-        "the current key.",
+        "A function gets state in `open` with a descriptor, and stores the returned state object in an attribute. The state object "
+        "always accesses the state of the current key.",
         ("penstock.state", "penstock.ttl"),
     ),
     Page(
         "state-processor",
         "State processor",
-        "Reads savepoints as tables and writes tables as savepoints, without the job that made them. Rows are Arrow tables, pandas "
-        "or Spark frames, or dicts.",
+        "Reads savepoints as tables and writes tables as savepoints, without the job that wrote them. Tables are Arrow tables, "
+        "pandas or Spark DataFrames, or dicts.",
         ("penstock.state_processor", "penstock.savepoints"),
     ),
-    Page("time", "Time", "Lengths of time, timestamps, watermarks. Numbers are milliseconds.", ("penstock.time",)),
+    Page("time", "Time", "Durations, timestamps, watermarks. Numbers are milliseconds.", ("penstock.time",)),
     Page(
         "types",
         "Types and rows",
-        "A declared type says what state and elements are. Without one they may be any Python object.",
+        "Declared types of state and elements. Without a declared type, values can be any Python objects.",
         ("penstock.types", "penstock.row"),
     ),
     Page(
         "metrics",
         "Metrics",
-        "What a function registers with `runtime_context.get_metrics_group()`, and the totals of a job.",
+        "Metrics that a function registers with `runtime_context.get_metrics_group()`, and the totals of a job.",
         ("penstock.metrics",),
-        made_by_users=False,
+        lists_constructors=False,
     ),
     Page(
         "windows",
         "Windows",
-        "How elements are put into windows, and when a window gives its result.",
+        "Window assigners assign elements to windows. Triggers determine when a window emits its result.",
         ("penstock.windows",),
     ),
     Page(
         "patterns",
         "Patterns",
-        "A pattern of events, the stream it is looked for in, and what is made of matches. "
-        "[Find patterns](../../how-to/find-patterns.md) shows how. Lengths of time may be a `Duration`, a `timedelta` or "
+        "Patterns of events, streams of matches, and functions that process matches. "
+        "[Find patterns](../../how-to/find-patterns.md) shows how to use them. Durations can be a `Duration`, a `timedelta` or "
         "milliseconds.",
         (
             "penstock.patterns.pattern",
             "penstock.patterns.skip",
             "penstock.patterns.update",
-            "penstock.datastream.pattern_stream",
+            "penstock.datastream.streams.pattern_stream",
             "penstock.patterns.function",
             "penstock.patterns.condition",
             "penstock.patterns",
@@ -180,51 +180,51 @@ PAGES = (
     Page(
         "formats",
         "Formats",
-        "How the bytes of messages and files become elements, and elements bytes. "
+        "Deserialization and serialization of messages and files. "
         "[Read and write formats](../../how-to/read-and-write-formats.md) shows how to use them.",
         ("penstock.formats",),
     ),
     Page(
         "testing",
         "Testing",
-        "A pipeline in your own process. [Test a pipeline](../../how-to/test-a-pipeline.md) shows how.",
+        "Runs a pipeline in the test process. [Test a pipeline](../../how-to/test-a-pipeline.md) shows how.",
         ("penstock.testing.harness", "penstock.testing", "penstock.connectors.scripted"),
     ),
 )
 
 
-# -- which names, and where
+# -- public names and their pages
 
 
 @functools.cache
 def public_names() -> dict[str, tuple[str, Any]]:
-    """The classes and functions to tell of: name to import path and object."""
+    """Returns the public classes and functions: name to import path and object."""
     found: dict[str, tuple[str, Any]] = {}
-    for place in PLACES:
-        module = importlib.import_module(place)
+    for path in PUBLIC_MODULES:
+        module = importlib.import_module(path)
         names = getattr(module, "__all__", None) or [
-            n for n, v in vars(module).items() if isinstance(v, type) and v.__module__ == place and n[0] != "_"
+            n for n, v in vars(module).items() if isinstance(v, type) and v.__module__ == path and n[0] != "_"
         ]
         for name in names:
             value = getattr(module, name)
             if inspect.isclass(value) or inspect.isfunction(value):
-                found.setdefault(name, (place, value))
+                found.setdefault(name, (path, value))
     return found
 
 
 def page_of(value: Any) -> Page:
-    """The page that a class or function stands on."""
-    return max(PAGES, key=lambda page: max(_matched(value.__module__, page)))
+    """Returns the page that lists a class or function."""
+    return max(PAGES, key=lambda page: max(_prefix_lengths(value.__module__, page)))
 
 
-def _matched(module: str, page: Page) -> Iterator[int]:
+def _prefix_lengths(module: str, page: Page) -> Iterator[int]:
     yield -1
     yield from (len(m) for m in page.modules if module == m or module.startswith(f"{m}."))
 
 
 def entries(page: Page) -> list[tuple[str, str, Any]]:
-    """The names of a page in reading order: as its modules are listed, then as they stand in the code."""
-    here = [(name, place, value) for name, (place, value) in public_names().items() if page_of(value) is page]
+    """Returns name, import path and object of the entries of a page, in the order of its modules and then of the source code."""
+    listed = [(name, path, value) for name, (path, value) in public_names().items() if page_of(value) is page]
 
     def order(entry: tuple[str, str, Any]) -> tuple[int, str, int]:
         module = entry[2].__module__
@@ -233,28 +233,29 @@ def entries(page: Page) -> list[tuple[str, str, Any]]:
         )
         return rank, module, inspect.getsourcelines(entry[2])[1]
 
-    return sorted(here, key=order)
+    return sorted(listed, key=order)
 
 
 # -- text
 
 
 def pages() -> dict[str, str]:
-    """File name to text, for each page that has something to tell."""
+    """Returns the text of each page that has entries, by file name."""
     filled = [page for page in PAGES if entries(page)]
     return {"index.md": _index(filled)} | {f"{page.name}.md": _text(page) for page in filled}
 
 
-_MADE = "<!-- Made by scripts/make_reference.py from the code; change its docstrings instead. -->\n"
+_GENERATED = "<!-- Generated by scripts/make_reference.py. Change the docstrings in the code instead. -->\n"
 
 
 def _index(filled: list[Page]) -> str:
     lines = [
-        "# The public API\n",
-        _MADE,
-        "Signatures and docstrings of the public classes. The names of `penstock`, `penstock.testing`,",
-        "`penstock.connectors`, `penstock.formats` and `penstock.cep` are promised. Others are shown since you meet them; where",
-        "such a name is imported from may change.\n",
+        "# Public API\n",
+        _GENERATED,
+        "Signatures and docstrings of the public classes. Import paths in "
+        + _code_list(STABLE_MODULES)
+        + " are stable.",
+        "Other classes are listed because public methods accept or return them. Their import paths may change.\n",
         "| page | names |",
         "|---|---|",
     ]
@@ -264,14 +265,19 @@ def _index(filled: list[Page]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _code_list(names: Iterable[str]) -> str:
+    *others, last = (f"`{name}`" for name in names)
+    return f"{', '.join(others)} and {last}"
+
+
 def _text(page: Page) -> str:
-    parts = [f"# {page.title}\n", _MADE, f"{page.intro}\n"]
-    for name, place, value in entries(page):
+    parts = [f"# {page.title}\n", _GENERATED, f"{page.intro}\n"]
+    for name, path, value in entries(page):
         parts.append(f"## `{name}`\n")
-        if place not in PROMISED:
-            parts.append(f"`{place}.{name}`\n")
-        elif place != "penstock":
-            parts.append(f"`from {place} import {name}`\n")
+        if path not in STABLE_MODULES:
+            parts.append(f"`{path}.{name}`\n")
+        elif path != "penstock":
+            parts.append(f"`from {path} import {name}`\n")
         parts += _function(name, value) if inspect.isfunction(value) else _class(name, value, page)
     return "\n".join(parts)
 
@@ -282,53 +288,54 @@ def _function(name: str, value: Any) -> Iterator[str]:
 
 
 def _class(name: str, value: type, page: Page) -> Iterator[str]:
-    if page.made_by_users and name not in GIVEN and _is_made(value):
+    if page.lists_constructors and name not in WITHOUT_CONSTRUCTOR and _is_instantiated(value):
         yield f"`{name}{_signature(value)}`\n"
     yield from _doc(value)
     if issubclass(value, Enum):
         yield f"Values: {', '.join(f'`{member.name}`' for member in value)}.\n"
         return
-    known = [base for base in value.__mro__[1:] if _is_told(base)]
-    nearest = [b for b in known if not any(b in other.__mro__[1:] for other in known) and any(_members(b, []))]
+    bases = [base for base in value.__mro__[1:] if is_listed(base)]
+    nearest = [b for b in bases if not any(b in other.__mro__[1:] for other in bases) and any(public_members(b, []))]
     if nearest:
         links = [f"[`{b.__name__}`]({page_of(b).name}.md#{b.__name__.lower()})" for b in nearest]
-        yield f"It also has what {' and '.join(links)} {'has' if len(links) == 1 else 'have'}.\n"
-    members = [_member(member, found) for member, found in _members(value, known)]
+        yield f"Inherits the methods of {' and '.join(links)}.\n"
+    members = [_member(member, found) for member, found in public_members(value, bases)]
     if members:
         yield "\n".join(members) + "\n"
 
 
-def _is_told(value: type) -> bool:
+def is_listed(value: type) -> bool:
+    """Returns whether a class has an entry on one of the pages."""
     return public_names().get(value.__name__, ("", None))[1] is value
 
 
-def _is_made(value: type) -> bool:
-    """Whether programs call the class: it says how, and is neither an interface nor a list of values."""
+def _is_instantiated(value: type) -> bool:
+    """Returns whether programs call the class: it has a constructor, and is neither abstract nor an enumeration."""
     if inspect.isabstract(value) or issubclass(value, Enum) or getattr(value, "_is_protocol", False):
         return False
     own = any("__init__" in vars(c) for c in value.__mro__ if c.__module__.startswith("penstock"))
     return own or hasattr(value, "__struct_fields__")
 
 
-def _members(value: type, known: list[type]) -> Iterator[tuple[str, Any]]:
-    """Methods and properties of a class, and of its bases that have no entry of their own."""
-    told: set[str] = {n for base in known for n in vars(base)} - set(vars(value))
+def public_members(value: type, bases: list[type]) -> Iterator[tuple[str, Any]]:
+    """Yields the methods and properties of a class, and of its base classes that are not in `bases`, the listed ones."""
+    listed: set[str] = {n for base in bases for n in vars(base)} - set(vars(value))
     fields = {*getattr(value, "__struct_fields__", ()), *getattr(value, "__dataclass_fields__", ())}
     for owner in value.__mro__:
-        if not owner.__module__.startswith("penstock") or owner in known:
+        if not owner.__module__.startswith("penstock") or owner in bases:
             continue
         for name, member in vars(owner).items():
-            inner = name in INNER or name in INNER_OF.get(value.__name__, ())
-            if name[0] == "_" or name in told or name in fields or inner or _only_overrides(name, member, known):
+            internal = name in INTERNAL_METHODS or name in INTERNAL_METHODS_OF.get(value.__name__, ())
+            if name[0] == "_" or name in listed or name in fields or internal or _only_overrides(name, member, bases):
                 continue
             if inspect.isfunction(member) or isinstance(member, (staticmethod, classmethod, property)):
-                told.add(name)
+                listed.add(name)
                 yield name, member
 
 
-def _only_overrides(name: str, member: Any, known: list[type]) -> bool:
-    """Whether a member keeps a promise that the entry of another class makes: it has nothing to say of its own."""
-    return not getattr(member, "__func__", member).__doc__ and any(name in vars(base) for base in known)
+def _only_overrides(name: str, member: Any, bases: list[type]) -> bool:
+    """Returns whether a member overrides a member of a listed base class and has no docstring."""
+    return not getattr(member, "__func__", member).__doc__ and any(name in vars(base) for base in bases)
 
 
 def _member(name: str, member: Any) -> str:
@@ -348,14 +355,14 @@ def _indented(text: str) -> str:
 
 
 def _doc(value: Any) -> Iterator[str]:
-    """A docstring; its examples as blocks of text, which run as doctests."""
-    own = getattr(value, "__func__", value).__doc__ or ""
-    if own.startswith((f"{getattr(value, '__name__', '')}(", "An enumeration")):
-        return  # written by dataclass or Enum
-    for part in inspect.cleandoc(own).split("\n\n") if own else []:
+    """Yields the paragraphs of a docstring. Examples, which are run as doctests, become text blocks."""
+    docstring = getattr(value, "__func__", value).__doc__ or ""
+    if docstring.startswith((f"{getattr(value, '__name__', '')}(", "An enumeration")):
+        return  # generated by dataclass or Enum
+    for part in inspect.cleandoc(docstring).split("\n\n") if docstring else []:
         at = part.find(">>> ") if ">>> " in part else len(part)
-        if words := part[:at].strip():
-            yield f"{words}\n"
+        if text := part[:at].strip():
+            yield f"{text}\n"
         if example := part[at:]:
             yield f"```text\n{example}\n```\n"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says in one line what to install when Java is missing or older than Spark needs. Looks where Spark looks.
+# Fails with a message that names the package to install if Java is missing or too old for Spark. Searches where Spark searches.
 need=17
 java=java
 [ -n "${JAVA_HOME:-}" ] && java="$JAVA_HOME/bin/java"
@@ -14,5 +14,5 @@ command -v "$java" >/dev/null 2>&1 || fail "'$java' was not found"
 version=$("$java" -version 2>&1 | sed -n 's/.* version "\([^"]*\)".*/\1/p' | head -n 1)
 major=${version%%[!0-9]*}
 [ "$major" = 1 ] && major=$(echo "$version" | cut -d. -f2)
-[ -n "$major" ] || fail "'$java -version' did not answer"
+[ -n "$major" ] || fail "'$java -version' printed no version"
 [ "$major" -ge "$need" ] || fail "'$java' is version $version"

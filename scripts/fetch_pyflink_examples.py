@@ -1,6 +1,6 @@
-"""Takes PyFlink's examples of streams out of its package on PyPI, for tests that run them as they are. None of it goes into git.
+"""Extracts PyFlink's DataStream examples from its PyPI package, for tests that run them unchanged. They are not added to git.
 
-python scripts/fetch_pyflink_examples.py     writes build/pyflink-examples; does nothing when they are there
+python scripts/fetch_pyflink_examples.py     writes build/pyflink-examples, unless it exists
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def fetch(target: Path) -> None:
         platform = ["--platform", "manylinux2014_x86_64", "--implementation", "cp"]
         subprocess.run([sys.executable, "-m", "pip", *download, *platform, "-d", folder, PACKAGE], check=True)
         (wheel,) = Path(folder).glob("*.whl")
-        with zipfile.ZipFile(wheel) as packed:
-            for name in packed.namelist():
+        with zipfile.ZipFile(wheel) as archive:
+            for name in archive.namelist():
                 if (
                     name.startswith(FOLDER)
                     and name.endswith(".py")
@@ -31,7 +31,7 @@ def fetch(target: Path) -> None:
                 ):
                     path = target / name.removeprefix(FOLDER)
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(packed.read(name))
+                    path.write_bytes(archive.read(name))
 
 
 if __name__ == "__main__" and not TARGET.exists():

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes constraints.txt: the exact versions that `make setup` installs.
-# It installs the package with its tools into a fresh environment and freezes that. Pins in the present
-# constraints.txt are kept where they still fit; with --upgrade all but pyspark are chosen anew.
+# Writes constraints.txt with the exact versions that `make setup` installs.
+# Installs the package with its tools into a new environment and freezes it. Pins in the current
+# constraints.txt are kept if they are still valid. With --upgrade, all except pyspark are resolved again.
 set -eu
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)

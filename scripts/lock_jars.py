@@ -1,6 +1,6 @@
-"""Writes the checksums that the jars of the table's versions must have, after a version was changed.
+"""Writes the expected checksums of all jars. Run it after a version in devservers/versions.py was changed.
 
-Fetches what the cache does not hold. Look at the difference before it is committed.
+Downloads jars that are not in the cache. Review the changes before you commit them.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from penstock.servers.jars import checksums_in, jars_of
-from penstock.servers.versions import BUNDLES
+from penstock.devservers.jars import get_jars, recorded_checksums
+from penstock.devservers.versions import BUNDLES
 
-FILE = Path(__file__).resolve().parent.parent / "src/penstock/servers/known_checksums.json"
+FILE = Path(__file__).resolve().parent.parent / "src/penstock/devservers/known_checksums.json"
 
 
 def main() -> None:
-    FILE.write_text("{}\n")  # what was right for other versions must not refuse these
-    known = {jars.folder.name: checksums_in(jars.folder) for jars in map(jars_of, BUNDLES)}
+    FILE.write_text("{}\n")  # so that checksums of earlier versions are not compared
+    known = {jars.folder.name: recorded_checksums(jars.folder) for jars in map(get_jars, BUNDLES)}
     FILE.write_text(json.dumps(known, indent=1) + "\n")
-    print(f"wrote {FILE}: {', '.join(known)}")
+    print(f"Wrote {FILE}: {', '.join(known)}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Writes a golden savepoint of this version: tests/savepoints/golden/NAME, with what a job that starts from it gives.
+"""Writes a golden savepoint of this version to tests/savepoints/golden/NAME, with the expected results of a job restored from it.
 
     .venv/bin/python scripts/make_golden_savepoint.py v2
 
-One is made for each version of the format, and for each change of how a kind of state is stored. They are never made again:
-every later version has to read the old ones.
+Write a new one for each version of the format, and for each change in how a kind of state is stored. Existing ones are never
+written again, because every later version must read them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tests.savepoints.golden_job import CUT, everything, steps  # noqa: E402
 
 
 def make(folder: Path) -> None:
-    """Runs the golden job in the harness, takes the savepoint in the middle, and keeps the rest of its results."""
+    """Runs the golden job in the harness, writes a savepoint in the middle, and stores the remaining results."""
     if folder.exists():
-        raise SystemExit(f"{folder} is there already, and golden savepoints stay as they are. Choose another name.")
+        raise SystemExit(f"{folder} already exists, and golden savepoints must not change. Choose another name.")
     env = ps.StreamExecutionEnvironment().set_parallelism(2)
     stream = everything(env)
     harness = Harness(env)

@@ -1,8 +1,8 @@
-"""Makes the pictures of the terminal in docs/images: runs real commands behind a pseudo terminal and draws what they wrote.
+"""Creates the terminal screenshots in docs/images: runs commands in a pseudo terminal and draws their output.
 
-python scripts/make_screenshots.py            all pictures; takes about two minutes
-python scripts/make_screenshots.py cli-list   only some; the job that they show is run all the same, but not for cli-explain
-                                              and for those of checkpoints
+python scripts/make_screenshots.py            draws all screenshots, in about two minutes
+python scripts/make_screenshots.py cli-list   draws only the named ones. The job is run for all except cli-explain and
+                                              the screenshots of diagnosis and checkpoints
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from penstock.jobs.entry import JobEntry  # noqa: E402
-from penstock.jobs.history import History  # noqa: E402
-from penstock.jobs.process import this_process  # noqa: E402
-from penstock.jobs.registry import Registry  # noqa: E402
-from tests.insight.recorded import HISTORIES, recorded  # noqa: E402
+from penstock.jobs.registry.entry import JobEntry  # noqa: E402
+from penstock.jobs.registry.history import CheckpointHistory  # noqa: E402
+from penstock.jobs.registry.process import this_process  # noqa: E402
+from penstock.jobs.registry.registry import Registry  # noqa: E402
+from tests.unit.jobs.diagnosis.recorded import HISTORIES, read_recorded  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
-SHOP = Path("/tmp/shop")  # short, and the same on every machine
+SHOP = Path("/tmp/shop")  # a short path, which is the same on every machine
 COLUMNS, LINES = 116, 50
 WITHOUT_SPARK = {"cli-diagnose", "cli-checkpoints", "cli-checkpoint"}
 
-# Rich's Live takes its last frame away before it draws the next one.
+# Rich's Live clears its last frame before it draws the next one.
 _NEW_FRAME = re.compile(r"(?:\r|\x1b\[1A)+\x1b\[2K(?:\x1b\[1A\x1b\[2K)*")
 _CURSOR = re.compile(r"\x1b\[\?25[lh]")
 _FONTS = re.compile(r"@font-face \{.*?\}", re.DOTALL)
@@ -91,12 +91,12 @@ env.execute("orders")
 """
 
 
-def program(name: str, count: int, closed: int = 2**62) -> None:
+def write_program(name: str, count: int, closed: int = 2**62) -> None:
     (SHOP / name).write_text(f"COUNT, CLOSED = {count}, {closed}\n{ORDERS}")
 
 
-class Ran:
-    """What a command wrote to its terminal."""
+class CommandRun:
+    """Runs a command in a pseudo terminal, and holds its output."""
 
     def __init__(self, *command: str) -> None:
         self.command = " ".join(("penstock", *command))
@@ -120,7 +120,7 @@ class Ran:
         self.text = _CURSOR.sub("", self.text.replace("\r\n", "\n"))
 
     def frames(self) -> list[str]:
-        """The parts between two moments when the board was taken away."""
+        """Returns the frames that the live display has drawn."""
         return [part for part in _NEW_FRAME.split(self.text) if part.strip()]
 
 
@@ -129,18 +129,18 @@ def _read_all(terminal: int) -> str:
     while True:
         try:
             data += os.read(terminal, 65536)
-        except OSError:  # the other side is closed
+        except OSError:  # the command has closed its side
             return data.decode(errors="replace")
 
 
 def draw(name: str, command: str, output: str) -> None:
-    """A picture of a terminal in which a command was given."""
-    for mine, shown in (
+    """Draws a terminal with a command and its output. Replaces names of this machine."""
+    for actual, shown in (
         (sys.prefix, "~/shop/.venv"),
         (os.path.realpath(sys.prefix), "~/shop/.venv"),
         (socket.gethostname(), "laptop"),
     ):
-        output = output.replace(mine, shown)
+        output = output.replace(actual, shown)
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(Text.assemble(("$ ", "bold green"), (command, "bold")), soft_wrap=True)
     console.print(Text.from_ansi(output.strip("\n")), soft_wrap=False)
@@ -148,7 +148,7 @@ def draw(name: str, command: str, output: str) -> None:
     picture = _FONTS.sub("", picture).replace("Fira Code", "DejaVu Sans Mono")
     picture = picture.replace(
         "<svg ", '<svg xml:space="preserve" ', 1
-    )  # some viewers cut spaces off, which align columns
+    )  # some viewers remove spaces, which are needed to align columns
     (IMAGES / f"{name}.svg").write_text(
         "\n".join(line.rstrip() for line in picture.splitlines()) + "\n", encoding="utf-8"
     )
@@ -158,49 +158,49 @@ def draw(name: str, command: str, output: str) -> None:
 def main() -> int:
     shutil.rmtree(SHOP, ignore_errors=True)
     SHOP.mkdir()
-    wanted = set(sys.argv[1:])
-    program("orders.py", 1_500_000)
-    if not wanted or "cli-explain" in wanted:
-        explain()
-    if not wanted or wanted & WITHOUT_SPARK:
-        diagnosis()
-    if wanted and wanted <= {"cli-explain", *WITHOUT_SPARK}:
+    selected = set(sys.argv[1:])
+    write_program("orders.py", 1_500_000)
+    if not selected or "cli-explain" in selected:
+        draw_explain()
+    if not selected or selected & WITHOUT_SPARK:
+        draw_diagnosis()
+    if selected and selected <= {"cli-explain", *WITHOUT_SPARK}:
         shutil.rmtree(SHOP)
         return 0
-    program("broken.py", 60_000, closed=1_767_258_650_000)
-    running = Ran("run", "orders.py")
-    broken = Ran("run", "broken.py")
+    write_program("broken.py", 60_000, closed=1_767_258_650_000)
+    running = CommandRun("run", "orders.py")
+    broken = CommandRun("run", "broken.py")
     job = json.loads((max((SHOP / ".penstock" / "jobs").glob("*/job.json"), key=os.path.getctime)).read_text())
     first = min((SHOP / ".penstock" / "jobs").glob("*/job.json"), key=os.path.getctime).parent.name
     assert (running.exit_code, broken.exit_code) == (0, 1), (running.text, broken.text)
     frames = running.frames()
-    boards = [frame for frame in frames[:-1] if "operator" in frame]  # before the first batch there are no figures
+    tables = [frame for frame in frames[:-1] if "operator" in frame]  # there are no metrics before the first batch
     pictures = {
-        "cli-run": (running.command, frames[0].split("\n")[0] + "\n" + boards[len(boards) // 2]),
+        "cli-run": (running.command, frames[0].split("\n")[0] + "\n" + tables[len(tables) // 2]),
         "cli-summary": (running.command, "\n".join([frames[0].split("\n")[0], frames[-1]])),
         "cli-error": (broken.command, broken.frames()[-1]),
-        "cli-list": _simple("list"),
-        "cli-info": _simple("info", first[:6]),
-        "cli-doctor": _simple("doctor"),
+        "cli-list": _run_command("list"),
+        "cli-info": _run_command("info", first[:6]),
+        "cli-doctor": _run_command("doctor"),
     }
     assert job["status"] == "failed", job
     for name, (command, output) in pictures.items():
-        if not wanted or name in wanted:
+        if not selected or name in selected:
             draw(name, command, output)
     shutil.rmtree(SHOP)
     return 0
 
 
-def explain() -> None:
-    """How the job will run, in the terminal and as a picture."""
-    draw("cli-explain", *_simple("explain", "orders.py"))
-    assert Ran("explain", "orders.py", "--svg", str(IMAGES / "explain-job.svg")).exit_code == 0
+def draw_explain() -> None:
+    """Draws the output of `penstock explain`, and its diagram."""
+    draw("cli-explain", *_run_command("explain", "orders.py"))
+    assert CommandRun("explain", "orders.py", "--svg", str(IMAGES / "explain-job.svg")).exit_code == 0
     print("docs/images/explain-job.svg", file=sys.stderr)
 
 
-def diagnosis() -> None:
-    """What is said of a job with a hot key: of the history that a real one left, put into the registry."""
-    history = recorded(HISTORIES / "hot-key.json")
+def draw_diagnosis() -> None:
+    """Draws the diagnosis of a job with a hot key, from a recorded checkpoint history that is added to the registry."""
+    history = read_recorded(HISTORIES / "hot-key.json")
     registry, job = Registry(SHOP / ".penstock"), "5f1c6a0e9d8b47a2"
     registry.write(
         JobEntry(
@@ -215,16 +215,16 @@ def diagnosis() -> None:
             status="cancelled",
         )
     )
-    History(registry.job_folder(job)).add(history.checkpoints)
-    draw("cli-diagnose", *_simple("diagnose", "orders"))
-    draw("cli-checkpoints", *_simple("checkpoints", "orders", "--last", "8"))
-    draw("cli-checkpoint", *_simple("checkpoints", "orders", str(history.checkpoints[-1].id)))
+    CheckpointHistory(registry.job_folder(job)).add(history.checkpoints)
+    draw("cli-diagnose", *_run_command("diagnose", "orders"))
+    draw("cli-checkpoints", *_run_command("checkpoints", "orders", "--last", "8"))
+    draw("cli-checkpoint", *_run_command("checkpoints", "orders", str(history.checkpoints[-1].id)))
     shutil.rmtree(SHOP / ".penstock")
 
 
-def _simple(*command: str) -> tuple[str, str]:
-    ran = Ran(*command)
-    return ran.command, ran.text
+def _run_command(*command: str) -> tuple[str, str]:
+    run = CommandRun(*command)
+    return run.command, run.text
 
 
 if __name__ == "__main__":

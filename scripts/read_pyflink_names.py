@@ -1,6 +1,6 @@
-"""Reads PyFlink's public names out of a Flink checkout: names and parameters, nothing else.
+"""Reads PyFlink's public names and their parameters from a Flink checkout.
 
-They go into tests/parity/pyflink.json, by class, and into tests/pyflink/modules.json, by module.
+Writes them to tests/parity/pyflink.json, by class, and to tests/unit/pyflink/modules.json, by module.
 
 python scripts/read_pyflink_names.py path/to/flink
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 TARGET = TESTS / "parity" / "pyflink.json"
-MODULES = TESTS / "pyflink" / "modules.json"
+MODULES = TESTS / "unit" / "pyflink" / "modules.json"
 
 # Files below flink-python/pyflink by area.
 AREAS = {
@@ -52,53 +52,53 @@ AREAS = {
         "datastream/async_retry_strategies.py",
     ],
 }
-# Files whose functions are API too.
+# Files whose functions are also API.
 FUNCTIONS = ["datastream/async_retry_predicates.py"]
-# Classes that stand in a file of another area.
-MOVED = {r".*Window.*": "windows", r"Async.*": "async I/O"}
-# Nothing that a user meets: wrappers of Java objects, serializers, what typed streams use inside.
-INNER = re.compile(
+# Classes in a file of another area, by pattern.
+AREA_BY_CLASS = {r".*Window.*": "windows", r"Async.*": "async I/O"}
+# Classes that are not API: wrappers of Java objects, serializers, internals of typed streams.
+INTERNAL_CLASSES = re.compile(
     r"_.*|Internal.*|.*Wrapper|.*TypeInfo|.*Serializer|NullByteKeySelector|BasicType|Min|AccumulateType"
     r"|WindowOperationDescriptor|AsyncFunctionDescriptor"
 )
-# Of modules: classes and functions without an underscore that are machinery all the same.
-INTERNAL = re.compile(r"_.*|Internal.*|.*Wrapper|Min|WindowOperationDescriptor|long_to_int.*|mod_inverse")
-# Modules that are no API.
-NO_API = re.compile(
+# Internal classes and functions of modules, some of them without an underscore.
+INTERNAL_NAMES = re.compile(r"_.*|Internal.*|.*Wrapper|Min|WindowOperationDescriptor|long_to_int.*|mod_inverse")
+# Modules that are not API.
+INTERNAL_MODULES = re.compile(
     r"(table|examples|fn_execution|testing|bin|.*tests)/.*|.*/(constants|utils)\.py|[^/]*\.py|util/.*|.*/formats/__init__.py"
     r"|datastream/connectors/(?!__init__|base|file_system|kafka|number_seq).*"
 )
-JAVA = re.compile(r".*java.*|_.*|j_.*|.*_j_.*|get_window_serializer")
+INTERNAL_MEMBERS = re.compile(r".*java.*|_.*|j_.*|.*_j_.*|get_window_serializer")
 
 
 def read_class(node: ast.ClassDef) -> dict[str, Any]:
-    told: dict[str, Any] = {"methods": {}, "constants": [], "classes": {}}
+    result: dict[str, Any] = {"methods": {}, "constants": [], "classes": {}}
     for part in node.body:
         if isinstance(part, ast.FunctionDef):
             if part.name == "__init__":
-                told["init"] = parameters(part)
-            elif not JAVA.fullmatch(part.name):
-                told["methods"][part.name] = read_method(part)
-        elif isinstance(part, ast.ClassDef) and not INNER.fullmatch(part.name):
-            told["classes"][part.name] = read_class(part)
+                result["init"] = parameters(part)
+            elif not INTERNAL_MEMBERS.fullmatch(part.name):
+                result["methods"][part.name] = read_method(part)
+        elif isinstance(part, ast.ClassDef) and not INTERNAL_CLASSES.fullmatch(part.name):
+            result["classes"][part.name] = read_class(part)
         elif isinstance(part, ast.Assign):
             names = [t.id for t in part.targets if isinstance(t, ast.Name)]
-            told["constants"] += [name for name in names if not JAVA.fullmatch(name)]
-    return {key: value for key, value in told.items() if value or key == "init"}
+            result["constants"] += [name for name in names if not INTERNAL_MEMBERS.fullmatch(name)]
+    return {key: value for key, value in result.items() if value or key == "init"}
 
 
 def read_method(node: ast.FunctionDef) -> dict[str, Any]:
-    kinds = [d.id for d in node.decorator_list if isinstance(d, ast.Name)]
-    told: dict[str, Any] = {"parameters": parameters(node)}
-    if "property" in kinds:
-        told["property"] = True
-    if refuses(node):
-        told["refuses"] = True
-    return told
+    decorators = [d.id for d in node.decorator_list if isinstance(d, ast.Name)]
+    result: dict[str, Any] = {"parameters": parameters(node)}
+    if "property" in decorators:
+        result["property"] = True
+    if always_raises(node):
+        result["refuses"] = True
+    return result
 
 
 def parameters(node: ast.FunctionDef) -> list[str]:
-    """Names in order; a star for those that take all the rest, a question mark for those with a default."""
+    """Returns the parameter names in order, with stars for variadic parameters and a question mark for those with a default."""
     args = node.args
     plain = [a.arg for a in [*args.posonlyargs, *args.args]]
     first = len(plain) - len(args.defaults)
@@ -109,33 +109,33 @@ def parameters(node: ast.FunctionDef) -> list[str]:
     return [name for name in names if name not in ("self", "cls")]
 
 
-def refuses(node: ast.FunctionDef) -> bool:
-    """Whether PyFlink itself always raises here; abstract methods are no refusals."""
+def always_raises(node: ast.FunctionDef) -> bool:
+    """Returns whether the method always raises an error in PyFlink. Abstract methods do not count."""
     body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     return len(body) == 1 and isinstance(body[0], ast.Raise) and "NotImplementedError" not in ast.unparse(body[0])
 
 
 def public_names(tree: ast.Module) -> list[str]:
-    """What a module lists in __all__, and the classes and functions that it defines."""
+    """Returns the names in `__all__` of a module, and the classes and functions that it defines."""
     listed = [
         ast.literal_eval(node.value)
         for node in tree.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     ]
     defined = [node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
-    names = {name for names in listed for name in names} | {n for n in defined if not INTERNAL.fullmatch(n)}
+    names = {name for names in listed for name in names} | {n for n in defined if not INTERNAL_NAMES.fullmatch(n)}
     return sorted(names)
 
 
 def read_modules(pyflink: Path) -> dict[str, list[str]]:
-    """The public names of each module that is API."""
-    found = {}
+    """Returns the public names of each public module."""
+    modules = {}
     for path in sorted(pyflink.rglob("*.py")):
         file = path.relative_to(pyflink).as_posix()
-        if not NO_API.fullmatch(file):
+        if not INTERNAL_MODULES.fullmatch(file):
             module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-            found[module] = public_names(ast.parse(path.read_text(encoding="utf-8")))
-    return found
+            modules[module] = public_names(ast.parse(path.read_text(encoding="utf-8")))
+    return modules
 
 
 def main(flink: Path) -> None:
@@ -148,9 +148,9 @@ def main(flink: Path) -> None:
             for node in tree.body:
                 if isinstance(node, ast.FunctionDef) and file in FUNCTIONS:
                     areas[area][node.name] = {"function": parameters(node)}
-                if isinstance(node, ast.ClassDef) and not INNER.fullmatch(node.name):
-                    to = next((a for pattern, a in MOVED.items() if re.fullmatch(pattern, node.name)), area)
-                    areas[to][node.name] = read_class(node)
+                if isinstance(node, ast.ClassDef) and not INTERNAL_CLASSES.fullmatch(node.name):
+                    target = next((a for pattern, a in AREA_BY_CLASS.items() if re.fullmatch(pattern, node.name)), area)
+                    areas[target][node.name] = read_class(node)
     TARGET.write_text(json.dumps(areas, indent=1) + "\n", encoding="utf-8")
 
 

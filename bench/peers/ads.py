@@ -1,7 +1,7 @@
-"""The ads events of the Yahoo streaming benchmark: made in the order of event time, with known results.
+"""Generates the ad events of the Yahoo streaming benchmark in the order of event time, with known results.
 
-Event n is of user n % 100,000; every third one is a view; 50 of them make a millisecond. Ads are drawn by a fixed seed, so
-that the counts of any number of events are known without reading them back.
+Event n belongs to user n % 100,000. Every third event is a view, and there are 50 events per millisecond. Ads are random with a
+fixed seed, so the expected counts can be computed for any number of events.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ CAMPAIGN_OF = {f"ad-{ad}": f"camp-{ad // 10}" for ad in range(ADS)}
 
 
 def _blocks(events: int) -> Iterator[tuple[int, Any, Any]]:
-    """Number of the first event, ads and kinds of ads, block by block."""
+    """Yields blocks: the number of the first event, the ads and the ad types."""
     for first in range(0, events, _BLOCK):
-        draw = np.random.default_rng(first)
+        rng = np.random.default_rng(first)
         size = min(_BLOCK, events - first)
-        yield first, draw.integers(0, ADS, _BLOCK)[:size], draw.integers(0, len(_AD_TYPES), _BLOCK)[:size]
+        yield first, rng.integers(0, ADS, _BLOCK)[:size], rng.integers(0, len(_AD_TYPES), _BLOCK)[:size]
 
 
 def messages(events: int) -> Iterator[bytes]:
-    """The events as JSON."""
+    """Yields the events as JSON."""
     for first, ads, kinds in _blocks(events):
         for n, (ad, kind) in enumerate(zip(ads.tolist(), kinds.tolist(), strict=True), first):
             yield (
@@ -44,21 +44,21 @@ def messages(events: int) -> Iterator[bytes]:
             )
 
 
-def views(events: int) -> dict[tuple[str, int], int]:
-    """The final counts of job Y: campaign and start of the window to views."""
-    found: Counter[tuple[str, int]] = Counter()
+def expected_counts(events: int) -> dict[tuple[str, int], int]:
+    """Returns the expected counts of job Y: the number of views by campaign and start of the window."""
+    views: Counter[tuple[str, int]] = Counter()
     for first, ads, _ in _blocks(events):
         numbers = np.arange(first, first + len(ads))
-        seen = numbers % 3 == 0
-        windows = (START + numbers[seen] // PER_MS) // WINDOW_MS
-        codes, counts = np.unique(windows * 1000 + ads[seen] // 10, return_counts=True)
+        is_view = numbers % 3 == 0
+        windows = (START + numbers[is_view] // PER_MS) // WINDOW_MS
+        codes, counts = np.unique(windows * 1000 + ads[is_view] // 10, return_counts=True)
         for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
-            found[f"camp-{code % 1000}", code // 1000 * WINDOW_MS] += count
-    return dict(found)
+            views[f"camp-{code % 1000}", code // 1000 * WINDOW_MS] += count
+    return dict(views)
 
 
 def write(bootstrap: str, topic: str, events: int) -> None:
-    """Writes the events to a new topic of two partitions, by one producer."""
+    """Writes the events to a new topic with two partitions, with one producer."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient, NewTopic
 

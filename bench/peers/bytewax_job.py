@@ -1,4 +1,4 @@
-"""Jobs Y and P on Bytewax: two processes of one worker each, so that they share no interpreter lock."""
+"""Jobs Y and P on Bytewax, with two processes of one worker each, so that the workers do not share a GIL."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from bytewax.testing import cluster_main
 from job import Run, arguments
 
 WORKERS = 2
-SINCE = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CAMPAIGN_OF = {f"ad-{ad}": f"camp-{ad // 10}" for ad in range(1000)}
 
 
-class Kept(StatelessSinkPartition):
-    """Keeps results, or only counts them."""
+class CollectingPartition(StatelessSinkPartition):
+    """Counts results, and collects them if `collects` is set."""
 
     results = ()
     emitted = 0
-    keeps = False
+    collects = False
 
     def write_batch(self, items):
-        Kept.emitted += len(items)
-        if Kept.keeps:
-            Kept.results += tuple(items)
+        CollectingPartition.emitted += len(items)
+        if CollectingPartition.collects:
+            CollectingPartition.results += tuple(items)
 
 
-class Keeping(DynamicSink):
+class CollectingSink(DynamicSink):
     def build(self, step_id, worker_index, worker_count):
-        return Kept()
+        return CollectingPartition()
 
 
 def events_of(flow, options):
@@ -48,7 +48,7 @@ def events_of(flow, options):
 
 
 def job_y(options):
-    Kept.keeps = True
+    CollectingPartition.collects = True
     flow = Dataflow("y")
     views = op.filter("views", events_of(flow, options), lambda e: e["event_type"] == "view")
     pairs = op.map("campaign", views, lambda e: (CAMPAIGN_OF[e["ad_id"]], e["event_time"]))
@@ -56,9 +56,9 @@ def job_y(options):
         ts_getter=lambda pair: datetime.fromtimestamp(pair[1] / 1000, UTC),
         wait_for_system_duration=timedelta(seconds=10),
     )
-    windows = win.TumblingWindower(length=timedelta(seconds=10), align_to=SINCE)
+    windows = win.TumblingWindower(length=timedelta(seconds=10), align_to=EPOCH)
     counted = win.count_window("count", pairs, clock, windows, key=lambda pair: pair[0])
-    op.output("out", counted.down, Keeping())
+    op.output("out", counted.down, CollectingSink())
     return flow
 
 
@@ -70,7 +70,7 @@ def job_p(options):
 
     flow = Dataflow("p")
     keyed = op.key_on("user", events_of(flow, options), lambda e: e["user_id"])
-    op.output("out", op.stateful_map("process", keyed, step), Keeping())
+    op.output("out", op.stateful_map("process", keyed, step), CollectingSink())
     return flow
 
 
@@ -78,9 +78,9 @@ def work(options, addresses, number):
     flow = {"Y": job_y, "P": job_p}[options.job](options)
     began = time.time()
     cluster_main(flow, addresses, number, worker_count_per_proc=1)
-    counts = [(campaign, window * 10_000, count) for campaign, (window, count) in Kept.results]
-    told = {"began": began, "ended": time.time(), "emitted": Kept.emitted, "counts": counts}
-    Path(options.scratch, f"worker-{number}.json").write_text(json.dumps(told))
+    counts = [(campaign, window * 10_000, count) for campaign, (window, count) in CollectingPartition.results]
+    report = {"began": began, "ended": time.time(), "emitted": CollectingPartition.emitted, "counts": counts}
+    Path(options.scratch, f"worker-{number}.json").write_text(json.dumps(report))
 
 
 def free_ports(count):
@@ -95,7 +95,7 @@ def free_ports(count):
 
 def main():
     options = arguments()
-    if options.mode:  # of one worker: its number, and the addresses of all
+    if options.mode:  # in a worker process: its number, and the addresses of all workers
         number, *addresses = options.mode.split(",")
         work(options, addresses, int(number))
         return
@@ -106,10 +106,10 @@ def main():
     ]
     if any(worker.wait() for worker in workers):
         sys.exit("a worker failed")
-    told = [json.loads(Path(options.scratch, f"worker-{number}.json").read_text()) for number in range(WORKERS)]
-    seconds = max(t["ended"] for t in told) - min(t["began"] for t in told)
-    counts = [count for t in told for count in t["counts"]] if options.job == "Y" else None
-    Run().end(options.events, seconds=seconds, counts=counts, emitted=sum(t["emitted"] for t in told))
+    reports = [json.loads(Path(options.scratch, f"worker-{number}.json").read_text()) for number in range(WORKERS)]
+    seconds = max(r["ended"] for r in reports) - min(r["began"] for r in reports)
+    counts = [count for r in reports for count in r["counts"]] if options.job == "Y" else None
+    Run().end(options.events, seconds=seconds, counts=counts, emitted=sum(r["emitted"] for r in reports))
 
 
 if __name__ == "__main__":

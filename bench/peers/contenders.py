@@ -1,4 +1,4 @@
-"""Runs a contender's script in a process of its own, in its own environment, and takes what it says at its end."""
+"""Runs the script of a contender in a separate process and environment, and reads the report that it prints at its end."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from typing import Any
 
 from environments import python_of
 
-from penstock.servers.jars import jars_of
+from penstock.devservers.jars import get_jars
 
 HERE = Path(__file__).parent
-_LONGEST = 900  # seconds after which a contender is given up
+_TIMEOUT = 900  # seconds after which a contender is killed
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,20 @@ class Contender:
 
     name: str
     script: str
-    peer: str = ""  # whose environment; without one, ours
+    peer: str = ""  # the name of its environment; if empty, the environment of the benchmark is used
     jars: str = ""
     mode: str = ""
-    in_batches: bool = False  # and says how long each took
+    in_batches: bool = False  # whether it processes batches and reports their durations
     note: str = ""
 
 
 RAW = Contender(
-    "raw read by Spark", "spark_job.py", jars="spark-kafka", mode="raw", in_batches=True, note="no work; the limit"
+    "raw read by Spark",
+    "spark_job.py",
+    jars="spark-kafka",
+    mode="raw",
+    in_batches=True,
+    note="read only, the upper limit",
 )
 PENSTOCK = Contender(
     "Penstock",
@@ -94,7 +99,7 @@ PEERS_P = (
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The topic that all contenders read, and where results may go."""
+    """The topic that all contenders read, and the Redis server for results."""
 
     bootstrap: str
     topic: str
@@ -103,28 +108,28 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """What one run of a contender came to."""
+class RunResult:
+    """The result of one run of a contender."""
 
     events: int
     seconds: float  # of the job, without the start of interpreters and clusters
-    whole: float  # of the process
-    told: dict[str, Any]
+    whole: float  # seconds of the process
+    report: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """A run over many events; of a contender that does not tell its batches, one over a few before it."""
+class Measurement:
+    """A run over many events, and a run over few events if the contender does not report batches."""
 
-    many: Ran
-    few: Ran | None
+    many: RunResult
+    few: RunResult | None
 
     @property
     def steady(self) -> float:
-        """Events per second once the job runs: without the first batch, or what many events take longer than a few."""
+        """Events per second of the running job: without the first batch, or computed from the difference of both runs."""
         if self.few is not None:
             return (self.many.events - self.few.events) / (self.many.seconds - self.few.seconds)
-        batches = self.many.told["batches"][1:]
+        batches = self.many.report["batches"][1:]
         return 1000 * sum(events for events, _ in batches) / sum(millis for _, millis in batches)
 
     @property
@@ -134,52 +139,52 @@ class Measured:
 
     @property
     def whole(self) -> float:
-        """The same with the start of the process, its interpreters and its cluster."""
+        """Events per second of the whole process, including the start of interpreters and clusters."""
         return self.many.events / self.many.whole
 
 
-HEAD = ("contender", "events/s", "whole job", "whole process", "each run", "how")
+HEAD = ("contender", "events/s", "whole job", "whole process", "each run", "configuration")
 
 
-def table_row(contender: Contender, runs: list[Measured]) -> tuple[str, ...]:
-    """What a table says of a contender: medians, and the runs behind the first of them."""
+def table_row(contender: Contender, runs: list[Measurement]) -> tuple[str, ...]:
+    """Returns the table row of a contender: the medians, and the steady rate of each run."""
     medians = [statistics.median(getattr(r, kind) for r in runs) for kind in ("steady", "bounded", "whole")]
     each = ", ".join(f"{r.steady:,.0f}" for r in runs)
     return contender.name, *(f"{rate:,.0f}" for rate in medians), each, contender.note
 
 
-def measured(contender: Contender, job: str, few: Input, many: Input, time_box: float) -> Measured:
-    """One measurement of a contender."""
-    before = None if contender.in_batches else run(contender, job, few, time_box)
-    return Measured(run(contender, job, many, time_box), before)
+def measure_contender(contender: Contender, job: str, few: Input, many: Input, time_box: float) -> Measurement:
+    """Measures a contender once."""
+    short_run = None if contender.in_batches else run(contender, job, few, time_box)
+    return Measurement(run(contender, job, many, time_box), short_run)
 
 
-def run(contender: Contender, job: str, given: Input, time_box: float) -> Ran:
-    """One run. Everything that it leaves behind is in a folder that is removed."""
+def run(contender: Contender, job: str, source: Input, time_box: float) -> RunResult:
+    """Runs a contender once. All its files are in a folder that is removed."""
     scratch = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
     command = [python_of(contender.peer), str(HERE / contender.script), job]
-    command += ["--bootstrap", given.bootstrap, "--topic", given.topic, "--events", str(given.events)]
+    command += ["--bootstrap", source.bootstrap, "--topic", source.topic, "--events", str(source.events)]
     command += [
         "--scratch",
         str(scratch),
         "--redis",
-        given.redis,
+        source.redis,
         "--time-box",
         str(time_box),
         "--mode",
         contender.mode,
     ]
     if contender.jars:
-        command += ["--jars", ",".join(map(str, jars_of(contender.jars).files))]
-    log = scratch / "contender.log"
+        command += ["--jars", ",".join(map(str, get_jars(contender.jars).files))]
+    log_file = scratch / "contender.log"
     began = time.time()
     try:
-        with log.open("wb") as errors:
+        with log_file.open("wb") as errors:
             child = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=errors, cwd=scratch, env=_environment(), start_new_session=True
             )
             try:
-                output, _ = child.communicate(timeout=_LONGEST)
+                output, _ = child.communicate(timeout=_TIMEOUT)
             except BaseException:
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
@@ -187,17 +192,19 @@ def run(contender: Contender, job: str, given: Input, time_box: float) -> Ran:
         whole = time.time() - began
         lines = output.decode().strip().splitlines()
         if child.returncode != 0 or not lines or not lines[-1].startswith("{"):
-            told = log.read_text(errors="replace")[-3000:]
-            raise RuntimeError(f"{contender.name}, job {job}, ended with {child.returncode}:\n{told}\n{lines[-5:]}")
-        told = json.loads(lines[-1])
-        return Ran(told.pop("events"), told.pop("seconds"), whole, told)
+            end_of_log = log_file.read_text(errors="replace")[-3000:]
+            raise RuntimeError(
+                f"{contender.name}, job {job}, ended with exit code {child.returncode}:\n{end_of_log}\n{lines[-5:]}"
+            )
+        report = json.loads(lines[-1])
+        return RunResult(report.pop("events"), report.pop("seconds"), whole, report)
     finally:
-        _end_group(child.pid)
+        _kill_group(child.pid)
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _end_group(group: int) -> None:
-    """Some peers leave processes of their own behind: those of the contender's session, and no others."""
+def _kill_group(group: int) -> None:
+    """Kills all processes of the session of a contender, because some systems do not stop all of them."""
     try:
         os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:
@@ -205,25 +212,27 @@ def _end_group(group: int) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what belongs to our own Python."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONHOME")}
-    return kept | {"PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore"}
+    """Returns the environment variables of this process without those of its Python environment."""
+    variables = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONHOME")}
+    return variables | {"PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore"}
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def asked(description: str | None) -> argparse.Namespace:
-    """The options of a benchmark beside peers."""
+def parse_options(description: str | None) -> argparse.Namespace:
+    """Parses the command line of a benchmark with several systems."""
     arguments = argparse.ArgumentParser(description=description)
     arguments.add_argument("--events", type=int, default=5_000_000)
     arguments.add_argument("--repeats", type=int, default=3)
     arguments.add_argument("--time-box", type=float, default=60, help="seconds for contenders that stop early")
-    arguments.add_argument("--only", default="", help="names of contenders, with commas; nothing is kept")
+    arguments.add_argument(
+        "--only", default="", help="names of contenders, separated by commas; no results are written"
+    )
     return arguments.parse_args()
 
 
-def chosen(contenders: tuple[Contender, ...], options: argparse.Namespace) -> list[Contender]:
-    """Those that run."""
+def select(contenders: tuple[Contender, ...], options: argparse.Namespace) -> list[Contender]:
+    """Returns the contenders selected by `--only`."""
     return [c for c in contenders if not options.only or c.name in options.only.split(",")]

@@ -1,7 +1,7 @@
-"""Job Y on Flink SQL (Java operators only) and on PyFlink, job P on PyFlink, on Flink's own mini cluster.
+"""Job Y on Flink SQL (Java operators only) and on PyFlink, job P on PyFlink, on Flink's mini cluster.
 
-PyFlink in thread mode, its faster one. State on the heap, and a checkpoint every ten seconds for P: the fastest that has state
-that survives.
+PyFlink uses thread mode, its faster mode. State is on the heap, with a checkpoint every ten seconds for job P, which is the fastest
+configuration with fault-tolerant state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SCRATCH = Path(OPTIONS.scratch).absolute()
 tempfile.tempdir = os.environ["TMPDIR"] = str(SCRATCH)
 os.environ["JVM_ARGS"] = f"-Xmx4g -Djava.io.tmpdir={SCRATCH}"
 os.environ["FLINK_LOG_DIR"] = str(SCRATCH)
-# The interpreter inside the JVM does not see this environment's packages by itself.
+# The interpreter inside the JVM does not find the packages of this environment by default.
 os.environ["PYTHONPATH"] = os.pathsep.join([sysconfig.get_paths()["purelib"], str(Path(__file__).parent)])
 
 from pyflink.common import Configuration, Duration, Time, Types, WatermarkStrategy
@@ -36,7 +36,7 @@ from pyflink.java_gateway import get_gateway
 from pyflink.table import StreamTableEnvironment
 
 FIELDS = ["user_id", "page_id", "ad_id", "ad_type", "event_type", "event_time", "ip_address"]
-PYTHON_EVENTS = 400_000  # of the topic: it is slow
+PYTHON_EVENTS = 400_000  # only a part of the topic, because PyFlink is slow
 CAMPAIGN_OF = {f"ad-{ad}": f"camp-{ad // 10}" for ad in range(1000)}
 
 
@@ -74,7 +74,7 @@ def job_y(env, run):
         'properties.bootstrap.servers' = '{OPTIONS.bootstrap}', 'properties.group.id' = 'flink',
         'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset', 'format' = 'json')"""
     )
-    # The campaign by arithmetic: cheaper for Flink than a map of 1,000 ads.
+    # Computes the campaign by arithmetic, which is cheaper for Flink than a map of 1,000 ads.
     campaign = "CONCAT('camp-', CAST(CAST(SUBSTRING(ad_id FROM 4) AS INT) / 10 AS STRING))"
     tables.execute_sql(
         f"CREATE TEMPORARY VIEW ad_views AS SELECT {campaign} AS campaign, ts FROM ads WHERE event_type = 'view'"
@@ -99,7 +99,7 @@ class Process(KeyedProcessFunction):
 
 
 def first_events():
-    """The first events of the topic as a source, and how many they are."""
+    """Returns a source of the first events of the topic, and their number."""
     events = min(OPTIONS.events, PYTHON_EVENTS) // 2 * 2
     kind = Types.ROW_NAMED(FIELDS, [Types.STRING()] * 5 + [Types.LONG(), Types.STRING()])
     ends = {KafkaTopicPartition(OPTIONS.topic, partition): events // 2 for partition in (0, 1)}
@@ -116,7 +116,7 @@ def first_events():
     return source, events
 
 
-def discarded(stream):
+def discard(stream):
     stream.sink_to(Sink(get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink()))
 
 
@@ -125,7 +125,7 @@ def job_p(env, run):
     users = env.from_source(source, WatermarkStrategy.no_watermarks(), "ads").key_by(
         lambda event: event[0], key_type=Types.STRING()
     )
-    discarded(users.process(Process(), output_type=Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])))
+    discard(users.process(Process(), output_type=Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])))
     env.execute("P")
     run.end(events)
 
@@ -161,7 +161,7 @@ def job_y_python(env, run):
         .window(TumblingEventTimeWindows.of(Time.seconds(10)))
         .aggregate(Count(), accumulator_type=Types.LONG(), output_type=Types.LONG())
     )
-    discarded(counts)
+    discard(counts)
     env.execute("Y")
     run.end(events)
 

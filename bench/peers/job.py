@@ -1,4 +1,4 @@
-"""What every contender's script is told, and what it says at its end. All environments import it: standard library only."""
+"""Arguments and report of the scripts of all contenders. Uses only the standard library, because all environments import it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ COUNTS = "counts"
 
 
 def arguments() -> argparse.Namespace:
-    """The job, and where its input is."""
+    """Parses the command line: the job and its input."""
     parser = argparse.ArgumentParser()
     parser.add_argument("job", choices=("Y", "P"))
     parser.add_argument("--bootstrap", required=True)
     parser.add_argument("--topic", required=True)
-    parser.add_argument("--events", type=int, required=True, help="how many the topic holds")
-    parser.add_argument("--scratch", required=True, help="a folder of this run")
+    parser.add_argument("--events", type=int, required=True, help="number of events in the topic")
+    parser.add_argument("--scratch", required=True, help="a temporary folder of this run")
     parser.add_argument("--redis", default="", help="host:port")
     parser.add_argument("--time-box", type=float, default=60, help="seconds after which a slow contender stops")
-    parser.add_argument("--jars", default="", help="of a JVM, separated by commas")
-    parser.add_argument("--mode", default="", help="a way of running, where a contender has several")
+    parser.add_argument("--jars", default="", help="jars of the JVM, separated by commas")
+    parser.add_argument("--mode", default="", help="the variant of the contender, if it has several")
     return parser.parse_args()
 
 
 class Run:
-    """One run of a contender: begins when its job is started, not its interpreter or cluster."""
+    """Measures one run of a contender from the start of its job, without the start of its interpreter or cluster."""
 
     def __init__(self) -> None:
         self._began = time.time()
@@ -44,14 +44,14 @@ class Run:
         seconds: float | None = None,
         counts: Iterable[tuple[str, int, int]] | None = None,
         emitted: int | None = None,
-        **told: Any,
+        **details: Any,
     ) -> None:
-        """Says what was done, as the last line. `counts` are results of job Y: campaign, window, count."""
-        line: dict[str, Any] = {"events": events, "seconds": self.seconds() if seconds is None else seconds, **told}
+        """Prints the report as the last line and exits. `counts` are the results of job Y: campaign, window, count."""
+        line: dict[str, Any] = {"events": events, "seconds": self.seconds() if seconds is None else seconds, **details}
         if counts is not None:
             line[COUNTS] = list(counts)
         if emitted is not None:
             line["emitted"] = emitted
         sys.stdout.flush()
         print(json.dumps(line), flush=True)
-        os._exit(0)  # some peers do not end by themselves
+        os._exit(0)  # some systems do not exit by themselves

@@ -1,7 +1,7 @@
 """Jobs Y and P on Pathway, with two threads.
 
-Y is a bounded read (mode static), the faster of its modes. P is a stream, since a bounded read gives one output per user in all; as
-a stream it gives one per user and commit, each second: less than the one per event that the job asks for.
+Job Y is a bounded read (mode static), the faster mode. Job P is a stream, because a bounded read produces only one output per
+user. As a stream it produces one output per user and commit, each second, although the job requires one output per event.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def process(state, at):
     return (state[0] + 1, at, at - state[1])
 
 
-class Ending:
-    """Ends a streaming run: when all events have been counted, and all output of that moment has come."""
+class EndOfRun:
+    """Ends a streaming run when all events have been counted, and all output up to that time has been received."""
 
     def __init__(self, run, events):
         self._run = run
@@ -105,13 +105,13 @@ def main():
     if options.job == "Y":
         pw.io.subscribe(job_y(events), on_change=on_window)
     else:
-        ending = Ending(run, options.events)
+        end = EndOfRun(run, options.events)
         users = events.groupby(pw.this.user_id).reduce(pw.this.user_id, state=process(pw.this.event_time))
-        pw.io.subscribe(users, on_change=ending.on_user, on_time_end=ending.on_user_time_end)
+        pw.io.subscribe(users, on_change=end.on_user, on_time_end=end.on_user_time_end)
         total = events.reduce(events=pw.reducers.count())
-        pw.io.subscribe(total, on_change=ending.on_count, on_time_end=ending.on_count_time_end)
+        pw.io.subscribe(total, on_change=end.on_count, on_time_end=end.on_count_time_end)
     pw.run(monitoring_level=pw.MonitoringLevel.NONE)
-    run.end(options.events, counts=[(*place, count) for place, count in counts.items()])
+    run.end(options.events, counts=[(*window, count) for window, count in counts.items()])
 
 
 if __name__ == "__main__":

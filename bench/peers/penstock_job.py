@@ -1,4 +1,4 @@
-"""Jobs Y and P on Penstock: ordinary DataStream code. Y writes the current counts to Redis each second."""
+"""Jobs Y and P on Penstock, as ordinary DataStream programs. Job Y writes the current counts to Redis each second."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from penstock.connectors.redis import RedisMapper, RedisSink
 from penstock.formats import JsonDeserializationSchema
 from penstock.functions import KeyedProcessFunction, ProcessWindowFunction
 from penstock.functions.named_aggregates import count
-from penstock.spark.session import get_session
+from penstock.spark.session.session import get_session
 from penstock.state import ValueStateDescriptor
 from penstock.windows import EarlyFiringTrigger, TumblingEventTimeWindows
 
-PER_BATCH = {"Y": 1_250_000, "P": 500_000}  # about a second's work, so that results come each second
+PER_BATCH = {"Y": 1_250_000, "P": 500_000}  # about one second of work, so that there are results each second
 CAMPAIGN_OF = {f"ad-{ad}": f"camp-{ad // 10}" for ad in range(1000)}
 
 
 class View(msgspec.Struct, gc=False):
-    """What job Y needs of an event."""
+    """The fields of an event that job Y needs."""
 
     ad_id: str
     event_type: str
@@ -33,14 +33,14 @@ class View(msgspec.Struct, gc=False):
 
 
 class Visit(msgspec.Struct, gc=False):
-    """What job P needs of an event."""
+    """The fields of an event that job P needs."""
 
     user_id: str
     event_time: int
 
 
 class WithWindow(ProcessWindowFunction):
-    """A count with its campaign and the start of its window."""
+    """Emits a count with its campaign and the start of its window."""
 
     def process(self, key: str, context: Any, elements: Any) -> Iterator[tuple[str, int, int]]:
         for counted in elements:
@@ -48,7 +48,7 @@ class WithWindow(ProcessWindowFunction):
 
 
 class Process(KeyedProcessFunction):
-    """How often a user came, and how long ago the last time was."""
+    """Counts the events of a user, and computes the time since the last one."""
 
     def open(self, runtime_context: Any) -> None:
         kind = ps.Types.TUPLE([ps.Types.LONG(), ps.Types.LONG()])
@@ -86,7 +86,7 @@ def job_y(env: Any, options: Any) -> None:
         .assign_timestamps_and_watermarks(lag.with_timestamp_assigner(lambda view, _: view[1]))
         .key_by(lambda view: view[0])
         .window(TumblingEventTimeWindows.of(ps.Duration.of_seconds(10)))
-        # A firing waits for the start of the next batch: by halves of a second no value in Redis grows older than one.
+        # A firing waits for the start of the next batch. With half a second, no value in Redis is older than one second.
         .trigger(EarlyFiringTrigger.of(ps.Duration.of_millis(500)))
         .aggregate(count(), WithWindow())
         .sink_to(RedisSink.builder().set_host(host).set_port(int(port)).set_mapper(mapper).build())
@@ -102,8 +102,8 @@ def main() -> None:
     configuration = ps.Configuration(
         {
             "spark.master": "local[2]",
-            # The JVM only coordinates here: its second compiler and threads that collect garbage beside the program would take
-            # time from the Python workers.
+            # The JVM only coordinates. Its second compiler and concurrent garbage collection would take CPU time from the
+            # Python workers.
             "spark.jvm-options": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "source.batch.records": PER_BATCH[options.job],
             "execution.checkpointing.dir": str(Path(options.scratch, "checkpoint")),

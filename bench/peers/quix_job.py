@@ -1,7 +1,7 @@
-"""Jobs Y and P on Quix Streams: two processes of one consumer group, state in RocksDB with a changelog, its defaults.
+"""Jobs Y and P on Quix Streams: two processes of one consumer group, state in RocksDB with a changelog, default settings.
 
-The topic has no keys, so Quix sends everything through a topic of its own to bring keys together. The run ends when all that
-was read has come through it, or with the time box.
+The topic has no keys, so Quix repartitions all events by key through an internal topic. The run ends when all events have been
+read from that topic, or when the time box is over.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ WORKERS = 2
 CAMPAIGN_OF = {f"ad-{ad}": f"camp-{ad // 10}" for ad in range(1000)}
 
 
-class Seen:
-    """What one worker has done so far."""
+class Progress:
+    """Counters of one worker. `repartitioned` counts events from the internal topic, and `last` is the time of the last one."""
 
-    read = sent = came = emitted = 0
+    read = sent = repartitioned = emitted = 0
     last = 0.0
 
 
@@ -44,26 +44,26 @@ def work(options, group, number):
         timestamp_extractor=lambda value, headers, at, kind: value["event_time"],
     )
 
-    def read(value):
-        Seen.read += 1
+    def count_read(value):
+        Progress.read += 1
 
-    def sent(value):
-        Seen.sent += 1
+    def count_sent(value):
+        Progress.sent += 1
 
-    def came(value):
-        Seen.came += 1
-        Seen.last = time.time()
+    def count_repartitioned(value):
+        Progress.repartitioned += 1
+        Progress.last = time.time()
 
-    def emitted(value):
-        Seen.emitted += 1
+    def count_emitted(value):
+        Progress.emitted += 1
 
-    events = app.dataframe(topic).update(read)
+    events = app.dataframe(topic).update(count_read)
     if options.job == "Y":
         events = events.filter(lambda e: e["event_type"] == "view")
         events = events.apply(lambda e: {"campaign": CAMPAIGN_OF[e["ad_id"]], "event_time": e["event_time"]})
-        keyed = events.update(sent).group_by("campaign").update(came)
+        keyed = events.update(count_sent).group_by("campaign").update(count_repartitioned)
         windows = keyed.tumbling_window(10_000, grace_ms=10_000, on_late=lambda *args, **named: False)
-        windows.count().final(closing_strategy="key").update(emitted)
+        windows.count().final(closing_strategy="key").update(count_emitted)
     else:
 
         def process(event, state):
@@ -72,28 +72,30 @@ def work(options, group, number):
             state.set("last", at)
             return {"user_id": event["user_id"], "count": count, "gap": None if last is None else at - last}
 
-        events.update(sent).group_by("user_id").update(came).apply(process, stateful=True).update(emitted)
-    threading.Thread(target=tell, args=(os.path.join(options.scratch, f"worker-{number}.json"),), daemon=True).start()
+        keyed = events.update(count_sent).group_by("user_id").update(count_repartitioned)
+        keyed.apply(process, stateful=True).update(count_emitted)
+    path = os.path.join(options.scratch, f"worker-{number}.json")
+    threading.Thread(target=write_progress, args=(path,), daemon=True).start()
     app.run()
 
 
-def tell(path):
+def write_progress(path):
     while True:
+        counters = [Progress.read, Progress.sent, Progress.repartitioned, Progress.emitted, Progress.last]
         with open(path + ".new", "w") as out:
-            json.dump([Seen.read, Seen.sent, Seen.came, Seen.emitted, Seen.last], out)
+            json.dump(counters, out)
         os.replace(path + ".new", path)
         time.sleep(0.5)
 
 
 def totals(options):
-    told = []
+    counters = []
     for number in range(WORKERS):
         path = os.path.join(options.scratch, f"worker-{number}.json")
         if os.path.exists(path):
-            told.append(json.loads(Path(path).read_text()))
-    return [sum(column) for column in zip(*(t[:4] for t in told), strict=True)] or [0] * 4, max(
-        (t[4] for t in told), default=0
-    )
+            counters.append(json.loads(Path(path).read_text()))
+    sums = [sum(column) for column in zip(*(c[:4] for c in counters), strict=True)] or [0] * 4
+    return sums, max((c[4] for c in counters), default=0)
 
 
 def main():
@@ -109,8 +111,8 @@ def main():
     ]
     while True:
         time.sleep(0.5)
-        (read, sent, came, emitted), last = totals(options)
-        if read >= options.events and came >= sent:
+        (read, sent, repartitioned, emitted), last = totals(options)
+        if read >= options.events and repartitioned >= sent:
             break
         if run.seconds() > options.time_box:
             break
@@ -123,18 +125,19 @@ def main():
             worker.wait(20)
         except subprocess.TimeoutExpired:
             worker.kill()
-    done = options.events if read >= options.events and came >= sent else int(read * came / max(sent, 1))
-    forget_topics(options.bootstrap, group)
-    run.end(done, seconds=max(last - began, 0.001), emitted=emitted)
+    complete = read >= options.events and repartitioned >= sent
+    processed = options.events if complete else int(read * repartitioned / max(sent, 1))
+    delete_topics(options.bootstrap, group)
+    run.end(processed, seconds=max(last - began, 0.001), emitted=emitted)
 
 
-def forget_topics(bootstrap, group):
+def delete_topics(bootstrap, group):
     from confluent_kafka.admin import AdminClient
 
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    own = [name for name in admin.list_topics(timeout=10).topics if group in name]
-    for deleted in admin.delete_topics(own).values() if own else ():
-        deleted.result()
+    internal = [name for name in admin.list_topics(timeout=10).topics if group in name]
+    for deletion in admin.delete_topics(internal).values() if internal else ():
+        deletion.result()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The servers of these benchmarks: a broker and a Redis, on loopback, that end with the benchmark."""
+"""The servers of these benchmarks, a Kafka broker and a Redis server on localhost. They are stopped at the end of the benchmark."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import ads
-from contenders import Input, say
+from contenders import Input, log
 
-from penstock.servers.kafka import KafkaServer
-from penstock.servers.redis import RedisServer
-from penstock.servers.server import start
+from penstock.devservers.kafka import KafkaServer
+from penstock.devservers.redis import RedisServer
+from penstock.devservers.server import start_server
 
-FEW = 100_000  # events of the run that tells what a start costs
-# Topics that peers make themselves carry event time, which is long past: nothing must expire.
+FEW = 100_000  # events of the short run, which measures the cost of the start
+# Topics that other systems create contain old event times as timestamps, so records must not expire.
 _BROKER = {"log.retention.ms": "-1"}
 
 
 @contextmanager
-def serving(events: int) -> Iterator[tuple[Input, Input]]:
-    """A topic of a few events, one of so many, and an empty Redis."""
+def start_servers(events: int) -> Iterator[tuple[Input, Input]]:
+    """Starts the servers. Yields a topic with few events and a topic with `events` events, both with an empty Redis."""
     folder = Path(tempfile.mkdtemp(prefix="penstock-bench-servers-"))
     servers = []
     try:
         broker = KafkaServer(heap="1g", settings=_BROKER)
-        servers.append(start(broker, folder / "kafka", None, say, guarded=True))
-        servers.append(start(RedisServer(brief=True), folder / "redis", None, say, guarded=True))
+        servers.append(start_server(broker, folder / "kafka", None, log, guarded=True))
+        servers.append(start_server(RedisServer(brief=True), folder / "redis", None, log, guarded=True))
         kafka, redis = servers
-        say(f"writing {events:,} events")
+        log(f"writing {events:,} events")
         ads.write(kafka.address, "few", FEW)
         ads.write(kafka.address, "ads", events)
         yield Input(kafka.address, "few", FEW, redis.address), Input(kafka.address, "ads", events, redis.address)

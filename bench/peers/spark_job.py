@@ -1,6 +1,6 @@
-"""Jobs Y and P on plain PySpark, and the raw read of the topic (--mode raw), which is the limit of Spark's own Kafka source.
+"""Jobs Y and P on plain PySpark, and reading the topic without processing (--mode raw), the upper limit of Spark's Kafka source.
 
-Y: native functions and a native window. P: a StatefulProcessor in Python (transformWithState).
+Job Y uses native functions and a native window. Job P uses a StatefulProcessor in Python (transformWithState).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark.sql.streaming import StatefulProcessor
 
 SCHEMA = "user_id string, page_id string, ad_id string, ad_type string, event_type string, event_time bigint, ip_address string"
 PER_BATCH = 1_000_000
-P_PER_BATCH = 50_000  # it is slow
+P_PER_BATCH = 50_000  # smaller, because job P is slow
 P_EVENTS = 200_000
 
 
@@ -65,11 +65,11 @@ def job_y(spark, ads, counts):
     timed = views.select("campaign", F.timestamp_millis("event_time").alias("at")).withWatermark("at", "10 seconds")
     counted = timed.groupBy("campaign", F.window("at", "10 seconds")).count()
 
-    def keep(frame, batch):
+    def collect(frame, batch):
         for row in frame.select("campaign", F.unix_millis("window.start"), "count").collect():
             counts[row[0], row[1]] = row[2]
 
-    return counted.writeStream.outputMode("update").foreachBatch(keep)
+    return counted.writeStream.outputMode("update").foreachBatch(collect)
 
 
 def main():
@@ -102,7 +102,7 @@ def main():
     done = 0
     while query.isActive and not query.awaitTermination(1):
         done = sum(p["numInputRows"] for p in query.recentProgress)
-        if done >= events < options.events:  # enough of a slow one
+        if done >= events < options.events:  # a slow job processes only a part of the topic
             break
     seconds = run.seconds()
     if query.exception() is not None:
@@ -110,8 +110,8 @@ def main():
     batches = [
         (p["numInputRows"], p["durationMs"]["triggerExecution"]) for p in query.recentProgress if p["numInputRows"]
     ]
-    found = [(*place, count) for place, count in counts.items()] if counts else None
-    run.end(sum(read for read, _ in batches), seconds=seconds, counts=found, batches=batches)
+    result = [(*window, count) for window, count in counts.items()] if counts else None
+    run.end(sum(read for read, _ in batches), seconds=seconds, counts=result, batches=batches)
 
 
 if __name__ == "__main__":
