@@ -56,6 +56,10 @@ class BackgroundProcess:
                 [sys.executable, *command], env=environment, stdout=out, stderr=err, start_new_session=True
             )
 
+    def output(self) -> str:
+        """What the process has written to stdout so far."""
+        return self._out.read_text()
+
     def errors(self) -> str:
         """What the process has written to stderr so far."""
         return self._err.read_text()
@@ -63,7 +67,7 @@ class BackgroundProcess:
     def end(self) -> tuple[int, str, str]:
         """Waits until the process has ended. Returns exit code, stdout and stderr."""
         code = self.process.wait(300)
-        return code, self._out.read_text(), self.errors()
+        return code, self.output(), self.errors()
 
     def kill(self) -> None:
         if self.process.poll() is None:
@@ -125,7 +129,9 @@ def commands(tmp_path: Path) -> Iterator[JobCommands]:
 
 
 def counts(stdout: str) -> list[tuple[int, int]]:
-    return [eval(line) for line in stdout.splitlines() if line.startswith("(") and "end" not in line]
+    """Parses the printed numbers. The last line may still be incomplete."""
+    lines = stdout[: stdout.rfind("\n") + 1].splitlines()
+    return [eval(line) for line in lines if line.startswith("(") and "end" not in line]
 
 
 def check_once(counted: list[tuple[int, int]]) -> None:
@@ -161,6 +167,7 @@ def test_list_info_stop_and_resume(commands: JobCommands) -> None:
 
     second = commands.start("-m", "penstock", "run", str(commands.program), "--resume", job.checkpoint)
     assert commands.job().runs == 2
+    until(lambda: counts(second.output()))
     cancelled = commands.penstock("cancel", "numbers")
     assert (cancelled.returncode, cancelled.stdout) == (0, f"{job.id} cancelled\n")
     code, out, err = second.end()

@@ -129,8 +129,8 @@ class Run:
         entry.log = str(process_log(registry.logs))
         requests.clear_requests(registry, entry.id)
         savepoints.clear_savepoint_requests(registry, entry.id)
+        registry.write_progress(entry.id, self.tally.progress)  # first, so that no reader sees that of an earlier run
         registry.write(entry)
-        registry.write_progress(entry.id, self.tally.progress)
         self.log(f"{entry.start_message}, '{entry.name}', run {entry.runs}")
         registry.prune_by_options(configuration)
 
