@@ -161,7 +161,11 @@ def test_list_info_stop_and_resume(commands: JobCommands) -> None:
     assert (stopped.returncode, stopped.stdout) == (0, f"{job.id} finished\n"), stopped.stderr
     code, out, err = first.end()
     assert (code, out.splitlines()[-1]) == (0, "after execute")
-    assert err == f"penstock: job {job.id}, checkpoint {job.checkpoint}\n"  # and no output of Spark
+    first_line, *more = err.splitlines()
+    assert first_line == f"penstock: job {job.id}, checkpoint {job.checkpoint}"
+    assert all(line.startswith("penstock: ") for line in more), (
+        err
+    )  # a slow machine may be reported, but no output of Spark
     counted = counts(out)
     check_once(counted)
 
