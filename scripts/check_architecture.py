@@ -1,7 +1,7 @@
 """Checks that ARCHITECTURE.md describes the code as it is.
 
 - Each Mermaid diagram has at most ten files. Each node names an existing file below src/penstock. Each solid arrow `a --> b` means
-  that module a imports module b. Dotted arrows are data that Spark carries, and are not checked.
+  that module a imports module b. Dotted arrows are not checked: there is no import.
 - The list of layers equals the contract in pyproject.toml.
 - Each path in backticks exists, in the repository or below src/penstock.
 

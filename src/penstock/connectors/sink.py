@@ -96,7 +96,7 @@ class Sink:
         """Removes what was prepared."""
 
     def memory(self) -> Any:
-        """Returns what a restored job needs to know about the committed batches, as JSON value; None means nothing.
+        """Returns what a restored job needs to know about the committed batches, as a JSON value; None if it needs nothing.
 
         Called on the driver right after `commit` if the batch belongs to a savepoint.
         """

@@ -1,7 +1,7 @@
 """The interface of sources: splits, offsets and chunks of elements.
 
 An offset is a dict that can be stored as JSON and contains how far a source has been read. `latest` and `plan` run on the driver.
-`read` runs in tasks and gets nothing but the task that `plan` created.
+`read` runs in tasks. Its only argument is a task that `plan` created.
 """
 
 from __future__ import annotations

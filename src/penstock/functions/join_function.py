@@ -94,19 +94,19 @@ class TaggedUnion(Generic[ONE, TWO]):
         return TaggedUnion(1, two)
 
     def is_one(self) -> bool:
-        """Returns whether the element is of the first stream."""
+        """Returns whether the element is from the first stream."""
         return self.number == 0
 
     def is_two(self) -> bool:
-        """Returns whether the element is of the second stream."""
+        """Returns whether the element is from the second stream."""
         return self.number == 1
 
     def get_one(self) -> ONE | None:
-        """Returns the element if it is of the first stream, else None."""
+        """Returns the element if it is from the first stream, else None."""
         return self.value if self.number == 0 else None
 
     def get_two(self) -> TWO | None:
-        """Returns the element if it is of the second stream, else None."""
+        """Returns the element if it is from the second stream, else None."""
         return self.value if self.number == 1 else None
 
     def __eq__(self, other: object) -> bool:

@@ -2,4 +2,4 @@
 
 from penstock.spark.session.start_failure import check_pyspark, installed_pyspark
 
-check_pyspark(installed_pyspark())  # before anything of this package asks an old PySpark for what it does not have
+check_pyspark(installed_pyspark())  # before this package imports names that an old PySpark does not have

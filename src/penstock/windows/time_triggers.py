@@ -178,7 +178,7 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: Any
     ) -> None:
-        """Registers the timer of the next firing, one interval later but at most at the end of the window."""
+        """Registers the timer of the next firing, one interval later, but not after the end of the window."""
         next_time = min(time + self.interval, window.max_timestamp())
         fire_timestamp_state.add(next_time)
         self._register_timer(next_time, ctx)
@@ -219,7 +219,7 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: Any
     ) -> None:
-        """Registers the timer of the next firing, one interval later but at most at the end of the window if that is ahead.
+        """Registers the timer of the next firing, one interval later, but not after the end of the window if that is in the future.
 
         Processing time may have passed the end of an event-time window that is still open. Flink would fire such a window
         forever.
@@ -272,7 +272,7 @@ class EarlyFiringTrigger(ContinuousProcessingTimeTrigger):
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: Any
     ) -> None:
-        """Registers the timer of the next firing, one interval later. At the end of the window the watermark fires it."""
+        """Registers the timer of the next firing, one interval later. The final firing is by the watermark."""
         fire_timestamp_state.add(time + self.interval)
         ctx.register_processing_time_timer(time + self.interval)
 

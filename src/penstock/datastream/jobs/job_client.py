@@ -71,7 +71,7 @@ class JobClient:
     ) -> CompletableFuture[str]:
         """Stops the job with a savepoint and returns its path.
 
-        With `advance_to_end_of_event_time`, all event-time timers and windows fire before (drain).
+        With `advance_to_end_of_event_time`, all event-time timers and windows fire first (drain).
         """
         end: Literal["stop", "drain"] = "drain" if advance_to_end_of_event_time else "stop"
         return CompletableFuture.running(

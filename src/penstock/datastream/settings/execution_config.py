@@ -1,4 +1,4 @@
-"""`ExecutionConfig` of PyFlink. Settings of Java or of Flink's own tasks have no effect."""
+"""`ExecutionConfig` of PyFlink. Settings for Java or for Flink's tasks have no effect."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from penstock.runtime.failure import short_repr
 
 
 def check_function(method: str, function: Any, *classes: type, or_callable: bool = False, hint: str = "") -> None:
-    """Raises PlanError unless the function has one of the classes or, if allowed, is a plain function.
+    """Raises PlanError unless the function is an instance of one of the classes or, if allowed, a plain function.
 
     >>> check_function("map", len, Function, or_callable=True)
     """
@@ -29,7 +29,7 @@ def check_function(method: str, function: Any, *classes: type, or_callable: bool
 
 
 def check_argument(method: str, argument: Any, classes: type | tuple[type, ...], expected: str) -> None:
-    """Raises PlanError unless the argument has one of the classes.
+    """Raises PlanError unless the argument is an instance of one of the classes.
 
     >>> check_argument("union", 1, str, "a string")
     Traceback (most recent call last):

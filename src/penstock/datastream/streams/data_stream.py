@@ -316,7 +316,7 @@ class DataStream(OperatorSettings, Generic[T]):
     def materialize(self) -> DataStream[T]:
         """Stores the elements with the batch, so that a Spark stage that is retried reads the same elements.
 
-        See docs/explanation.
+        See docs/explanation/exactly-once.md.
         """
         return DataStream(
             self._env, self._add(OperatorNode, "materialize", self._partitioned_node(), spec=MaterializeSpec())

@@ -33,7 +33,7 @@ def check_on_bad_record(on_error: Any) -> None:
 
 
 def check_side_output(node: Node, tag: OutputTag[Any]) -> None:
-    """Raises PlanError if the dead letters of an operator without dead letters are read."""
+    """Raises PlanError if the dead letters of an operator without a dead-letter output are read."""
     if tag == DEAD_LETTERS and node.on_error != "dead_letter":
         raise PlanError(
             "NO_DEAD_LETTERS",

@@ -1,4 +1,4 @@
-"""The loop of batch mode: the complete input of one operator in one slot, key by key (time-rules 9).
+"""The loop of batch mode: the complete input of one operator in one slot, key by key (time-rules 9.1, 9.2).
 
 The elements of a key are processed by timestamp at the minimum watermark. Then the watermark is at its maximum and the event
 timers of the key fire, then its processing timers. Timers that a firing timer registers are ignored, so none renews itself.

@@ -1,4 +1,4 @@
-"""The rules of all operators for late records (time-rules 4).
+"""The rules of all operators for late records and allowed lateness (time-rules 4.1, 4.2, 4.3).
 
 `watermark` is the effective watermark of the record, which is also what `current_watermark()` returns to a function.
 """
@@ -28,7 +28,7 @@ def window_is_late(cleanup: int, watermark: int) -> bool:
 
 
 def element_is_late(timestamp: int, lateness: int, watermark: int) -> bool:
-    """Whether an element that was added to no window is late. Otherwise it just belongs to no window.
+    """Whether an element that was added to no window is late. If it is not late, it belongs to no window.
 
     >>> element_is_late(3, 0, 3)
     True

@@ -110,7 +110,7 @@ class Records:
         )
 
     def sort(self, watermark_before: int, watermark_end: int) -> None:
-        """Computes the effective watermark of each element and sorts the elements."""
+        """Computes the effective watermark of each element (time-rules 1.5) and sorts the elements (time-rules 1.6)."""
         tags = self.tags
         self.effective = np.maximum(watermark_before, np.minimum(tags.watermark, watermark_end))
         order = sort_order(self.effective, tags)

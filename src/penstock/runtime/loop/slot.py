@@ -176,6 +176,10 @@ class SlotLoop:
         self._fire_event_timers(watermark, False, out)
 
     def _fire_event_timers(self, watermark: int, explicit: bool, out: Emissions) -> None:
+        """Advances the watermark and fires all timers up to it, also those that a firing timer registers (time-rules 3.3).
+
+        A timer that an element registered in the past is due one millisecond after the watermark at that time (time-rules 3.4).
+        """
         context = self._context
         base = context.watermark
         if watermark <= base:
@@ -193,6 +197,7 @@ class SlotLoop:
         context.watermark = watermark
 
     def _fire_processing_timers(self, advance: Advance, out: Emissions) -> None:
+        """Fires the timers that are due at the start of the batch. Later registrations wait for the next one (time-rules 3.6)."""
         queue = self._context.processing_timers
         queue.begin(advance.now, advance.now - 1)
         while (timer := queue.pop(advance.now)) is not None:
@@ -233,6 +238,7 @@ class SlotLoop:
             guard.run(lambda: on_failed_timer(timer, context), emitter, site, details, out)
 
     def _count_renewal(self, timer: Timer) -> None:
+        """Raises if the timers of a key renew themselves without end when the input has ended (time-rules 3.8)."""
         fired = self._renewals_at_end[timer.key] = self._renewals_at_end.get(timer.key, 0) + 1
         if fired > _MAX_RENEWALS_AT_END:
             raise TimeError(

@@ -1,7 +1,7 @@
 """The table of state kinds: how each kind is read and written, and where the value is in its stored entries.
 
 A new kind of state is a descriptor (`penstock/state.py`), a module with its handle, and a line in `STATE_KINDS`. Evolution, time
-to live, savepoints and state statistics work through this table.
+to live, savepoints and state statistics work through this table. ARCHITECTURE.md lists the other files of a new kind.
 """
 
 from __future__ import annotations

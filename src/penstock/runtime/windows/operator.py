@@ -1,4 +1,4 @@
-"""The window operator, which assigns elements to windows, calls the trigger, fires and clears windows (time-rules 4 and 5).
+"""The window operator, which assigns elements to windows, calls the trigger, fires and clears windows (time-rules 5.1, 5.2, 5.4).
 
 Subclasses for merging windows are in `merging_operator.py` and `session_operator.py`. `factory.py` chooses the class.
 """

@@ -1,4 +1,4 @@
-"""The control source: announces the run, known, idle and ended splits, savepoints, and the end of bounded jobs to all slots.
+"""The control source: announces the run, known and ended splits, savepoints, and the end of bounded jobs to all slots.
 
 Spark logs its offset before a batch runs, so a replayed batch gets the same announcement. The offset moves only when there is
 something to announce or a timer is due (time-rules 2.3, 2.8, 7.2).

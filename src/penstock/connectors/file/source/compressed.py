@@ -18,7 +18,8 @@ class DamagedFileError(Exception):
 
 
 def is_compressed(name: str) -> bool:
-    """
+    """Returns whether a file is compressed, by its extension.
+
     >>> is_compressed("a.gz"), is_compressed("a.txt")
     (True, False)
     """

@@ -71,7 +71,8 @@ class FileSystem:
 
 
 def is_hidden(name: str) -> bool:
-    """
+    """Returns whether sources ignore a file or folder with this name.
+
     >>> is_hidden("_SUCCESS"), is_hidden(".part-0"), is_hidden("part-0")
     (True, True, False)
     """

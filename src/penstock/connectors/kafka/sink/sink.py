@@ -26,8 +26,8 @@ class KafkaSink(Sink):
     """Writes elements to Kafka topics. Records get the timestamp of the element, if it has one.
 
     With EXACTLY_ONCE, each task writes in its own transaction, which also stores a marker of the batch. A batch that runs again
-    finds out by the marker what was written. Consumers must use isolation.level=read_committed. With AT_LEAST_ONCE, a task ends
-    when the broker has acknowledged all its records. With NONE, the sink does not wait for acknowledgements.
+    reads the marker to detect what was already written. Consumers must use isolation.level=read_committed. With AT_LEAST_ONCE, a
+    task ends when the broker has acknowledged all its records. With NONE, the sink does not wait for acknowledgements.
 
     >>> from penstock.formats import SimpleStringSchema
     >>> words = KafkaRecordSerializationSchema.builder().set_topic("words")

@@ -1,7 +1,7 @@
 """Exactly-once writes: one transaction per task and batch, with a marker that identifies the batch.
 
 The marker is an offset that the transaction commits for a consumer group used only by this task: the number of written batches.
-It becomes visible together with the records, so a batch that runs again finds out that it was written. The order of calls
+It becomes visible together with the records, so a batch that runs again detects that it was written. The order of calls
 matters. Opening the producer fences earlier producers with the same transactional id. Only then is the marker read, so that
 nobody can change it afterwards without fencing this producer.
 """
