@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -30,6 +31,7 @@ from penstock.errors import ConfigError
 from penstock.jobs.registry.registry import registry_of
 from penstock.jobs.run.log import process_log
 from penstock.jobs.run.output import redirect_output
+from penstock.spark.session.fork_server import ForkServer
 from penstock.spark.session.spark_home import linked_spark_home
 from penstock.spark.session.start_failure import start_error
 
@@ -61,6 +63,7 @@ _PER_JOB = {
 _WITHOUT_CODEGEN = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
+_fork_servers: weakref.WeakKeyDictionary[Any, ForkServer] = weakref.WeakKeyDictionary()  # by SparkContext
 _default_python: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # by SparkContext
 
 
@@ -72,7 +75,7 @@ def get_session(configuration: Configuration) -> SparkSession:
         return active
     check_java()
     logging.getLogger("py4j").setLevel(logging.WARNING)  # logging at INFO in a program does not concern py4j
-    os.environ.setdefault("PYSPARK_PYTHON", configuration.get(PYTHON_EXECUTABLE) or sys.executable)
+    python = os.environ.setdefault("PYSPARK_PYTHON", configuration.get(PYTHON_EXECUTABLE) or sys.executable)
     builder = SparkSession.builder.appName("penstock")
     master = configuration.get(MASTER)
     if configuration.is_set(MASTER) or not _is_submitted():
@@ -94,9 +97,24 @@ def get_session(configuration: Configuration) -> SparkSession:
     log = _log(configuration)
     try:
         with linked_spark_home() if master.startswith("local") else nullcontext(), redirect_output(log):
-            return builder.getOrCreate()
+            server = _start_fork_server() if master.startswith("local") and python == sys.executable else None
+            session = builder.getOrCreate()
     except Exception as error:
         raise start_error(error, master, log) from error
+    if server is not None:
+        session.sparkContext.pythonExec = server.executable
+        _fork_servers[session.sparkContext] = server
+    return session
+
+
+def _start_fork_server() -> ForkServer | None:
+    """Starts the process that forks Spark's Python processes, which imports their modules while the JVM starts."""
+    try:
+        server = ForkServer.start(sys.executable)
+    except OSError:  # Spark starts interpreters then
+        return None
+    atexit.register(server.close)
+    return server
 
 
 def _log(configuration: Configuration) -> Path | None:
