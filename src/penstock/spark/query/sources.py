@@ -187,4 +187,5 @@ class PenstockSource(DataSource):
         return ROW_SCHEMA
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
-        return SparkSourceReader(RunFolder(self.options["folder"]), int(self.options["source"]))
+        with wrap_errors():
+            return SparkSourceReader(RunFolder(self.options["folder"]), int(self.options["source"]))
