@@ -175,8 +175,17 @@ class MapHandle(StateHandle):
                 if key in changed or value is _ABSENT:
                     continue
                 encoded, decodable = encode_key(key)
-                if (data := self._encode(key, decodable, value)) != before:
+                data = self._encode(key, decodable, value)
+                if data != before and data != self._encode_again(before):
                     writes[prefix + encoded] = stored[key] = data
+
+    def _encode_again(self, data: bytes) -> bytes:
+        """Encodes a stored value again. A pickle may change although its value does not, for example the order of a set.
+
+        Broadcast state must not change in the subtasks that read it and remain the same in others.
+        """
+        at = map_value_offset(data)
+        return data[:at] + self._codec.encode(self._codec.decode(data[at:]))
 
     def _fill_cache(self, cache: dict[Any, Any]) -> None:
         """Caches the maps of the batch; values that may be changed in place together with their stored bytes."""
