@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from penstock.engine.program.declared_state import DeclaredStates, declared_states, key_types
+from penstock.engine.program.pickling import activate_classes
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
 from penstock.runtime.state.evolution.describe import describe_key, describe_state
@@ -101,6 +102,7 @@ def check_restore(manifest: Manifest, program: Program, also_new: bool = True) -
 
     Without `also_new` only the functions of operators with saved state are opened.
     """
+    activate_classes(program)  # values and keys in the savepoint may be pickled objects of its classes
     with_state = {o.uid for o in manifest.operators if any(s.kind not in _INTERNAL_KINDS for s in o.states)}
     declared, keys, result = (
         declared_states(program, None if also_new else with_state),

@@ -7,18 +7,16 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import cloudpickle
 import msgspec
 
-from penstock.connectors.secret import allow_pickling_secrets
 from penstock.connectors.sink import WriteTask
 from penstock.engine.host.batch_host import BatchHost
 from penstock.engine.host.host import LevelHost
 from penstock.engine.host.mapper import Mapper
 from penstock.engine.host.reports import check_broadcast_state, sum_dead_letters, warn_unread_dead_letters
+from penstock.engine.program.pickling import ProgramCopies
 from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
-from penstock.engine.program.unpicklable import unpicklable_error
 from penstock.engine.slots.rescale import SlotState, rescale
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.engine.wire.body import unpack_body
@@ -66,12 +64,9 @@ class LocalJob:
     """
 
     def __init__(self, program: Program, seed: int = 0) -> None:
-        try:
-            with allow_pickling_secrets():
-                self._pickled = cloudpickle.dumps(program)
-        except Exception as error:
-            raise unpicklable_error(program, error) from error
-        self.program: Program = self._copy()
+        self._copies = ProgramCopies(program)
+        self._copies.classes.activate()
+        self.program: Program = self._copies.new()
         self._random = random.Random(seed)  # shuffles bundles, because results must not depend on their order
         self._bases: dict[SlotKey, MemoryView] = {}
         self._hosts: dict[SlotKey, LevelHost] = {}
@@ -93,15 +88,11 @@ class LocalJob:
                 for slot in range(program.parallelism):
                     self._open_host(level, slot, SlotState(SlotMetadata(), {}))
 
-    def _copy(self) -> Program:
-        copy: Program = cloudpickle.loads(self._pickled)
-        return copy
-
     def _open_host(self, level: int, slot: int, state: SlotState) -> None:
         base = self._bases[level, slot] = MemoryView()
         base.entries.update(state.entries)
         host = BatchHost if self.program.batch_mode else LevelHost
-        self._hosts[level, slot] = host(self._copy(), level, slot, Store(base), state.meta)
+        self._hosts[level, slot] = host(self._copies.new(), level, slot, Store(base), state.meta)
 
     # -- batches
 
@@ -113,6 +104,7 @@ class LocalJob:
         marks: Sequence[ChunkProgress] = (),
     ) -> list[list[Any]]:
         """Runs a batch and returns the results of the commits of all sinks. `marks` are watermarks that no source task sends."""
+        self._copies.classes.activate()
         metas = {at: msgspec.msgpack.encode(host.meta) for at, host in self._hosts.items()}
         with capture_logs(self.logs.extend):
             try:
@@ -160,7 +152,7 @@ class LocalJob:
     def _get_mapper(self, source: int, number: int) -> Mapper:
         mapper = self._mappers.get((source, number))
         if mapper is None:
-            program = self._copy()
+            program = self._copies.new()
             mapper = self._mappers[source, number] = Mapper(program, program.sources[source], number)
         return mapper
 
@@ -254,6 +246,7 @@ class LocalJob:
 
     def restore(self, snapshot: bytes) -> None:
         """Restores a snapshot, which may have another parallelism."""
+        self._copies.classes.activate()
         saved = msgspec.msgpack.decode(snapshot, type=_JobSnapshot)
         self.batch = saved.batch
         self._lineage = uuid.uuid4().hex
@@ -281,6 +274,7 @@ class LocalJob:
 
     def restore_savepoint(self, savepoint: Savepoint, allow_dropped: bool = False) -> RestoreMatch:
         """Restores a savepoint, which may have another parallelism. Operators are matched by uid."""
+        self._copies.classes.activate()
         matched = match_savepoint(savepoint.manifest, self.program, savepoint.path, allow_dropped)
         apply_type_changes(savepoint.manifest, self.program, matched, savepoint.path)
         self.batch = savepoint.manifest.batch + 1

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
-import cloudpickle
-
-from penstock.connectors.secret import allow_pickling_secrets
 from penstock.connectors.sink import Sink, WriteTask
+from penstock.engine.program.pickling import pickle_by_value
 
 
 class SinkContract:
@@ -197,9 +195,8 @@ class _SinkDriver:
         memory.mkdir(exist_ok=True)
         sink = self._contract.make_sink(self.folder)
         sink.attach(str(memory))
-        with allow_pickling_secrets():
-            self._pickled = cloudpickle.dumps(sink)
-        self.sink: Sink = cloudpickle.loads(self._pickled)  # a copy, because commits run in another process than attach
+        self._pickled = pickle_by_value(sink)
+        self.sink: Sink = pickle.loads(self._pickled)  # a copy, because commits run in another process than attach
 
     def task(self, batch: int, partition: int, attempt: str = "1") -> WriteTask:
         return WriteTask(batch, partition, f"{attempt}.{partition}", self._lineage, "sink", 2)
@@ -208,7 +205,7 @@ class _SinkDriver:
         """Writes elements in tasks and returns the prepared commits, pickled as on the way to the driver."""
         prepared = []
         for partition, part in enumerate(parts):
-            sink: Sink = cloudpickle.loads(self._pickled)
+            sink: Sink = pickle.loads(self._pickled)
             writer = sink.writer(self.task(batch, partition, attempt))
             for number in part:
                 writer.write([self._contract.element(number)], [number], None)

@@ -13,10 +13,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 from unittest import SkipTest
 
-import cloudpickle
-
-from penstock.connectors.secret import allow_pickling_secrets
 from penstock.connectors.source import Chunk, Offset, ReadContext, Source
+from penstock.engine.program.pickling import pickle_by_value
 
 _TIMEOUT = 5.0
 
@@ -209,8 +207,7 @@ class _SourceDriver:
     """Calls a source as a job does: plans on the driver, reads on executors."""
 
     def __init__(self, source: Source, folder: str | None, most_batches: int) -> None:
-        with allow_pickling_secrets():
-            self._pickled = cloudpickle.dumps(source)  # before it is attached, as in a job
+        self._pickled = pickle_by_value(source)  # before it is attached, as in a job
         if folder is None:
             folder = tempfile.mkdtemp(prefix="penstock-contract-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -249,7 +246,7 @@ class _SourceDriver:
         return offsets
 
     def chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Chunk]:
-        reader: Source = cloudpickle.loads(self._pickled)
+        reader: Source = pickle.loads(self._pickled)
         tasks = [pickle.loads(pickle.dumps(task)) for task in self.source.plan(start, end, parallelism)]
         return [chunk for task in tasks for chunk in reader.read(task)]
 

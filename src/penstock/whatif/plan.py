@@ -6,12 +6,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import msgspec
 
 from penstock.atomic_file import write_atomic
-from penstock.connectors.secret import allow_pickling_secrets
 from penstock.connectors.source import Source
+from penstock.engine.program.pickling import copy_by_value
 from penstock.errors import PlanError
 from penstock.plan.graph import JobGraph
 from penstock.runtime.loop.call_site import CallSite
@@ -65,8 +64,7 @@ def plan_ranges(plan: ForkPlan, graph: JobGraph) -> dict[str, SourceRange]:
                     f"Source '{node.name}' is a streaming DataFrame, which Spark reads itself, so its range cannot be fixed. "
                     "Use a source of Penstock.",
                 )
-            with allow_pickling_secrets():
-                source: Source = cloudpickle.loads(cloudpickle.dumps(node.source))  # planning modifies the source
+            source: Source = copy_by_value(node.source)  # planning modifies the source
             try:
                 ranges[node.uid] = _range(source, saved.get(node.uid), node.uid, f"{folder}/{len(ranges)}", plan, until)
             except Exception as error:

@@ -18,6 +18,7 @@ from penstock.runtime.columnar.column_block import ColumnBlock, combine
 from penstock.runtime.columnar.positions import ElementPositions
 from penstock.runtime.columnar.slices import Grid
 from penstock.runtime.loop.call_site import CallSite
+from penstock.runtime.pickling import dumps
 from penstock.time import MIN_WATERMARK
 
 _MAX_DIFFERENCE = 2**31 - 2
@@ -144,7 +145,7 @@ def pack_block(block: ColumnBlock) -> bytes:
         [_compress(c) if isinstance(c, np.ndarray) and c.dtype == np.int64 else (0, c) for c in block.columns],
         None if block.values is None else pack_body(None, block.values),
     )
-    return pickle.dumps(packed, 5)
+    return dumps(packed)
 
 
 def unpack_block(frame: Columns, origin: int, at_least: int) -> ColumnBlock:

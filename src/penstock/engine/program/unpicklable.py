@@ -8,8 +8,6 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import cloudpickle
-
 from penstock.engine.program.program import Program
 from penstock.engine.program.steps import CheckStep, SendStep, Step, TransformStep, WatermarkStep, all_steps
 from penstock.errors import PlanError
@@ -19,7 +17,7 @@ _MAX_DEPTH = 6
 Dumps = Callable[[Any], object]
 
 
-def unpicklable_error(program: Program, error: Exception, dumps: Dumps = cloudpickle.dumps) -> PlanError:
+def unpicklable_error(program: Program, error: Exception, dumps: Dumps) -> PlanError:
     """The error to raise for a program that cannot be pickled."""
     for owner, thing in _user_objects(program):
         if _pickle_error(thing, dumps) is None:

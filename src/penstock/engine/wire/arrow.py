@@ -9,6 +9,7 @@ import pickle
 from collections.abc import Sequence
 from operator import is_
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 import pyarrow as pa
@@ -16,6 +17,8 @@ import pyarrow as pa
 from penstock.engine.wire.arrow_columns import Column, NotColumnarError
 from penstock.engine.wire.arrow_fields import FieldsColumn, RowColumn
 from penstock.engine.wire.arrow_types import wire_column
+from penstock.runtime.pickling import dumps
+from penstock.runtime.user_classes import ProgramClasses, active_classes
 from penstock.types import TupleTypeInfo, TypeInformation, Types
 from penstock.types.python import ClassTypeInfo
 
@@ -72,7 +75,7 @@ class ArrowPacker:
     def __init__(self, type_info: TypeInformation, layout: ColumnLayout, certain: bool) -> None:
         self._layout = layout
         self._certain = certain
-        self._pickled_type = pickle.dumps(type_info, 5)
+        self._pickled_type = dumps(type_info)
         self._schemas: dict[tuple[int, ...], Any] = {}
 
     def pack(self, keys: list[Any] | None, values: list[Any]) -> ArrowBody | None:
@@ -124,18 +127,20 @@ def _keys_or_column(
     return keys
 
 
-_layouts: dict[bytes, ColumnLayout] = {}
+# By the classes of the running program, since a pickled type names a class that another program may define differently.
+_layouts: WeakKeyDictionary[ProgramClasses, dict[bytes, ColumnLayout]] = WeakKeyDictionary()
 
 
 def unpack_arrow(packed: ArrowBody) -> tuple[list[Any] | None, list[Any]]:
     """Decodes keys and values."""
     pickled_type, numbers, data, rest, keys = packed
-    layout = _layouts.get(pickled_type)
+    layouts = _layouts.setdefault(active_classes(), {})
+    layout = layouts.get(pickled_type)
     if layout is None:
         type_info = pickle.loads(pickled_type)
         column = wire_column(type_info)
         assert column is not None
-        layout = _layouts[pickled_type] = ColumnLayout(type_info, column)
+        layout = layouts[pickled_type] = ColumnLayout(type_info, column)
     batch = pa.ipc.read_record_batch(pa.py_buffer(data), layout.schema(numbers))
     columns: list[Any] = [None] * len(layout.columns)
     for number, array in zip(numbers, batch.columns, strict=True):

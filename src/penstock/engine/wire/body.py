@@ -14,6 +14,7 @@ import msgspec
 from penstock.engine.wire.arrow import ArrowPacker, unpack_arrow
 from penstock.errors import ElementError
 from penstock.runtime.failure import short_repr
+from penstock.runtime.pickling import dumps
 
 _PLAIN, _TUPLES, _STRUCTS, _ARROW = 0, 1, 2, 3
 _MIN_COLUMNS = 16  # with fewer elements, columns are not faster
@@ -33,18 +34,18 @@ def pack_body(keys: list[Any] | None, values: list[Any], packer: ArrowPacker | N
     if packer is not None and len(values) >= _MIN_ARROW:
         packed = packer.pack(keys, values)
         if packed is not None:
-            return pickle.dumps((_ARROW, None, packed), 5)
+            return dumps((_ARROW, None, packed))
     if len(values) >= _MIN_COLUMNS:
         kinds = set(map(type, values))
         if len(kinds) == 1:
             kind = kinds.pop()
             if kind is tuple and len(set(map(len, values))) == 1 and values[0]:
                 columns = [list(map(itemgetter(i), values)) for i in range(len(values[0]))]
-                return pickle.dumps((_TUPLES, keys, columns), 5)
+                return dumps((_TUPLES, keys, columns))
             if (fields := _fields(kind, values[0])) is not None:
                 columns = [list(map(attrgetter(f), values)) for f in fields]
-                return pickle.dumps((_STRUCTS, keys, (kind, columns)), 5)
-    return pickle.dumps((_PLAIN, keys, values), 5)
+                return dumps((_STRUCTS, keys, (kind, columns)))
+    return dumps((_PLAIN, keys, values))
 
 
 def unpicklable_element(to: str, values: list[Any], error: Exception) -> ElementError:
@@ -52,14 +53,15 @@ def unpicklable_element(to: str, values: list[Any], error: Exception) -> Element
     element: Any = values
     for value in values:
         try:
-            pickle.dumps(value, 5)
+            dumps(value)
         except Exception as element_error:
             element, error = value, element_error
             break
     return ElementError(
         "ELEMENT_NOT_PICKLABLE",
         f"Element {short_repr(element)} sent to '{to}' is a {type(element).__name__} and cannot be pickled: {error}. Elements are "
-        "sent between processes. Emit plain values, or objects of classes that are defined at module level.",
+        "sent between processes. Emit plain values, or objects of classes that the program defines before it starts, without "
+        "locks, connections and open files.",
     )
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from penstock.runtime.cep.automaton import NOT_EVALUATED
 from penstock.runtime.cep.matcher import NOT_DECODED, Event, Matcher, MatchState, PartialMatch
+from penstock.runtime.pickling import dumps
 from penstock.runtime.state.codec import CHECKED, PICKLED
 from penstock.runtime.state.evolution.describe import describe
 from penstock.runtime.state.evolution.shape import Shape
@@ -62,7 +63,7 @@ class EventCodec:
                     return CHECKED + data
             except Exception:  # the value is not of the declared type
                 pass
-        return PICKLED + pickle.dumps(value, 5)
+        return PICKLED + dumps(value)
 
     def decode(self, data: bytes) -> Any:
         if data[0] == 0 or self._from is None:

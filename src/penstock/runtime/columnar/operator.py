@@ -21,6 +21,7 @@ from penstock.runtime.loop.call_site import CallSite
 from penstock.runtime.loop.emissions import Advance
 from penstock.runtime.loop.operator import OperatorContext
 from penstock.runtime.loop.records import column
+from penstock.runtime.pickling import dumps
 from penstock.runtime.state.codec import is_immutable
 from penstock.runtime.state.timers import Timer
 from penstock.runtime.windows.context import WindowFunctionContext
@@ -183,7 +184,7 @@ class GridWindowOperator(ColumnarWindowOperator):
 
 def _copy_if_mutable(value: Any) -> Any:
     """Returns a copy of a value that may be part of mutable state."""
-    return value if is_immutable(value) else pickle.loads(pickle.dumps(value, 5))
+    return value if is_immutable(value) else pickle.loads(dumps(value))
 
 
 def watermark_at_timer(due: int, marks: list[int]) -> int:

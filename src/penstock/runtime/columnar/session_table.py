@@ -18,6 +18,7 @@ from penstock.runtime.columnar.fold import Values, as_list, concatenate, pack_va
 from penstock.runtime.columnar.key_codes import KeyCodes
 from penstock.runtime.columnar.time_table import encode_time
 from penstock.runtime.loop.records import Column, column
+from penstock.runtime.pickling import dumps
 from penstock.runtime.state.backend import KeyedStateStore
 from penstock.runtime.state.codec import CHECKED, PICKLED
 
@@ -122,4 +123,4 @@ class SessionTable:
             else:
                 first = before
             entry = (first, rows)
-            writes[table + suffix] = CHECKED + _encode(entry) if all_numeric else PICKLED + pickle.dumps(entry, 5)
+            writes[table + suffix] = CHECKED + _encode(entry) if all_numeric else PICKLED + dumps(entry)

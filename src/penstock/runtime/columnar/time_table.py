@@ -12,6 +12,7 @@ from penstock.runtime.columnar.accumulators import Accumulators, Groups
 from penstock.runtime.columnar.fold import as_list, pack_values
 from penstock.runtime.columnar.key_codes import KeyCodes
 from penstock.runtime.loop.records import column
+from penstock.runtime.pickling import dumps
 from penstock.runtime.state.backend import KeyedStateStore
 from penstock.runtime.state.codec import CHECKED, PICKLED
 from penstock.runtime.state.store import after_prefix
@@ -90,7 +91,7 @@ def encode_row(row: tuple[Any, ...]) -> bytes:
             return CHECKED + _encode(row)
         except OverflowError:
             pass
-    return PICKLED + pickle.dumps(row, 5)
+    return PICKLED + dumps(row)
 
 
 def decode_row(data: bytes) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock.runtime.loop.operator import TimestampedResult
 from penstock.runtime.loop.records import PHASE_ELEMENT, PHASE_PROCESSING_TIMER, Column, Records, Tags, column
+from penstock.runtime.pickling import dumps
 from penstock.runtime.state.codec import is_immutable
 from penstock.runtime.state.keys import KeyTable
 
@@ -49,7 +50,7 @@ class Emissions:
         append = self.values.append
         if not copies:
             return append
-        return lambda value: append(value if is_immutable(value) else pickle.loads(pickle.dumps(value, 5)))
+        return lambda value: append(value if is_immutable(value) else pickle.loads(dumps(value)))
 
     def unwrap_timestamps(self) -> Emissions:
         """Replaces every TimestampedResult by its value and records its timestamp."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 from penstock.errors import StateError
+from penstock.runtime.pickling import dumps
 from penstock.runtime.state.cell import NO_KEY, Cell, KeyCell, NamespaceCell, SlotCell
 from penstock.runtime.state.codec import Codec, TtlCodec, codec_of
 from penstock.runtime.state.evolution.shape import OperatorStateDescriptor, Shape
@@ -148,7 +148,7 @@ class KeyedStateStore:
         if self.keys.pickled_keys:
             table = self._key_table()
             for encoded, key in self.keys.pickled_keys.items():
-                self._store.put(table + encoded, pickle.dumps(key, 5))
+                self._store.put(table + encoded, dumps(key))
             self.keys.pickled_keys.clear()
 
     def discard_batch(self) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import msgspec
 
 from penstock.errors import StateError
+from penstock.runtime.pickling import dumps
 from penstock.runtime.state.plain_values import PlainForm, plain_form
 from penstock.types import TypeInformation
 
@@ -40,11 +41,17 @@ class PickleCodec:
     def encode(self, value: Any) -> bytes:
         try:
             return PICKLED + pickle.dumps(value, 5)
+        except Exception:  # not `dumps` at once, since this is called for each value
+            return self._encode_by_name(value)
+
+    def _encode_by_name(self, value: Any) -> bytes:
+        try:
+            return PICKLED + dumps(value)
         except Exception as error:
             raise StateError(
                 "STATE_NOT_PICKLABLE",
                 f"A value of type {type(value).__name__} cannot be pickled: {error}. Store plain values or objects of classes that "
-                "are defined at module level. Open connections, files and locks in the open() method of the function.",
+                "the program defines before it starts. Open connections, files and locks in the open() method of the function.",
             ) from error
 
     def decode(self, data: bytes) -> Any:

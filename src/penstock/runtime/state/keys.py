@@ -23,6 +23,7 @@ import xxhash
 
 from penstock.errors import InvalidKeyError
 from penstock.row import Row
+from penstock.runtime.pickling import dumps
 
 _encode = msgspec.msgpack.encode
 _decode = msgspec.msgpack.decode
@@ -198,15 +199,30 @@ def _canonical(key: Any) -> tuple[Any, bool]:
         return _object("Row", [key.get_row_kind().value, *(_part(v)[0] for v in key.values_by_name())])
     # By default an object is equal only to itself, so never to an object in another process.
     by_identity = getattr(type(key), "__hash__", None) is object.__hash__
-    if is_dataclass(key) and not isinstance(key, type) and not by_identity:
-        return _object(type(key).__qualname__, [_part(getattr(key, f.name))[0] for f in fields(key) if f.compare])
-    if isinstance(key, msgspec.Struct) and not by_identity:
-        return _object(type(key).__qualname__, [_part(getattr(key, f))[0] for f in key.__struct_fields__])
+    if not by_identity and (content := _compared_values(key)) is not None:
+        return _object(type(key).__qualname__, [_part(value)[0] for value in content])
     raise InvalidKeyError(
         "KEY_TYPE",
         f"{key!r} of type {type(key).__name__} cannot be a key, because it would not be the same key in every process. "
-        "Use a str, int, float, bytes, tuple, date, UUID, enum, a Row, or a frozen dataclass or Struct of these.",
+        "Use a str, int, float, bytes, tuple, date, UUID, enum, a Row, or a frozen dataclass, Struct, attrs class or pydantic "
+        "model of these.",
     )
+
+
+def _compared_values(key: Any) -> list[Any] | None:
+    """The values by which objects of a class with fields are equal; None for other objects."""
+    kind: Any = type(key)
+    if is_dataclass(kind):
+        return [getattr(key, f.name) for f in fields(kind) if f.compare]
+    if isinstance(key, msgspec.Struct):
+        return [getattr(key, name) for name in key.__struct_fields__]
+    if (attributes := getattr(kind, "__attrs_attrs__", None)) is not None:
+        values = ((a.eq_key, getattr(key, a.name)) for a in attributes if a.eq)
+        return [value if convert is None else convert(value) for convert, value in values]
+    if (names := getattr(kind, "__pydantic_fields__", None)) is not None:
+        others = (key.__pydantic_extra__, key.__pydantic_private__)
+        return [*(getattr(key, n) for n in names), *(item for more in others for item in sorted((more or {}).items()))]
+    return None
 
 
 def _part(key: Any) -> tuple[Any, bool]:
@@ -282,7 +298,7 @@ _COUNTED |= {0xD9: (1, 0), 0xDA: (2, 0), 0xDB: (4, 0)}
 
 def pickle_undecodable(key: Any, decodable: bool) -> bytes:
     """Returns the pickle to store with an encoded key; empty if the key can be decoded from its encoding."""
-    return b"" if decodable else pickle.dumps(key, 5)
+    return b"" if decodable else dumps(key)
 
 
 def restore_key(encoded: bytes, pickled: bytes) -> Any:

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.config import Configuration
 from penstock.engine.program.bounded_read import BoundedRead, plan_bounded_read
+from penstock.engine.program.pickling import pickle_by_value
 from penstock.engine.program.program import Program
 from penstock.engine.wire.frames import Control
 from penstock.jobs.registry.progress import StageProgress
@@ -22,7 +23,7 @@ from penstock.spark.query.batch_level import BatchLevel
 from penstock.spark.query.batch_source import BATCH_SCHEMA, CONTROL, PenstockBatch
 from penstock.spark.query.router import PenstockRouter
 from penstock.spark.report.run_folder import RunFolder
-from penstock.spark.session.pickling import pickle_program, pickle_value
+from penstock.spark.session.pickling import pickle_program
 from penstock.spark.session.session import configure_session, new_session
 
 _ROWS_PER_BATCH = "8"  # a row has up to a few megabytes
@@ -164,7 +165,7 @@ def _encode_tasks(read: BoundedRead, run: str) -> list[tuple[int, bytes]]:
     """The tasks of the data source: the control frame first, then the read tasks."""
     now = int(time.time() * 1000) if read.clock is None else read.clock
     control = Control(run, now, read.splits, read.splits, True)
-    return [(source, pickle_value(task)) for source, task in [(CONTROL, control), *read.tasks]]
+    return [(source, pickle_by_value(task)) for source, task in [(CONTROL, control), *read.tasks]]
 
 
 def without_elements(program: Program) -> Program:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import cloudpickle
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
@@ -57,7 +57,7 @@ class BatchReader(DataSourceReader):
         with wrap_errors(), worker.forward_logs(self._folder), worker.pause_garbage_collection():
             program = worker.get_program(self._key, self._data)
             assert program.batch_partitions is not None
-            task = cloudpickle.loads(partition.task)
+            task = pickle.loads(partition.task)
             if partition.source == CONTROL:
                 bundles = _control_bundles(task, program.control_levels(), program.parallelism)
             else:

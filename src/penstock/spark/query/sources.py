@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ from penstock.spark.query.processor import ROW_SCHEMA
 from penstock.spark.report.run_facts import SplitStatus
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.error_transport import wrap_errors
-from penstock.spark.session.pickling import unpickle_program
+from penstock.spark.session.pickling import pickle_elements, unpickle_program
 from penstock.spark.session.slots import slot_labels
 
 _ARROW_SCHEMA = pa.schema([("slot", pa.int32()), ("level", pa.int32()), ("blob", pa.binary())])
@@ -45,9 +46,9 @@ def current_batch() -> int | None:
 
 
 class TaskPartition(InputPartition):
-    """One read task of a source."""
+    """One read task of a source. It is pickled, because Spark would copy the classes of elements in it."""
 
-    def __init__(self, number: int, task: Any, waiting: list[str]) -> None:
+    def __init__(self, number: int, task: bytes, waiting: list[str]) -> None:
         super().__init__(number)
         self.task = task
         self.unread_splits = waiting
@@ -163,14 +164,14 @@ class SparkSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert self._source is not None
         tasks = self._source.plan(start, end, self._parallelism)
         waiting = self._source.waiting(end)
-        return [TaskPartition(number, task, waiting) for number, task in enumerate(tasks)]
+        return [TaskPartition(number, pickle_elements(task), waiting) for number, task in enumerate(tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TaskPartition)
         with wrap_errors(), worker.forward_logs(self._run_folder), worker.pause_garbage_collection():
             mapper = worker.get_mapper(self._key, self._data, self._number, partition.value)
             mapper.batch, mapper.worker = current_batch(), worker.worker_name()
-            yield from to_arrow(mapper.run(partition.task, partition.unread_splits), self._parallelism)
+            yield from to_arrow(mapper.run(pickle.loads(partition.task), partition.unread_splits), self._parallelism)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing to do: Spark stores the offsets."""

@@ -21,8 +21,9 @@ from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.engine.wire import log_capture
 from penstock.runtime.state.store import ReadView, Store
 from penstock.runtime.state.tables import StateTable
+from penstock.runtime.user_classes import ProgramClasses
 from penstock.spark.report.run_folder import RunFolder
-from penstock.spark.session.pickling import unpickle_program
+from penstock.spark.session.pickling import load_program
 from penstock.spark.state.working_copy import WorkingCopy
 
 _COLLECT_INTERVAL = 30.0  # seconds
@@ -48,9 +49,18 @@ class _JobCache:
     def __init__(self) -> None:
         self.used = 0.0
         self.program: Program | None = None
+        self.classes: ProgramClasses | None = None
         self.mappers: dict[tuple[int, int], Mapper] = {}
         self.hosts: dict[tuple[int, int], _CachedHost] = {}  # by level and slot
         self.copies: dict[str, WorkingCopy] = {}
+
+    def unpickle(self, data: bytes) -> Program:
+        """Returns a new copy of the program. Subtasks do not share functions, but all copies have the same classes."""
+        program, classes = load_program(data)
+        if self.classes is None:
+            self.classes = classes
+        self.classes.activate()
+        return program
 
     def close(self) -> None:
         for mapper in self.mappers.values():
@@ -75,6 +85,8 @@ def _job_cache(key: str) -> _JobCache:
             gc.collect()  # hosts and their contexts refer to each other, and their caches are large
         cache = _jobs[key] = _JobCache()
     cache.used = now
+    if cache.classes is not None:  # another job may have run in this worker since
+        cache.classes.activate()
     return cache
 
 
@@ -82,7 +94,7 @@ def get_program(key: str, data: bytes) -> Program:
     """Returns the program, unpickled once per worker."""
     cache = _job_cache(key)
     if cache.program is None:
-        cache.program = unpickle_program(data)
+        cache.program = cache.unpickle(data)
     return cache.program
 
 
@@ -90,7 +102,7 @@ def get_mapper(key: str, data: bytes, source: int, subtask: int) -> Mapper:
     cache = _job_cache(key)
     mapper = cache.mappers.get((source, subtask))
     if mapper is None:
-        program = unpickle_program(data)
+        program = cache.unpickle(data)
         mapper = cache.mappers[source, subtask] = Mapper(program, program.sources[source], subtask)
     return mapper
 
@@ -108,7 +120,9 @@ def get_host(
         return host
     if cached is not None:
         cached.host.close()
-    return LevelHost(unpickle_program(data), level, slot, Store(view), meta, FileMaterializedStore(materialized))
+    return LevelHost(
+        _job_cache(key).unpickle(data), level, slot, Store(view), meta, FileMaterializedStore(materialized)
+    )
 
 
 def cache_host(key: str, host: LevelHost, token: bytes) -> None:

@@ -25,7 +25,7 @@ from penstock.metrics import JobMetrics
 from penstock.metrics.values import MetricsDelta
 from penstock.spark.report.reports import Reports
 from penstock.spark.report.run_facts import RequestedSavepoint, RunFacts, SplitStatus, StopRequest
-from penstock.spark.session.pickling import pickle_value
+from penstock.spark.session.pickling import pickle_for_driver
 
 Message = TypeVar("Message")
 
@@ -179,7 +179,7 @@ class RunFolder:
         """Leaves the elements of one batch that sinks return to the driver, by the number of the sink."""
         if any(outputs.values()):
             file = self.path / "driver-outputs" / f"{batch:012d}"
-            write_atomic(file, pickle_value(outputs), staging_folder=self.path, durable=False)
+            write_atomic(file, pickle_for_driver(outputs), staging_folder=self.path, durable=False)
 
     def take_driver_outputs(self) -> list[tuple[int, dict[int, list[Any]]]]:
         """Returns the outputs not read yet, in order of their batches."""

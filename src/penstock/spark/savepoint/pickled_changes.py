@@ -6,9 +6,10 @@ import io
 import pickle
 from typing import Any
 
+import msgspec
+
 from penstock.savepoints.manifest import SavedState
 from penstock.savepoints.type_changes import ChangedKeys, ChangedState, TypeChanges
-from penstock.spark.session import pickling
 
 
 class _KeyChange:
@@ -33,11 +34,28 @@ class _Unused:
         pass
 
 
+def _make_struct(
+    identity: str,
+    name: str,
+    fields: list[Any],
+    bases: tuple[type, ...],
+    methods: dict[str, Any],
+    options: dict[str, Any],
+) -> type:
+    """Creates a Struct class of the main module, as it was stored."""
+    own_fields = [
+        (name, kind, msgspec.field(**stored)) if stored else (name, kind)
+        for name, kind, stored in fields
+        if not any(name in getattr(b, "__struct_fields__", ()) for b in bases)
+    ]
+    return msgspec.defstruct(name, own_fields, bases=bases, module="__main__", namespace=methods, **options)
+
+
 # By the module paths and names of the versions that wrote pickles.
 _CLASSES: dict[tuple[str, str], Any] = {
     ("penstock.savepoints.manifest", "SavedState"): SavedState,
     ("penstock.savepoints.key_change", "KeyChange"): _KeyChange,
-    ("penstock.spark.pickling", "_make_struct"): pickling.make_struct,
+    ("penstock.spark.pickling", "_make_struct"): _make_struct,
 }
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Any, TypeVar
-
-import cloudpickle
+from typing import Any
 
 from penstock.config import Configuration
-from penstock.connectors.secret import allow_pickling_secrets
 from penstock.connectors.sink import Sink
 from penstock.connectors.source import Source
+from penstock.engine.program.pickling import copy_by_value
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
 from penstock.savepoints.manifest import MANIFEST_FILE, SavedSink
@@ -22,7 +20,6 @@ from penstock.spark.checkpoint.spark_log import last_committed_batch, unfinished
 from penstock.spark.savepoint.state_reader import checkpoint_as_savepoint
 
 _log = logging.getLogger("penstock.job")
-T = TypeVar("T")
 
 
 def savepoint_from_checkpoint(folder: str, program: Program, configuration: Configuration) -> Savepoint:
@@ -70,7 +67,7 @@ def _sinks(folder: str, program: Program) -> list[SavedSink]:
     for uid, name, sink in zip(program.sink_uids, program.sink_names, program.sinks, strict=True):
         own = sink_folder(folder, uid)
         if os.path.isdir(own):
-            copy: Sink = _copy(sink)
+            copy: Sink = copy_by_value(sink)  # the original will be attached to the new checkpoint
             copy.attach(own)
             found.append(SavedSink(uid, name, type(sink).__name__, copy.memory()))
     return found
@@ -81,13 +78,6 @@ def _position(folder: str, program: Program, uid: str, offset: Any) -> Any:
     found = next((s.source for s in program.sources if s.uid == uid), None)
     if offset is None or found is None or found.native:
         return offset
-    source: Source = _copy(found)
+    source: Source = copy_by_value(found)  # the original will be attached to the new checkpoint
     source.attach(os.path.join(folder, "penstock", "sources", uid))
     return source.position(offset)
-
-
-def _copy(original: T) -> T:
-    """A copy is attached to the old checkpoint, because the original will be attached to the new one."""
-    with allow_pickling_secrets():
-        copy: T = cloudpickle.loads(cloudpickle.dumps(original))
-    return copy

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from penstock.spark.session.error_transport import translate_error, wrap_errors
+from penstock.spark.session.pickling import TaskFunction
 
 Read = Callable[[bytes], Iterator[pa.RecordBatch]]
 Write = Callable[[Iterator[pa.RecordBatch], str], bytes]
@@ -19,6 +20,8 @@ Write = Callable[[Iterator[pa.RecordBatch], str], bytes]
 
 def read_in_tasks(session: SparkSession, tasks: list[bytes], read: Read, schema: pa.Schema) -> DataFrame:
     """Returns a DataFrame of which each partition is read in a task, from a description of what to read."""
+
+    read = TaskFunction(read)
 
     def partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -36,6 +39,8 @@ def write_in_tasks(frame: DataFrame, key: Iterable[str], write: Write) -> list[b
 
     All rows of a key go to the same task. The second argument of the function is a name that is unique for the task attempt.
     """
+
+    write = TaskFunction(write)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context: Any = TaskContext.get()

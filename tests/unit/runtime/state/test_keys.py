@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 import msgspec
+import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -180,3 +181,32 @@ def test_hashes_are_the_same_in_another_process() -> None:
         [sys.executable, "-c", program, pickle.dumps(keys).hex()], capture_output=True, text=True, check=True
     )
     assert there.stdout.strip() == str(here)
+
+
+class _City(pydantic.BaseModel, frozen=True, extra="allow"):
+    name: str
+    size: int = 1
+
+
+def test_frozen_pydantic_models_are_keys() -> None:
+    """Models with equal fields and other extra fields are not equal, so they are different keys."""
+    assert encode_key(_City(name="Bonn")) == encode_key(_City(name="Bonn", size=1))
+    different = [
+        _City(name="Bonn"),
+        _City(name="Bonn", size=2),
+        _City.model_validate({"name": "Bonn", "river": "Rhine"}),
+    ]
+    assert len({encode_key(city)[0] for city in different}) == 3
+
+
+def test_frozen_attrs_classes_are_keys() -> None:
+    attrs = pytest.importorskip("attrs")
+
+    @attrs.frozen
+    class City:
+        name: str = attrs.field(eq=str.lower)
+        note: str = attrs.field(default="", eq=False)
+
+    make: Any = City
+    assert encode_key(make("Bonn", "a")) == encode_key(make("bonn", "b"))
+    assert encode_key(make("Bonn")) != encode_key(make("Ulm"))

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.runtime.pickling import dumps
 from penstock.runtime.state.codec import CHECKED, PICKLED
 from penstock.runtime.state.evolution.compatibility import Comparison
 from penstock.runtime.state.evolution.shape import Shape
@@ -54,7 +55,7 @@ def _entry_rewriter(convert: Callable[[Any], Any]) -> Rewrite:
     def rewrite(data: bytes) -> bytes:
         if data[0]:
             return CHECKED + _encode(convert(_decode(data[1:])))
-        return PICKLED + pickle.dumps(convert(pickle.loads(memoryview(data)[1:])), 5)
+        return PICKLED + dumps(convert(pickle.loads(memoryview(data)[1:])))
 
     return rewrite
 

@@ -6,15 +6,15 @@ import subprocess
 import sys
 
 PROGRAM = """
+import pickle
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import cloudpickle
 import msgspec
 import penstock as ps
 from penstock.runtime.state.codec import codec_of
 from penstock.runtime.state.evolution.describe import describe
-from penstock.spark.session.pickling import pickle_value
+from penstock.engine.program.pickling import pickle_by_value
 
 
 @ps.state_type(version=2, aliases={"n": "m"}, migrate=lambda version, old: Kept(version))
@@ -36,7 +36,7 @@ class Part(msgspec.Struct, rename="camel"):
 for kind, value in ((Kept, Kept(1)), (Pair, Pair(1)), (Part, Part(1))):
     type_info = ps.Types.of(kind)
     stored = codec_of(type_info).encode(value)
-    again = cloudpickle.loads(pickle_value(type_info))
+    again = pickle.loads(pickle_by_value(type_info))
     assert describe(again) == describe(type_info), kind
     assert describe(again).binding.evolution.aliases == describe(type_info).binding.evolution.aliases
     assert codec_of(again).encode(codec_of(again).decode(stored)) == stored
