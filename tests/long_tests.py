@@ -24,6 +24,7 @@ _PATTERNS = (
     "docs/test_examples.py::test_[cs]*",
     "async_io/test_async_on_spark.py::test_a_job_with_a_waiting_call*",
     "chaos/test_chaos.py::*",
+    "classes/test_user_classes.py::test_other_ways*",
     "cli/test_batch_on_spark.py::*",
     "cli/test_jobs_on_spark.py::test_ctrl_c_finishes_the_batch",
     "cli/test_jobs_on_spark.py::test_a_detached*",
