@@ -83,6 +83,7 @@ def _run(command: list[str], folder: Path, *path: Path) -> subprocess.CompletedP
     return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=600)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "place", ["script", "script with annotations as text", "notebook", "function", "module", "package"]
 )
