@@ -20,7 +20,7 @@ from penstock.runtime.user_classes import ProgramClasses
 
 T = TypeVar("T")
 _MAIN = "__main__"
-_NOT_FUNCTIONS = ("penstock.row", "penstock.types")
+_DATA_CLASSES = ("penstock.row", "penstock.types", "penstock.windows.window", "penstock.errors")  # modules
 
 
 class ProgramPickler(cloudpickle.Pickler):  # type: ignore[misc]
@@ -48,7 +48,7 @@ class ProgramPickler(cloudpickle.Pickler):  # type: ignore[misc]
 def _is_function_class(kind: type) -> bool:
     """Whether objects of a class are functions, sources or other parts of a program, and not elements."""
     modules = (base.__module__ for base in kind.__mro__)
-    return any(m.startswith("penstock.") and not m.startswith(_NOT_FUNCTIONS) for m in modules)
+    return any(m.startswith("penstock.") and not m.startswith(_DATA_CLASSES) for m in modules)
 
 
 def pickle_by_value(value: Any) -> bytes:
