@@ -43,28 +43,33 @@ class ListHandle(StateHandle):
         current = self._lists.get(at)
         if current is None:
             current = self._load(at)
-        current.added.append(value)
+        current.added.append(self._normal(value))
 
     def add_all(self, values: list[Any]) -> None:
-        self._current().added.extend(values)
+        self._current().added.extend(list(map(self._normal, values)))
 
     def update(self, values: list[Any]) -> None:
+        added = list(map(self._normal, values or ()))
         current = self._current()
         current.cleared = True
         current.elements = _NOT_READ
         current.stored = []
         current.numbers = []
-        current.added = list(values or ())
+        current.added = added
 
     def clear(self) -> None:
         self.update([])
 
     def get(self) -> Iterator[Any]:
         current = self._current()
+        if self._changeable:
+            current.added = list(map(self._normal, current.added))
         if current.cleared:
             return iter(current.added)
         if current.elements is _NOT_READ:
             self._read(self._cell.at, current)
+        elif self._changeable:
+            current.elements = list(map(self._normal, current.elements))
         return iter(current.elements + current.added)
 
     def __iter__(self) -> Iterator[Any]:
@@ -91,7 +96,7 @@ class ListHandle(StateHandle):
             current.stored.append(None if self._codec.immutable or is_immutable(value) else data)
 
     def flush(self) -> None:
-        store, encode = self._store, self._codec.encode
+        store, encode = self._store, self._codec.encode_normal
         for at, current in self._lists.items():
             prefix = self._table + self._cell.prefix(at)
             first, following = current.first, current.next
