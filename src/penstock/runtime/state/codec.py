@@ -85,7 +85,8 @@ class PickleCodec:
             raise StateError(
                 "STATE_NOT_PICKLABLE",
                 f"{self._label}A value of type {type(value).__name__} cannot be pickled: {error}. "
-                "Store plain values or objects of classes that are defined at module level. Open connections, files and locks in the open() method of the function.",
+                "Store plain values or objects of classes that are defined at module level. Open connections, files and locks in "
+                "the open() method of the function.",
             ) from error
 
     def decode(self, data: bytes) -> Any:

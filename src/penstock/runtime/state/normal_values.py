@@ -84,7 +84,7 @@ def function(value):
         {lines[1]}
 """
     names = {**tests.names, **names}
-    exec(source, names)
+    exec(compile(source, __file__, "exec"), names)  # the file name hides it when an error is located in the program
     function: Callable[[Any], Any] = names["function"]
     return function
 
