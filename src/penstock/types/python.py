@@ -77,6 +77,8 @@ class PythonTypeInfo(TypeInformation):
         if self.shape is not None:
             return self.shape.convert(value)
         python_class = typing.get_origin(self.python_type) or self.python_type
+        if typing.is_typeddict(python_class):  # it has no instances
+            python_class = dict
         if isinstance(python_class, type) and not isinstance(value, python_class):
             raise Misfit(f"{describe_value(value)}, but a {self.name} was declared")
         return value

@@ -41,7 +41,6 @@ def line(function: Callable[..., Any], after: int = 0) -> str:
     return f"{HERE}:{function.__code__.co_firstlineno + after}"
 
 
-
 # -- building a job
 
 

@@ -148,7 +148,7 @@ ANNOTATIONS: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "Literal": (typing.Literal["a", "b"], st.sampled_from(["a", "b"])),
     "int | None": (int | None, INT64),
     "int | str": (int | str, INT64 | TEXT),
-    "Annotated": (typing.Annotated[int, msgspec.Meta(ge=0)], st.integers(0, 1000)),
+    "Annotated": (typing.Annotated[int, "meters"], INT64),
     "list": (list, st.lists(INT64 | TEXT | st.tuples(INT64, TEXT) | st.sets(INT64, max_size=3), max_size=4)),
     "dict": (dict, st.dictionaries(TEXT, INT64 | st.tuples(INT64) | st.lists(TEXT, max_size=2), max_size=3)),
     "set": (set, st.sets(INT64 | TEXT, max_size=4)),
@@ -184,7 +184,11 @@ ANNOTATIONS: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "opaque class": (Opaque, st.builds(Opaque, INT64 | NUMPY_INTS | BERLIN)),
     "undeclared": (
         None,
-        INT64 | BERLIN | NUMPY_INTS | st.tuples(TEXT, st.sets(INT64, max_size=2)) | st.builds(Click, TEXT, BERLIN, INT64),
+        INT64
+        | BERLIN
+        | NUMPY_INTS
+        | st.tuples(TEXT, st.sets(INT64, max_size=2))
+        | st.builds(Click, TEXT, BERLIN, INT64),
     ),
     "complex": (complex, st.complex_numbers(allow_nan=False)),
 }
@@ -247,13 +251,9 @@ def canonical(value: Any) -> Any:
     return (name, repr(value))
 
 
-
-
 def _fields(value: Any) -> tuple[str, ...] | None:
     if isinstance(value, msgspec.Struct):
         return value.__struct_fields__
     if dataclasses.is_dataclass(value):
         return tuple(f.name for f in dataclasses.fields(value))
     return ("value",) if isinstance(value, Opaque) else None
-
-

@@ -19,7 +19,7 @@ from penstock.runtime.state.cell import Cell
 from penstock.runtime.state.normal_values import Normalise, Setter, compile_normal, compile_setter
 from penstock.runtime.state.plain_values import PlainForm, plain_form
 from penstock.runtime.state.stored_changes import is_unchanged
-from penstock.types import Misfit, TypeInformation
+from penstock.types import Misfit, PythonTypeInfo, TypeInformation
 
 _IMMUTABLE = frozenset({str, int, float, bool, bytes, type(None), complex})
 PICKLED = b"\x00"
@@ -105,7 +105,7 @@ class TypedCodec:
         self._type = type_info
         self._pack, self._unpack = plain.pack, plain.unpack
         self._version_1: tuple[Callable[..., Any], Callable[[Any], Any] | None] | None = None  # created on first use
-        self._encode = msgspec.msgpack.Encoder(decimal_format="string", enc_hook=_numpy_item).encode
+        self._encode = msgspec.msgpack.Encoder(decimal_format="string", enc_hook=_plain_item).encode
         try:
             self._decode: Callable[..., Any] = msgspec.msgpack.Decoder(plain.kind | None).decode
         except TypeError as error:
@@ -164,7 +164,7 @@ class TypedCodec:
         except Exception:
             found = value
         try:
-            value = self._type.convert(found)
+            value = self._type.convert(_named_tuple(found, self._type))
             return value, self._check(value)
         except Exception as error:
             raise self._misfit(found, error) from error
@@ -269,13 +269,32 @@ def _unreadable(data: bytes, schema: str) -> StateError:
     )
 
 
-def _numpy_item(value: Any) -> Any:
-    """Returns a number, text or Boolean of numpy as the plain value that msgpack can encode."""
+def _named_tuple(value: Any, type_info: TypeInformation) -> Any:
+    """Returns the named tuple of a dict of its fields, such as a `migrate` function returns. Returns other values unchanged."""
+    kind = type_info.python_type if isinstance(type_info, PythonTypeInfo) else None
+    if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return kind(**value)
+    return value
+
+
+def _plain_item(value: Any) -> Any:
+    """Returns a number, text or Boolean of numpy, or of a subclass of a plain class, as the plain value."""
     if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
         item = value.item()
         if type(item).__module__ != "numpy":  # the item of a long double is a long double
             return item
+    for plain, convert in _PLAIN_CLASSES:
+        if isinstance(value, plain):
+            return convert(value)
     raise TypeError(f"a {type(value).__name__} cannot be stored as part of this type")
+
+
+_PLAIN_CLASSES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+    (bytes, bytes),
+)
 
 
 def _short_repr(value: Any) -> str:

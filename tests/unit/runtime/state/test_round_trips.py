@@ -4,7 +4,6 @@ after a restore, in a savepoint, and after values were rewritten."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-
 from typing import Any
 
 import pytest
@@ -12,8 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
+from penstock.engine.wire.arrow import arrow_packer
+from penstock.engine.wire.body import pack_body, unpack_body
 from penstock.state_processor import KeyedStateReaderFunction, SavepointReader
 from penstock.testing import Harness, PushSource
+from penstock.types import Misfit, type_information
 from tests.unit.types.all_types import ALL_TYPES, canonical
 
 READ = object
@@ -126,3 +128,79 @@ def test_a_value_of_state_is_the_same_wherever_it_is_read(
         again.restore_savepoint(saved)
         again.push_all(reads)
         assert dict(found) == in_call, f"a restored savepoint, version {version}"
+
+
+class KeyReader(ps.KeyedProcessFunction):
+    """Emits the current key for each element and for a timer."""
+
+    def process_element(self, element: Any, ctx: Any) -> Iterator[Any]:
+        ctx.timer_service().register_processing_time_timer(ctx.timer_service().current_processing_time() + 10)
+        yield canonical(ctx.get_current_key())
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield canonical(ctx.get_current_key())
+
+
+def _keyed_job(kind: Any) -> tuple[Harness, Any]:
+    env = ps.StreamExecutionEnvironment()
+    keyed = env.from_source(PushSource()).uid("in").key_by(lambda e: e[0], key_type=kind)
+    harness = Harness(env)
+    return harness, harness.collect(keyed.process(KeyReader()).uid("keys"))
+
+
+KEY_TYPES = [
+    *("STRING", "CHAR", "BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "BIG_INT", "BIG_DEC"),
+    *("SQL_DATE", "SQL_TIME", "SQL_TIMESTAMP", "BYTES", "TUPLE<LONG,LONG>", "TUPLE<STRING,LONG>"),
+    *("int", "float", "bool", "str", "bytes", "Decimal", "date", "time", "datetime", "UUID", "Enum", "IntEnum"),
+    *("tuple[int, str]", "frozenset[int]", "frozen Struct", "frozen dataclass", "NamedTuple", "tuple[float, ...]"),
+]
+
+
+@pytest.mark.parametrize("name", KEY_TYPES)
+@ROUND_TRIP
+@given(data=st.data())
+def test_a_key_is_the_same_in_a_timer_of_a_later_batch_and_after_a_restore(name: str, data: st.DataObject) -> None:
+    kind, values = ALL_TYPES[name]
+    keys = data.draw(st.lists(values.filter(_can_be_key), min_size=4, max_size=8))
+    unique = list({k if not isinstance(k, list) else tuple(k): k for k in keys}.values())
+    first, out = _keyed_job(kind)
+    first.push_all([(key,) for key in unique])
+    snapshot, in_call = first.snapshot(), sorted(out, key=repr)
+    first.set_time(10)
+    assert sorted(out[len(in_call) :], key=repr) == _distinct(in_call), "a timer of the next batch"
+    second, after = _keyed_job(kind)
+    second.restore(snapshot)
+    second.set_time(10)
+    assert sorted(after, key=repr) == _distinct(in_call), "a timer after a restore"
+
+
+def _can_be_key(value: Any) -> bool:
+    """Numbers of numpy are converted to a declared key type, but not inside an object."""
+    return value == value and not isinstance(value, bytearray) and type(getattr(value, "x", 0)) is int
+
+
+def _distinct(keys: list[Any]) -> list[Any]:
+    return [key for i, key in enumerate(keys) if key not in keys[:i]]
+
+
+@pytest.mark.parametrize("name", ALL_TYPES)
+@ROUND_TRIP
+@given(data=st.data())
+def test_an_element_is_the_same_in_another_process(name: str, data: st.DataObject) -> None:
+    kind, values = ALL_TYPES[name]
+    declared = type_information(kind)
+    drawn = data.draw(st.lists(values, min_size=4, max_size=8))
+    inferred = (drawn * 300)[:300]  # from this number on, elements are sent as Arrow columns
+    assert list(map(canonical, _send(inferred, arrow_packer(declared, certain=False)))) == list(
+        map(canonical, inferred)
+    )
+    try:
+        converted = declared.convert_all(inferred)
+    except Misfit:
+        return  # elements are converted less than values of state
+    sent = _send(converted, arrow_packer(declared, certain=declared.exact))
+    assert list(map(canonical, sent)) == list(map(canonical, converted))
+
+
+def _send(values: list[Any], packer: Any) -> list[Any]:
+    return unpack_body(pack_body(None, values, packer))[1]
