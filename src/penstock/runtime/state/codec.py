@@ -57,7 +57,7 @@ class PickleCodec:
     immutable = False
 
     def __init__(self, state: str = "") -> None:
-        self._label = _label(state)
+        self._state = state
         self._picklable = set(_IMMUTABLE)  # classes
 
     def normal(self, value: Any) -> Any:
@@ -82,11 +82,14 @@ class PickleCodec:
         try:
             return PICKLED + pickle.dumps(value, 5)
         except Exception as error:
-            raise StateError(
-                "STATE_NOT_PICKLABLE",
-                f"{self._label}A value of type {type(value).__name__} cannot be pickled: {error}. "
-                "Store plain values or objects of classes that are defined at module level. Open connections, files and locks in "
-                "the open() method of the function.",
+            raise _of_state(
+                self._state,
+                StateError(
+                    "STATE_NOT_PICKLABLE",
+                    f"A value of type {type(value).__name__} cannot be pickled: {error}. "
+                    "Store plain values or objects of classes that are defined at module level. Open connections, files and locks in "
+                    "the open() method of the function.",
+                ),
             ) from error
 
     def decode(self, data: bytes) -> Any:
@@ -99,7 +102,7 @@ class TypedCodec:
     """Values of a declared type, as msgpack of their plain form."""
 
     def __init__(self, type_info: TypeInformation, plain: PlainForm, state: str = "") -> None:
-        self._label = _label(state)
+        self._state = state
         self.schema = f"msgspec:{type_info.name}"
         self.immutable = plain.immutable
         self._type = type_info
@@ -177,10 +180,13 @@ class TypedCodec:
         return data
 
     def _misfit(self, value: Any, error: Exception) -> StateError:
-        return StateError(
-            "STATE_VALUE",
-            f"{self._label}A value does not fit the declared type {self._type.name}: {error} (found {_short_repr(value)}). "
-            "Change the value or the declared type. The batch was not committed.",
+        return _of_state(
+            self._state,
+            StateError(
+                "STATE_VALUE",
+                f"A value does not fit the declared type {self._type.name}: {error} (found {_short_repr(value)}). "
+                "Change the value or the declared type. The batch was not committed.",
+            ),
         )
 
     def decode(self, data: bytes) -> Any:
@@ -257,8 +263,9 @@ def _setter(normal: Normalise, values: dict[Any, Any], cell: Cell) -> Setter:
     return update
 
 
-def _label(state: str) -> str:
-    return f"State '{state}': " if state else ""
+def _of_state(state: str, error: StateError) -> StateError:
+    """Returns the error with the name of the state, if it is known."""
+    return StateError(error.code, f"State '{state}': {error.text}") if state else error
 
 
 def _unreadable(data: bytes, schema: str) -> StateError:
