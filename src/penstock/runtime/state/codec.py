@@ -43,7 +43,8 @@ class Codec(Protocol):
 
     def encode(self, value: Any) -> bytes: ...
 
-    def encode_normal(self, value: Any) -> bytes:
+    @property
+    def encode_normal(self) -> Callable[[Any], bytes]:
         """Encodes a value that `normal` returned. If it cannot have been changed since, it is not checked again."""
         ...
 
@@ -87,8 +88,8 @@ class PickleCodec:
                 StateError(
                     "STATE_NOT_PICKLABLE",
                     f"A value of type {type(value).__name__} cannot be pickled: {error}. "
-                    "Store plain values or objects of classes that are defined at module level. Open connections, files and locks in "
-                    "the open() method of the function.",
+                    "Store plain values or objects of classes that are defined at module level. Open connections, files and locks "
+                    "in the open() method of the function.",
                 ),
             ) from error
 
@@ -109,6 +110,7 @@ class TypedCodec:
         self._pack, self._unpack = plain.pack, plain.unpack
         self._version_1: tuple[Callable[..., Any], Callable[[Any], Any] | None] | None = None  # created on first use
         self._encode = msgspec.msgpack.Encoder(decimal_format="string", enc_hook=_plain_item).encode
+        self.encode_normal = self._encoder_of_normal()
         try:
             self._decode: Callable[..., Any] = msgspec.msgpack.Decoder(plain.kind | None).decode
         except TypeError as error:
@@ -137,16 +139,27 @@ class TypedCodec:
             raise self._misfit(value, misfit) from None
 
     def encode(self, value: Any) -> bytes:
-        return CHECKED + (self._encode(None) if value is None else self._convert(value)[1])
-
-    def encode_normal(self, value: Any) -> bytes:
-        if not self.immutable:
-            return self.encode(value)
         pack = self._pack
         try:
-            return CHECKED + self._encode(value if pack is None or value is None else pack(value))
-        except Exception:  # text that is not valid Unicode, which `normal` does not look for
-            return self.encode(value)
+            data = self._encode(value if pack is None or value is None else pack(value))
+            self._decode(data)  # fails here if the value does not fit, not when a later batch reads it
+        except Exception:
+            data = self._convert(value)[1]
+        return CHECKED + data
+
+    def _encoder_of_normal(self) -> Callable[[Any], bytes]:
+        """Returns the function that encodes values that `normal` returned."""
+        if not self.immutable:
+            return self.encode
+        pack, to_msgpack, encode = self._pack, self._encode, self.encode
+
+        def encode_normal(value: Any) -> bytes:
+            try:
+                return CHECKED + to_msgpack(value if pack is None or value is None else pack(value))
+            except Exception:  # text that is not valid Unicode, which `normal` does not look for
+                return encode(value)
+
+        return encode_normal
 
     def encode_plain(self, plain: Any) -> bytes:
         """Encodes a plain form, after decoding it with the type, which checks and normalises it."""

@@ -61,16 +61,25 @@ class ListHandle(StateHandle):
         self.update([])
 
     def get(self) -> Iterator[Any]:
-        current = self._current()
         if self._changeable:
-            current.added = list(map(self._normal, current.added))
+            self._convert_changed(self._current())
+        return iter(self.read())
+
+    def read(self) -> list[Any]:
+        """Returns the elements without a check whether they were changed in place. The list must not be changed."""
+        current = self._current()
         if current.cleared:
-            return iter(current.added)
+            return current.added
         if current.elements is _NOT_READ:
             self._read(self._cell.at, current)
-        elif self._changeable:
+        elements: list[Any] = current.elements + current.added
+        return elements
+
+    def _convert_changed(self, current: _KeyList) -> None:
+        """Converts elements that were changed in place to their declared type."""
+        current.added = list(map(self._normal, current.added))
+        if current.elements is not _NOT_READ:
             current.elements = list(map(self._normal, current.elements))
-        return iter(current.elements + current.added)
 
     def __iter__(self) -> Iterator[Any]:
         return self.get()

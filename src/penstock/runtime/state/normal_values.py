@@ -134,7 +134,8 @@ class _Tests(DefaultTypeVisitor[_Test | None]):
         element = self.visit(type_info.element_type)
         if not isinstance(type_info, PrimitiveArrayTypeInfo):
             element = _nullable(element)
-        return self._collection(list, element)
+        basic = isinstance(type_info.element_type, BasicTypeInfo) and type_info.element_type.basic_type
+        return self._collection(list, element, {BasicType.STRING: str, BasicType.DOUBLE: float}.get(basic))
 
     def visit_map(self, type_info: MapTypeInfo) -> _Test | None:
         return self._mapping(self.visit(type_info.key_type), _nullable(self.visit(type_info.value_type)))
@@ -165,11 +166,11 @@ class _Tests(DefaultTypeVisitor[_Test | None]):
         if origin in (typing.Union, types.UnionType):
             return _any_of([self._annotation(a) for a in args])
         if origin is tuple and len(args) == 2 and args[1] is ...:
-            return self._collection(tuple, self._annotation(args[0]))
+            return self._collection(tuple, self._annotation(args[0]), args[0])
         if origin is tuple:
             return self._items(self._of_class(tuple), "", [self._annotation(a) for a in args])
         if origin in (list, set, frozenset):
-            return self._collection(origin, self._annotation(args[0]))
+            return self._collection(origin, self._annotation(args[0]), args[0])
         if origin is dict:
             return self._mapping(self._annotation(args[0]), self._annotation(args[1]))
         return self._record(annotation) if origin is None and isinstance(annotation, type) else None
@@ -214,11 +215,14 @@ class _Tests(DefaultTypeVisitor[_Test | None]):
             [whole(first, name), *(f"({test(f'({part} := {name}{path})', part)})" for path, test, part in known)]
         )
 
-    def _collection(self, kind: type, element: _Test | None) -> _Test | None:
+    def _collection(self, kind: type, element: _Test | None, element_class: Any = None) -> _Test | None:
         if element is None:
             return None
         test = self._constant(self._function(element))
-        return self._of_class(kind, f"all(map({test}, {{name}}))")
+        condition = f"all(map({test}, {{name}}))"
+        if element_class in (str, float, bool, bytes):  # then most collections need no call per element
+            condition = f"({self._constant({element_class})}.issuperset(map(type, {{name}})) or {condition})"
+        return self._of_class(kind, condition)
 
     def _mapping(self, key: _Test | None, value: _Test | None) -> _Test | None:
         if key is None or value is None:

@@ -169,7 +169,7 @@ class ListContents:
 
     def elements(self, pane_key: PaneKey) -> list[Any] | None:
         self._cell.at = pane_key
-        return list(self._state.get()) or None
+        return list(self._state.read()) or None
 
     def replace(self, pane_key: PaneKey, elements: list[Any]) -> None:
         self._cell.at = pane_key
