@@ -33,6 +33,7 @@ from penstock.types import (
     TimeTypeInfo,
     TupleTypeInfo,
     TypeInformation,
+    Types,
 )
 from penstock.types.basic import RANGES
 from penstock.types.collection import BytesTypeInfo, SequenceTypeInfo
@@ -134,8 +135,8 @@ class _Tests(DefaultTypeVisitor[_Test | None]):
         element = self.visit(type_info.element_type)
         if not isinstance(type_info, PrimitiveArrayTypeInfo):
             element = _nullable(element)
-        basic = isinstance(type_info.element_type, BasicTypeInfo) and type_info.element_type.basic_type
-        return self._collection(list, element, {BasicType.STRING: str, BasicType.DOUBLE: float}.get(basic))
+        element_class = {Types.STRING(): str, Types.DOUBLE(): float}.get(type_info.element_type)
+        return self._collection(list, element, element_class)
 
     def visit_map(self, type_info: MapTypeInfo) -> _Test | None:
         return self._mapping(self.visit(type_info.key_type), _nullable(self.visit(type_info.value_type)))

@@ -92,7 +92,7 @@ VALUES: list[tuple[Any, Any, Any]] = [
     (Types.LONG(), np.int64(7), 7),
     (list[int], [np.int64(7)], [7]),
     (Order, Order("ann", 1), Order("ann", 1.0)),
-    (Limits, Limits(np.float64(0.5), BERLIN), Limits(0.5, BERLIN.astimezone(datetime.UTC))),  # type: ignore[arg-type]
+    (Limits, Limits(np.float64(0.5), BERLIN), Limits(0.5, BERLIN.astimezone(datetime.UTC))),
 ]
 
 
