@@ -85,6 +85,8 @@ class BasicTypeInfo(TypeInformation):
         if self.basic_type is BasicType.FLOAT:
             present = non_null(values)
             return array("f", present).tolist() == list(present)
+        if self.basic_type is BasicType.CHAR:
+            return set(map(len, non_null(values))) <= {1}
         return True
 
     def convert(self, value: Any) -> Any:
@@ -101,6 +103,13 @@ def _to_str(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
     return str.__str__(value)
+
+
+def _to_char(value: Any) -> str:
+    text = _to_str(value)
+    if len(text) != 1:
+        raise ValueError
+    return text
 
 
 def _to_bool(value: Any) -> bool:
@@ -137,7 +146,7 @@ def _to_decimal(value: Any) -> decimal.Decimal:
 
 _CONVERT: dict[BasicType, Callable[[Any], Any]] = {
     BasicType.STRING: _to_str,
-    BasicType.CHAR: _to_str,
+    BasicType.CHAR: _to_char,
     BasicType.BOOLEAN: _to_bool,
     BasicType.BYTE: _to_int,
     BasicType.SHORT: _to_int,
@@ -151,7 +160,7 @@ _CONVERT: dict[BasicType, Callable[[Any], Any]] = {
 _INTEGER = "an integer"
 _TAKES = {
     BasicType.STRING: "a str",
-    BasicType.CHAR: "a str",
+    BasicType.CHAR: "a str of one character",
     BasicType.BOOLEAN: "a bool",
     BasicType.BYTE: _INTEGER,
     BasicType.SHORT: _INTEGER,

@@ -24,7 +24,8 @@ _SCALARS = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, dateti
 
 
 class PythonTypeInfo(TypeInformation):
-    """The type of a Python annotation. Values are checked but not changed, except that integers become floats where declared.
+    """The type of a Python annotation. Values are checked but not changed, except that integers become floats where declared
+    and single values of numpy become those of Python.
 
     It is not `exact` because instances of subclasses are accepted, and an object with a float field keeps an integer in it.
 
@@ -76,6 +77,8 @@ class PythonTypeInfo(TypeInformation):
         if self.shape is not None:
             return self.shape.convert(value)
         python_class = typing.get_origin(self.python_type) or self.python_type
+        if typing.is_typeddict(python_class):  # it has no instances
+            python_class = dict
         if isinstance(python_class, type) and not isinstance(value, python_class):
             raise Misfit(f"{describe_value(value)}, but a {self.name} was declared")
         return value
@@ -98,6 +101,8 @@ class ScalarTypeInfo(TypeInformation):
         return value_classes(values) <= {self.python_class}
 
     def convert(self, value: Any) -> Any:
+        if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
+            value = value.item()  # a number, text or Boolean of numpy
         if isinstance(value, self.python_class) and not (self.python_class is int and isinstance(value, bool)):
             return value
         if self.python_class is float and type(value) is int:

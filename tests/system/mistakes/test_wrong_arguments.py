@@ -166,6 +166,7 @@ def test_a_state_value_that_cannot_be_pickled() -> None:
     message = error_of_stream(lambda s: s.key_by(lambda o: o[0]).process(Locks()), ("ann", 5))
     assert message.startswith("[STATE_NOT_PICKLABLE] State 'lock': A value of type lock cannot be pickled")
     assert "(In operator 'process'" in message
+    assert " in Locks.process_element, key 'ann'" in message
 
 
 # -- on the command line

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import penstock as ps
 from penstock.connectors import CollectSink
@@ -88,8 +89,9 @@ def test_a_program_that_changed_again_is_refused(savepoint: Savepoint) -> None:
 def test_changes_that_an_earlier_version_pickled_are_read(savepoint: Savepoint) -> None:
     matched = matched_with(savepoint, changed_program())
     read = read_pickled_changes(PICKLED.read_bytes())
-    assert [(s.operator, s.saved) for s in read.states] == [
-        (uid, saved) for (uid, _), (saved, _) in matched.state_changes.items()
+    # Earlier versions stored an integer in a field of type float as an integer, which takes fewer bytes.
+    assert [(s.operator, replace(s.saved, size=0)) for s in read.states] == [
+        (uid, replace(saved, size=0)) for (uid, _), (saved, _) in matched.state_changes.items()
     ]
     assert [(k.operator, k.saved) for k in read.keys] == [
         (uid, change.saved) for uid, change in matched.key_changes.items()

@@ -19,6 +19,7 @@ from penstock.runtime.state.codec import CHECKED, PICKLED
 from penstock.runtime.state.evolution.describe import describe
 from penstock.runtime.state.evolution.shape import Shape
 from penstock.runtime.state.plain_values import plain_form
+from penstock.runtime.state.stored_changes import is_unchanged
 from penstock.types import TypeInformation, Types
 
 _encode = msgspec.msgpack.encode
@@ -58,8 +59,7 @@ class EventCodec:
         if decode is not None:
             try:
                 data = self._to(value)
-                decoded = decode(data)
-                if decoded.__class__ is value.__class__ and decoded == value:
+                if is_unchanged(value, decode(data)):
                     return CHECKED + data
             except Exception:  # the value is not of the declared type
                 pass

@@ -83,10 +83,10 @@ class KeyedStateStore:
 
     def _create(self, descriptor: StateDescriptor, scope: str) -> Any:
         cells: dict[str, Cell] = {"key": self.key_cell, "namespace": self.namespace_cell, "slot": self._slot_cell}
-        codec: Codec = codec_of(descriptor.value_type)
+        name = table_name(descriptor.name, scope)
+        codec: Codec = codec_of(descriptor.value_type, name)
         if descriptor.ttl is not None:
             codec = TtlCodec(codec)
-        name = table_name(descriptor.name, scope)
         table = self._tables.of(self._operator, name, descriptor.kind, codec.schema, descriptor)
         self.mutable = self.mutable or not codec.immutable
         kind = STATE_KINDS[descriptor.kind]
@@ -139,12 +139,8 @@ class KeyedStateStore:
 
     def flush(self) -> None:
         """Encodes and writes every entry that changed in this batch."""
-        try:
-            for handle in self._written:
-                handle.flush()
-        except StateError as error:
-            name = next(t.name for t in self._tables.all() if t.prefix == handle.table)
-            raise StateError(error.code, f"State '{name}': {error.text}") from error
+        for handle in self._written:
+            handle.flush()
         if self.keys.pickled_keys:
             table = self._key_table()
             for encoded, key in self.keys.pickled_keys.items():

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Protocol
 
 import msgspec
 
 from penstock.errors import StateError
 from penstock.runtime.pickling import dumps
+from penstock.runtime.state.cell import Cell
+from penstock.runtime.state.normal_values import Normalise, Setter, compile_normal, compile_setter
 from penstock.runtime.state.plain_values import PlainForm, plain_form
-from penstock.types import TypeInformation
+from penstock.runtime.state.stored_changes import is_unchanged
+from penstock.types import Misfit, PythonTypeInfo, TypeInformation
 
+_IMMUTABLE = frozenset({str, int, float, bool, bytes, type(None), complex})
 PICKLED = b"\x00"
 CHECKED = b"\x02"
 
@@ -28,7 +33,22 @@ class Codec(Protocol):
     schema: str  # compared with the one in the checkpoint when a job is resumed
     immutable: bool  # whether no value can be changed in place
 
+    @property
+    def normal(self) -> Normalise:
+        """Returns a value as it will be read after a restore: the same object, or a converted one. Raises STATE_VALUE."""
+        ...
+
+    def setter(self, values: dict[Any, Any], cell: Cell) -> Setter:
+        """Returns a function that stores the normal form of a value as `values[cell.at]`."""
+        ...
+
     def encode(self, value: Any) -> bytes: ...
+
+    @property
+    def encode_normal(self) -> Callable[[Any], bytes]:
+        """Encodes a value that `normal` returned. If it cannot have been changed since, it is not checked again."""
+        ...
+
     def decode(self, data: bytes) -> Any: ...
 
 
@@ -37,6 +57,28 @@ class PickleCodec:
 
     schema = "pickle"
     immutable = False
+
+    def __init__(self, state: str = "") -> None:
+        self._state = state
+        self._picklable = set(_IMMUTABLE)  # classes
+
+    def normal(self, value: Any) -> Any:
+        """Returns the value. Raises STATE_NOT_PICKLABLE for the first value of a class that cannot be pickled."""
+        if type(value) not in self._picklable:
+            self.encode(value)
+            self._picklable.add(type(value))
+        return value
+
+    def setter(self, values: dict[Any, Any], cell: Cell) -> Setter:
+        picklable, normal = self._picklable, self.normal
+
+        def update(value: Any) -> None:
+            values[cell.at] = value if type(value) in picklable else normal(value)
+
+        return update
+
+    def encode_normal(self, value: Any) -> bytes:
+        return self.encode(value)
 
     def encode(self, value: Any) -> bytes:
         try:
@@ -48,10 +90,14 @@ class PickleCodec:
         try:
             return PICKLED + dumps(value)
         except Exception as error:
-            raise StateError(
-                "STATE_NOT_PICKLABLE",
-                f"A value of type {type(value).__name__} cannot be pickled: {error}. Store plain values or objects of classes that "
-                "the program defines before it starts. Open connections, files and locks in the open() method of the function.",
+            raise _of_state(
+                self._state,
+                StateError(
+                    "STATE_NOT_PICKLABLE",
+                    f"A value of type {type(value).__name__} cannot be pickled: {error}. Store plain values or objects of "
+                    "classes that the program defines before it starts. Open connections, files and locks in the open() method "
+                    "of the function.",
+                ),
             ) from error
 
     def decode(self, data: bytes) -> Any:
@@ -63,13 +109,15 @@ class PickleCodec:
 class TypedCodec:
     """Values of a declared type, as msgpack of their plain form."""
 
-    def __init__(self, type_info: TypeInformation, plain: PlainForm) -> None:
+    def __init__(self, type_info: TypeInformation, plain: PlainForm, state: str = "") -> None:
+        self._state = state
         self.schema = f"msgspec:{type_info.name}"
         self.immutable = plain.immutable
         self._type = type_info
         self._pack, self._unpack = plain.pack, plain.unpack
         self._version_1: tuple[Callable[..., Any], Callable[[Any], Any] | None] | None = None  # created on first use
-        self._encode = msgspec.msgpack.Encoder(decimal_format="string").encode
+        self._encode = msgspec.msgpack.Encoder(decimal_format="string", enc_hook=_plain_item).encode
+        self.encode_normal = self._encoder_of_normal()
         try:
             self._decode: Callable[..., Any] = msgspec.msgpack.Decoder(plain.kind | None).decode
         except TypeError as error:
@@ -79,14 +127,46 @@ class TypedCodec:
                 "Declare a dataclass, a msgspec Struct or a built-in type, or omit the type to have the values pickled.",
             ) from error
 
+    @cached_property
+    def normal(self) -> Normalise:
+        return compile_normal(self._type, self._normalise)
+
+    def setter(self, values: dict[Any, Any], cell: Cell) -> Setter:
+        return compile_setter(self._type, self._normalise, values, cell) or _setter(self._normalise, values, cell)
+
+    def _normalise(self, value: Any) -> Any:
+        """Returns the value as it is read after a restore."""
+        if value is None:
+            return None
+        value, data = self._convert(value)
+        stored = self._restore(self._decode(data))
+        try:
+            return value if is_unchanged(value, stored) else stored
+        except Misfit as misfit:
+            raise self._misfit(value, misfit) from None
+
     def encode(self, value: Any) -> bytes:
         pack = self._pack
         try:
             data = self._encode(value if pack is None or value is None else pack(value))
             self._decode(data)  # fails here if the value does not fit, not when a later batch reads it
         except Exception:
-            data = self._encode_converted(value)
+            data = self._convert(value)[1]
         return CHECKED + data
+
+    def _encoder_of_normal(self) -> Callable[[Any], bytes]:
+        """Returns the function that encodes values that `normal` returned."""
+        if not self.immutable:
+            return self.encode
+        pack, to_msgpack, encode = self._pack, self._encode, self.encode
+
+        def encode_normal(value: Any) -> bytes:
+            try:
+                return CHECKED + to_msgpack(value if pack is None or value is None else pack(value))
+            except Exception:  # text that is not valid Unicode, which `normal` does not look for
+                return encode(value)
+
+        return encode_normal
 
     def encode_plain(self, plain: Any) -> bytes:
         """Encodes a plain form, after decoding it with the type, which checks and normalises it."""
@@ -94,22 +174,40 @@ class TypedCodec:
 
     def from_plain(self, plain: Any) -> Any:
         """Returns the value of a plain form."""
-        checked, unpack = self._decode(self._encode(plain)), self._unpack
-        return checked if unpack is None or checked is None else unpack(checked)
+        return self._restore(self._decode(self._encode(plain)))
 
-    def _encode_converted(self, value: Any) -> bytes:
-        """Encodes a value of another type, if the declared type can convert it."""
+    def _restore(self, plain: Any) -> Any:
+        unpack = self._unpack
+        return plain if unpack is None or plain is None else unpack(plain)
+
+    def _convert(self, value: Any) -> tuple[Any, bytes]:
+        """Encodes a value, after converting it if it is of another type. Returns the value that was encoded."""
         try:
-            value = self._type.convert(value)
-            data = self._encode(value if self._pack is None else self._pack(value))
-            self._decode(data)
+            return value, self._check(value)
+        except Exception:
+            found = value
+        try:
+            value = self._type.convert(_named_tuple(found, self._type))
+            return value, self._check(value)
         except Exception as error:
-            raise StateError(
+            raise self._misfit(found, error) from error
+
+    def _check(self, value: Any) -> bytes:
+        """Encodes a value. Raises an error now if it does not fit, not when a later batch reads it."""
+        pack = self._pack
+        data = self._encode(value if pack is None else pack(value))
+        self._decode(data)
+        return data
+
+    def _misfit(self, value: Any, error: Exception) -> StateError:
+        return _of_state(
+            self._state,
+            StateError(
                 "STATE_VALUE",
                 f"A value does not fit the declared type {self._type.name}: {error} (found {_short_repr(value)}). "
                 "Change the value or the declared type. The batch was not committed.",
-            ) from error
-        return data
+            ),
+        )
 
     def decode(self, data: bytes) -> Any:
         version = data[0]
@@ -120,8 +218,15 @@ class TypedCodec:
         if version == 1:  # not checked when it was written
             return self._decode_version_1(data)
         if version == 0:  # written before the type was declared
-            return pickle.loads(memoryview(data)[1:])
+            return self._restore_pickled(pickle.loads(memoryview(data)[1:]))
         raise _unreadable(data, self.schema)
+
+    def _restore_pickled(self, value: Any) -> Any:
+        """Returns the value as it is read when it has been written again, or unchanged if the type does not fit it."""
+        try:
+            return self.normal(value)
+        except StateError:
+            return value
 
     def _decode_version_1(self, data: bytes) -> Any:
         if self._version_1 is None:
@@ -133,10 +238,10 @@ class TypedCodec:
         return value if unpack is None or value is None else unpack(value)
 
 
-def codec_of(type_info: TypeInformation) -> Codec:
-    """Returns the codec of a declared or undeclared type."""
+def codec_of(type_info: TypeInformation, state: str = "") -> Codec:
+    """Returns the codec of a declared or undeclared type. Its errors contain the name of the state."""
     plain = plain_form(type_info) if type_info.declared else None
-    return PickleCodec() if plain is None else TypedCodec(type_info, plain)
+    return PickleCodec(state) if plain is None else TypedCodec(type_info, plain, state)
 
 
 class TtlCodec:
@@ -146,6 +251,19 @@ class TtlCodec:
         self._inner = inner
         self.immutable = inner.immutable
         self.schema = f"ttl:{inner.schema}"
+        self._normal = inner.normal
+
+    def normal(self, value: tuple[int, Any] | None) -> tuple[int, Any] | None:
+        if value is None:
+            return None
+        normal = self._normal(value[1])
+        return value if normal is value[1] else (value[0], normal)
+
+    def setter(self, values: dict[Any, Any], cell: Cell) -> Setter:
+        return _setter(self.normal, values, cell)
+
+    def encode_normal(self, value: tuple[int, Any]) -> bytes:
+        return value[0].to_bytes(8, "big") + self._inner.encode_normal(value[1])
 
     def encode(self, value: tuple[int, Any]) -> bytes:
         return value[0].to_bytes(8, "big") + self._inner.encode(value[1])
@@ -158,6 +276,18 @@ class TtlCodec:
         return int.from_bytes(data[:8], "big")
 
 
+def _setter(normal: Normalise, values: dict[Any, Any], cell: Cell) -> Setter:
+    def update(value: Any) -> None:
+        values[cell.at] = normal(value)
+
+    return update
+
+
+def _of_state(state: str, error: StateError) -> StateError:
+    """Returns the error with the name of the state, if it is known."""
+    return StateError(error.code, f"State '{state}': {error.text}") if state else error
+
+
 def _unreadable(data: bytes, schema: str) -> StateError:
     return StateError(
         "STATE_FORMAT",
@@ -166,7 +296,32 @@ def _unreadable(data: bytes, schema: str) -> StateError:
     )
 
 
-_IMMUTABLE = frozenset({str, int, float, bool, bytes, type(None), complex})
+def _named_tuple(value: Any, type_info: TypeInformation) -> Any:
+    """Returns the named tuple of a dict of its fields, such as a `migrate` function returns. Returns other values unchanged."""
+    kind = type_info.python_type if isinstance(type_info, PythonTypeInfo) else None
+    if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return kind(**value)
+    return value
+
+
+def _plain_item(value: Any) -> Any:
+    """Returns a number, text or Boolean of numpy, or of a subclass of a plain class, as the plain value."""
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
+        item = value.item()
+        if type(item).__module__ != "numpy":  # the item of a long double is a long double
+            return item
+    for plain, convert in _PLAIN_CLASSES:
+        if isinstance(value, plain):
+            return convert(value)
+    raise TypeError(f"a {type(value).__name__} cannot be stored as part of this type")
+
+
+_PLAIN_CLASSES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+    (bytes, bytes),
+)
 
 
 def _short_repr(value: Any) -> str:

@@ -17,13 +17,16 @@ class StateHandle(ABC):
     has processed the slot in the meantime.
     """
 
-    __slots__ = ("_cache", "_cell", "_codec", "_store", "_table")
+    __slots__ = ("_cache", "_cell", "_changeable", "_codec", "_normal", "_store", "_table")
 
     def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec, cached: bool = False) -> None:
         self._store = store
         self._table = table
         self._cell = cell
         self._codec = codec
+        self._normal = codec.normal
+        # Whether a change in place can give a value a form that differs from the stored one.
+        self._changeable = not codec.immutable and codec.schema not in ("pickle", "ttl:pickle")
         self._cache: dict[Any, Any] | None = {} if cached else None
 
     @property

@@ -43,29 +43,43 @@ class ListHandle(StateHandle):
         current = self._lists.get(at)
         if current is None:
             current = self._load(at)
-        current.added.append(value)
+        current.added.append(self._normal(value))
 
     def add_all(self, values: list[Any]) -> None:
-        self._current().added.extend(values)
+        self._current().added.extend(list(map(self._normal, values)))
 
     def update(self, values: list[Any]) -> None:
+        added = list(map(self._normal, values or ()))
         current = self._current()
         current.cleared = True
         current.elements = _NOT_READ
         current.stored = []
         current.numbers = []
-        current.added = list(values or ())
+        current.added = added
 
     def clear(self) -> None:
         self.update([])
 
     def get(self) -> Iterator[Any]:
+        if self._changeable:
+            self._convert_changed(self._current())
+        return iter(self.read())
+
+    def read(self) -> list[Any]:
+        """Returns the elements without a check whether they were changed in place. The list must not be changed."""
         current = self._current()
         if current.cleared:
-            return iter(current.added)
+            return current.added
         if current.elements is _NOT_READ:
             self._read(self._cell.at, current)
-        return iter(current.elements + current.added)
+        elements: list[Any] = current.elements + current.added
+        return elements
+
+    def _convert_changed(self, current: _KeyList) -> None:
+        """Converts elements that were changed in place to their declared type."""
+        current.added = list(map(self._normal, current.added))
+        if current.elements is not _NOT_READ:
+            current.elements = list(map(self._normal, current.elements))
 
     def __iter__(self) -> Iterator[Any]:
         return self.get()
@@ -91,7 +105,7 @@ class ListHandle(StateHandle):
             current.stored.append(None if self._codec.immutable or is_immutable(value) else data)
 
     def flush(self) -> None:
-        store, encode = self._store, self._codec.encode
+        store, encode = self._store, self._codec.encode_normal
         for at, current in self._lists.items():
             prefix = self._table + self._cell.prefix(at)
             first, following = current.first, current.next

@@ -41,13 +41,19 @@ class MapHandle(StateHandle):
             value = entries[key]
         except KeyError:
             value = self._load(entries, key)
-        return None if value is _ABSENT else value
+        if value is _ABSENT:
+            return None
+        if self._changeable and (normal := self._normal(value)) is not value:
+            value = entries[key] = normal
+        return value
 
     def put(self, key: Any, value: Any) -> None:
-        at = self._cell.at
+        at, value = self._cell.at, self._normal(value)
         entries = self._maps.get(at)
         if entries is None:
             entries = self._begin(at)
+        if type(key) is not int and type(key) is not str and key not in entries:
+            encode_key(key)  # raises an error now if it cannot be a key, not at the end of the batch
         entries[key] = value
         changed = self._changed.get(at)
         if changed is None:
@@ -60,7 +66,11 @@ class MapHandle(StateHandle):
             self.put(key, value)
 
     def remove(self, key: Any) -> None:
-        self.put(key, _ABSENT)
+        entries = self._current()
+        if key not in entries:
+            encode_key(key)
+        entries[key] = _ABSENT
+        self._changed.setdefault(self._cell.at, set()).add(key)
 
     def contains(self, key: Any) -> bool:
         entries = self._current()
@@ -73,8 +83,11 @@ class MapHandle(StateHandle):
         present.sort(key=itemgetter(0))
         for _, key in present:
             value = entries.get(key, _ABSENT)
-            if value is not _ABSENT:  # it may be removed during the iteration
-                yield key, value
+            if value is _ABSENT:  # removed during the iteration
+                continue
+            if self._changeable and (normal := self._normal(value)) is not value:
+                value = entries[key] = normal
+            yield key, value
 
     def keys(self) -> Iterator[Any]:
         return (key for key, _ in self.items())
@@ -149,7 +162,7 @@ class MapHandle(StateHandle):
             prefix = table + prefix_of(at)
             for stored, _ in list(self._store.scan(prefix, after_prefix(prefix))):
                 writes[stored] = None
-        encode, maps = self._codec.encode, self._maps
+        encode, maps = self._codec.encode_normal, self._maps
         for at, changed in self._changed.items():
             prefix, entries = table + prefix_of(at), maps[at]
             for key in changed:

@@ -65,6 +65,7 @@ class TimelineHandle(StateHandle):
 
     def add(self, time: int, value: Any) -> KeyTimeline:
         """Adds an element to the timeline of the current key."""
+        value = self._normal(value)
         timeline = self._timelines.get(self._cell.at)
         if timeline is None:
             timeline = self._begin(self._cell.at)

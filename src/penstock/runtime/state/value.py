@@ -8,6 +8,7 @@ from typing import Any
 from penstock.runtime.state.cell import Cell
 from penstock.runtime.state.codec import Codec, is_immutable
 from penstock.runtime.state.handle import StateHandle
+from penstock.runtime.state.normal_values import Setter
 from penstock.runtime.state.store import Store
 
 _MAX_CACHED = 1_000_000
@@ -17,29 +18,57 @@ _NOT_LOADED = object()
 class ValueHandle(StateHandle):
     """One value per key, decoded when first read in a batch and encoded once at the end of the batch.
 
-    A value that was changed in place counts as updated, so that results do not depend on the boundaries of batches.
+    Values are converted to their declared type when they are updated. A value that was changed in place counts as updated, so
+    that results do not depend on the boundaries of batches.
     """
 
-    __slots__ = ("_loaded", "_stored", "_values")
+    __slots__ = ("_loaded", "_stored", "_values", "read", "update", "value")
 
     def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec, cached: bool = False) -> None:
         super().__init__(store, table, cell, codec, cached)
         self._values: dict[Any, Any] = {}
+        self.update: Setter = codec.setter(self._values, cell)
+        # Returns the value without a check whether it was changed in place, for operators that change it themselves.
+        self.read: Callable[[], Any] = self._reader()
+        self.value: Callable[[], Any] = self._converting_reader() if self._changeable else self.read
         self._loaded: dict[Any, Any] = {}  # as read; a different object at the end of the batch was updated
         self._stored: dict[Any, bytes] = {}  # bytes as read, of values that may be changed in place
 
-    def value(self) -> Any:
-        at = self._cell.at
-        try:
-            return self._values[at]
-        except KeyError:
-            return self._load(at)
+    def _reader(self) -> Callable[[], Any]:
+        """Returns the function that reads the current value. A closure is faster than a method."""
+        values, cell, load = self._values, self._cell, self._load
 
-    def update(self, value: Any) -> None:
+        def read() -> Any:
+            try:
+                return values[cell.at]
+            except KeyError:
+                return load(cell.at)
+
+        return read
+
+    def _converting_reader(self) -> Callable[[], Any]:
+        """Returns the same function for values that may have been changed in place and must then be converted."""
+        values, cell, load, normal = self._values, self._cell, self._load, self._normal
+
+        def read() -> Any:
+            at = cell.at
+            try:
+                found = values[at]
+            except KeyError:
+                return load(at)
+            value = normal(found)
+            if value is not found:
+                values[at] = value
+            return value
+
+        return read
+
+    def write(self, value: Any) -> None:
+        """Sets a value that has the declared type already."""
         self._values[self._cell.at] = value
 
     def clear(self) -> None:
-        self.update(None)
+        self._values[self._cell.at] = None
 
     def _load(self, at: Any) -> Any:
         if self._cache is not None and (cached := self._cache.pop(at, None)) is not None:
@@ -59,7 +88,7 @@ class ValueHandle(StateHandle):
         return value
 
     def flush(self) -> None:
-        prefix, encode, table = self._cell.prefix, self._codec.encode, self._table
+        prefix, encode, table = self._cell.prefix, self._codec.encode_normal, self._table
         writes = self._store.pending_changes()
         values, stored, loaded = self._values, self._stored, self._loaded
         caches_bytes = self._cache is not None and not self._codec.immutable

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from penstock.runtime.state.backend import KeyedStateStore
+from penstock.runtime.state.codec import codec_of
+from penstock.runtime.state.normal_values import Normalise
 from penstock.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.types import TypeInformation, Types
 
@@ -87,41 +89,47 @@ class WindowContents(Protocol):
 
 
 class AggregatedContents:
-    """One accumulator per pane. A pane is a list of at most one value, changed in place and written once per batch."""
+    """One accumulator per pane. A pane is a list of at most one value, changed in place and written once per batch.
+
+    Accumulators are converted to their type after each element, so that results do not depend on the boundaries of batches.
+    """
 
     def __init__(self, fold: Fold, accumulator_type: TypeInformation) -> None:
         self.fold = fold
+        self._accumulator_type = accumulator_type
         self._type = Types.LIST(accumulator_type)
+        self._normal: Normalise = _identity
         self._state: Any = None
         self._cell: Any = None
 
     def open(self, backend: KeyedStateStore) -> None:
         self._state = backend.handle(ValueStateDescriptor(_NAME, self._type), "namespace")
+        self._normal = codec_of(self._accumulator_type, "accumulator").normal
         self._cell = backend.namespace_cell
 
     def pane(self, pane_key: PaneKey) -> list[Any]:
         self._cell.at = pane_key
-        pane: list[Any] | None = self._state.value()
+        pane: list[Any] | None = self._state.read()
         if pane is None:
             pane = []
-        self._state.update(pane)
+        self._state.write(pane)
         return pane
 
     def add(self, pane: list[Any], value: Any, timestamp: int) -> None:
         if pane:
-            pane[0] = self.fold.add(value, pane[0])
+            pane[0] = self._normal(self.fold.add(value, pane[0]))
         else:
-            pane.append(self.fold.start(value))
+            pane.append(self._normal(self.fold.start(value)))
 
     def add_partial(self, pane: list[Any], accumulator: Any) -> None:
         if pane:
-            pane[0] = self.fold.merge(pane[0], accumulator)
+            pane[0] = self._normal(self.fold.merge(pane[0], accumulator))
         else:
-            pane.append(accumulator)
+            pane.append(self._normal(accumulator))
 
     def elements(self, pane_key: PaneKey) -> list[Any] | None:
         self._cell.at = pane_key
-        pane = self._state.value()
+        pane = self._state.read()
         return [self.fold.result(pane[0])] if pane else None
 
     def clear(self, pane_key: PaneKey) -> None:
@@ -132,7 +140,7 @@ class AggregatedContents:
         pane = self.pane(target)
         for source_key in sources:
             self._cell.at = source_key
-            source = self._state.value()
+            source = self._state.read()
             self._state.clear()
             if source:
                 self.add_partial(pane, source[0])
@@ -161,7 +169,7 @@ class ListContents:
 
     def elements(self, pane_key: PaneKey) -> list[Any] | None:
         self._cell.at = pane_key
-        return list(self._state.get()) or None
+        return list(self._state.read()) or None
 
     def replace(self, pane_key: PaneKey, elements: list[Any]) -> None:
         self._cell.at = pane_key

@@ -48,7 +48,7 @@ class MergingWindowSet:
 
     def find_merges(self, new: Namespace) -> list[Merge]:
         """Returns the merges that a new window causes. Does not change the set."""
-        entries = self._state.value()
+        entries = self._state.read()
         if not entries:
             return []
         if self._merges_time_windows:
@@ -59,17 +59,17 @@ class MergingWindowSet:
         """Replaces the merged windows with their result. Returns the state window of the result."""
         replaced = {window for window, _ in merge.merged}
         state_window = merge.merged[0][1]
-        self._write([e for e in self._state.value() if e[0] not in replaced] + [(merge.result, state_window)])
+        self._write([e for e in self._state.read() if e[0] not in replaced] + [(merge.result, state_window)])
         return state_window
 
     def add_window(self, window: Namespace) -> Namespace:
         """Adds a window that does not merge. Returns its state window, which is the window itself."""
-        self._write([*(self._state.value() or ()), (window, window)])
+        self._write([*(self._state.read() or ()), (window, window)])
         return window
 
     def get_state_window(self, window: Namespace) -> Namespace | None:
         """Returns the state window of a window, or None if the window is not in the set."""
-        for entry in self._state.value() or ():
+        for entry in self._state.read() or ():
             if entry[0] == window:
                 state_window: Namespace = entry[1]
                 return state_window
@@ -79,7 +79,7 @@ class MergingWindowSet:
         """Returns the entry of the time window that covers a window. Windows only grow, so it contains the merged window."""
         if self._type is not TimeWindow:
             return None
-        for entry in self._state.value() or ():
+        for entry in self._state.read() or ():
             if entry[0][0] <= window[0] and window[1] <= entry[0][1]:
                 covering: Entry = entry
                 return covering
@@ -87,18 +87,18 @@ class MergingWindowSet:
 
     def entries(self) -> list[Entry]:
         """Returns all entries in order. After changing the list, call `update_entries`."""
-        entries: list[Entry] | None = self._state.value()
+        entries: list[Entry] | None = self._state.read()
         return entries or []
 
     def update_entries(self, entries: list[Entry]) -> None:
-        self._state.update(entries)
+        self._state.write(entries)
 
     def retire_window(self, window: Namespace) -> None:
-        self._write([e for e in self._state.value() or () if e[0] != window])
+        self._write([e for e in self._state.read() or () if e[0] != window])
 
     def _write(self, entries: list[Entry]) -> None:
         entries.sort()
-        self._state.update(entries or None)
+        self._state.write(entries or None)
 
     def _merges_by_assigner(self, entries: list[Entry], new: Namespace) -> list[Merge]:
         state_windows = dict(entries)
