@@ -89,6 +89,7 @@ class RestoreLayout:
         meta = self._matched.clocks.meta(self._program, level)
         meta.tables = [msgspec.structs.replace(table) for table in self._matched.tables[level]]
         meta.broadcast = {u: h for u, h in self._matched.clocks.broadcast.items() if slot < widths.get(u, 0)}
+        meta.key_forms = {u: forms for u, forms in self._matched.key_forms.items() if slot < widths.get(u, 0)}
         tables = {(t.operator, t.name): t for t in meta.tables}
         regroup = manifest.max_parallelism != self._program.max_parallelism
         files = []

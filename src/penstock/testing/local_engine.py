@@ -38,7 +38,6 @@ from penstock.engine.wire.log_capture import LogLine, capture_logs
 from penstock.metrics import JobMetrics
 from penstock.metrics.values import MetricsDelta
 from penstock.runtime.state.store import MemoryView, Store
-from penstock.savepoints.check import apply_type_changes
 from penstock.savepoints.evolution import value_migrations
 from penstock.savepoints.loading import RestoreLayout, read_entries
 from penstock.savepoints.matching import RestoreMatch, match_savepoint
@@ -281,8 +280,7 @@ class LocalJob:
 
     def restore_savepoint(self, savepoint: Savepoint, allow_dropped: bool = False) -> RestoreMatch:
         """Restores a savepoint, which may have another parallelism. Operators are matched by uid."""
-        matched = match_savepoint(savepoint.manifest, self.program, savepoint.path, allow_dropped)
-        apply_type_changes(savepoint.manifest, self.program, matched, savepoint.path)
+        matched = match_savepoint(savepoint, self.program, allow_dropped)
         self.batch = savepoint.manifest.batch + 1
         self._lineage = uuid.uuid4().hex
         migrations = value_migrations(matched.state_changes)

@@ -13,7 +13,6 @@ from penstock.connectors import CollectSink
 from penstock.engine.program.builder import build_program
 from penstock.engine.program.program import Program
 from penstock.errors import StateError
-from penstock.savepoints.check import apply_type_changes
 from penstock.savepoints.matching import RestoreMatch, match_savepoint
 from penstock.savepoints.savepoint import Savepoint, open_savepoint
 from penstock.savepoints.type_changes import decode_type_changes, encode_type_changes
@@ -42,9 +41,7 @@ def savepoint(tmp_path: Path) -> Savepoint:
 
 
 def matched_with(savepoint: Savepoint, program: Program) -> RestoreMatch:
-    matched = match_savepoint(savepoint.manifest, program, savepoint.path)
-    apply_type_changes(savepoint.manifest, program, matched, savepoint.path)
-    return matched
+    return match_savepoint(savepoint, program)
 
 
 def loaded(folder: Path, program: Program) -> list[list[bytes]]:

@@ -37,19 +37,19 @@ def _compare(saved: Shape, current: Shape, path: str, result: Comparison) -> Non
         if _NUMBERS.index(saved.kind) > _NUMBERS.index(current.kind):
             _add_obstacle(saved, current, path, result)
         return
-    before, after = _fields(saved), _fields(current)
+    before, after = key_fields(saved), key_fields(current)
     if before is None or after is None:
         if (saved.kind, saved.name) != (current.kind, current.name):
             _add_obstacle(saved, current, path, result)
         return
-    if _label(saved) != _label(current) or not _match_positions(before, after, current, path, result):
+    if key_label(saved) != key_label(current) or not _match_positions(before, after, current, path, result):
         _add_obstacle(saved, current, path, result)
         return
     for number, (old, new) in enumerate(zip(before, after, strict=True)):
         _compare(old.type, new.type, f"{path}.{new.name}" if new.name else f"{path}[{number}]", result)
 
 
-def _fields(shape: Shape) -> list[ShapeField] | None:
+def key_fields(shape: Shape) -> list[ShapeField] | None:
     """Returns the parts of a key in the order of its encoding: by position, or by name for a row. None if it has no parts."""
     if shape.kind == "tuple":
         return [ShapeField("", part) for part in shape.of]
@@ -85,7 +85,7 @@ def _has_default(current: Shape, part: ShapeField) -> bool:
     return part.optional
 
 
-def _label(shape: Shape) -> str:
+def key_label(shape: Shape) -> str:
     """Returns the class name that is encoded with the parts; empty for tuples and named tuples."""
     if shape.kind == "tuple" or (shape.kind == "record" and shape.form == "array" and shape.named_tuple):
         return ""

@@ -17,7 +17,6 @@ from penstock import (
 )
 from penstock.functions import KeyedBroadcastProcessFunction
 from penstock.savepoints import open_savepoint
-from penstock.savepoints.check import apply_type_changes
 from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS
 from penstock.savepoints.loading import RestoreLayout
 from penstock.savepoints.matching import match_savepoint
@@ -86,8 +85,7 @@ def test_operators_with_unchanged_keys_read_only_their_own_groups(tmp_path: Path
     def loads(after: Keyed) -> list[tuple[bool, int]]:
         results = job("process", after, parallelism=2)
         savepoint, program = open_savepoint(str(tmp_path / "saved")), results.harness.job.program
-        matched = match_savepoint(savepoint.manifest, program, savepoint.path)
-        apply_type_changes(savepoint.manifest, program, matched, savepoint.path)
+        matched = match_savepoint(savepoint, program)
         plans = [plan for _, _, plan in RestoreLayout(savepoint, program, matched).plans()]
         return [
             (all(load.complete for f in p.files for load in f.loads), sum(len(f.loads) for f in p.files)) for p in plans
