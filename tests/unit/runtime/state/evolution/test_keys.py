@@ -64,7 +64,7 @@ def test_kinds_of_state(tmp_path: Path, kind: str, parallelism: int) -> None:
     ("before", "after", "expected"),
     [
         (Keyed(Types.INT(), lambda e: e[0]), Keyed(Types.LONG(), lambda e: e[0]), "INT became LONG"),
-        (Keyed(int, lambda e: e[0]), Keyed(float, lambda e: float(e[0])), "int became float"),
+        (Keyed(Types.INT(), lambda e: e[0]), Keyed(float, lambda e: float(e[0])), "INT became float"),
         (OLD_ROW, Keyed(Types.ROW_NAMED(["a", "b"], [Types.STRING(), Types.INT()]), lambda e: Row(a=e[1], b=e[0])), ""),
         (Keyed(tuple[int, str], lambda e: e[:2]), Keyed(Pair, lambda e: Pair(e[0], e[1])), "became Pair"),
         (OLD, OLD, ""),
