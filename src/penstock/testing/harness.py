@@ -334,7 +334,7 @@ class Harness:
         [5]
         """
         savepoint = open_savepoint(str(path))
-        matched = self.job.restore_savepoint(savepoint, allow_dropped_state)
+        matched = self.job.restore_savepoint(savepoint, allow_dropped_state, self.time)
         self._reader, self._positions = None, {}
         sources, offsets = self._pipeline.sources(), []
         for number, source in enumerate(sources):
