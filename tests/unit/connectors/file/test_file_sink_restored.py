@@ -103,3 +103,14 @@ def test_memory_of_earlier_versions_has_no_folders(tmp_path: Path) -> None:
     new.restore(memory)
     new.finish()
     assert visible(tmp_path) == ["a"]
+
+
+def test_the_checkpoint_of_a_job_with_another_folder(tmp_path: Path) -> None:
+    """The sink of the new program reads the journal of the old job, as for a job that starts from a checkpoint."""
+    write(sink_in(tmp_path, "old"), 0, "a")
+    reading = FileSink(tmp_path / "elsewhere", Encoder.simple_string_encoder())
+    reading.attach(str(tmp_path / "old"))
+    new = sink_in(tmp_path, "new", "elsewhere")
+    new.restore(reading.memory())
+    new.finish()
+    assert visible(tmp_path, "elsewhere") == ["a"]

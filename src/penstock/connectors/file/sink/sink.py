@@ -32,6 +32,7 @@ from penstock.errors import JobError
 from penstock.types import TypeInformation
 
 _CLEANUP_INTERVAL = 100  # batches after which files of killed tasks are removed
+_FOLDERS = "folders.json"  # in the checkpoint: where the files are
 _JOIN = FileCompactor.concat_file_compactor()
 
 
@@ -128,6 +129,7 @@ class FileSink(Sink):
             self._remove_orphans(load_journal(folder))
         else:
             self.name_in_files = _new_name()  # the same program may run twice
+            write_atomic(Path(folder, _FOLDERS), msgspec.json.encode(self._folders()), durable=True)
             write_atomic(id_file, self.name_in_files.encode(), durable=True)
 
     def commit(self, batch: int, prepared: list[Any]) -> None:
@@ -175,17 +177,23 @@ class FileSink(Sink):
     def memory(self) -> Any:
         """Returns the pending files. A job that starts from the savepoint copies them."""
         journal = self._load()  # full files became visible with the batch, unless the job failed before
-        files, hidden = [*journal.full, *journal.open], os.path.dirname(self.hidden(""))
-        compacted = self.compaction is not None
-        return msgspec.to_builtins(SavedFiles(self.name_in_files, files, self.path, hidden, compacted))
+        folders, stored = self._folders(), Path(self._folder, _FOLDERS)
+        if self._folder and stored.exists():  # another program may read the checkpoint of the job that wrote the files
+            folders = msgspec.json.decode(stored.read_bytes())
+        files = msgspec.to_builtins([*journal.full, *journal.open])
+        return {"name": self.name_in_files, "files": files, **folders}
+
+    def _folders(self) -> dict[str, Any]:
+        """Where the files of this sink are: the fields of `SavedFiles` that do not change."""
+        hidden = os.path.dirname(self.hidden(""))
+        return {"path": self.path, "hidden": hidden, "compacted": self.compaction is not None}
 
     def restore(self, memory: Any) -> None:
         """Copies the files that were hidden when the savepoint was taken.
 
         In the same folder, files that have become visible since are not copied. In another one, the job writes all of them.
         """
-        hidden = f"{self.path}/.{self.files.part_prefix}-{memory['name']}"
-        earlier = {"path": self.path, "hidden": hidden, "compacted": self.compaction is not None}
+        earlier = {**self._folders(), "hidden": f"{self.path}/.{self.files.part_prefix}-{memory['name']}"}
         saved = msgspec.convert({**earlier, **memory}, SavedFiles)  # earlier versions stored only names and files
         systems = file_system(saved.path, self._options), self.system()
         copier = PieceCopier(saved, systems, self.name_in_files, self.hidden, saved.path == self.path)
