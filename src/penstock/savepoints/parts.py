@@ -38,16 +38,15 @@ class PartCheck:
     before: str
     after: str
     verdict: str
-    difference: str = ""
-    todo: str = ""
-    code: str = ""  # of the error that a job reports which cannot start
+    difference: str = ""  # and what to do
+    code: str = ""  # of the error of a job that cannot start
 
     @property
     def compatible(self) -> bool:
         return self.verdict not in (INCOMPATIBLE, DROPPED)
 
     def error(self) -> CheckpointError:
-        return CheckpointError(self.code, f"{self.difference} {self.todo[0].upper()}{self.todo[1:]}.")
+        return CheckpointError(self.code, self.difference)
 
 
 class UnclaimedPart(msgspec.Struct, frozen=True):
@@ -66,9 +65,6 @@ class UnclaimedPart(msgspec.Struct, frozen=True):
         if self.kind == "sink":
             return f"{what}: output that was not visible yet"
         return f"{what}: {', '.join(self.states)} with {self.entries:,} entries"
-
-
-_RESTART = "set another uid for it and restore with --allow-dropped-state. It then starts as a new source"
 
 
 def compare_parts(manifest: Manifest, program: Program) -> list[PartCheck]:
@@ -120,22 +116,14 @@ def _compare_operator(before: SavedOperator, now: OperatorProgram) -> PartCheck:
     same_kind = before.kind in ("", now.spec.kind) or (before.kind in _FUNCTIONS and now.spec.kind in _FUNCTIONS)
     if same_kind and before.keyed == now.spec.keyed:
         return PartCheck("operator", now.uid, old, new, AS_IS)
-    changed = (
-        (old, new)
-        if not same_kind
-        else tuple("keyed" if keyed else "not keyed" for keyed in (before.keyed, now.spec.keyed))
-    )
-    return PartCheck(
-        "operator",
-        now.uid,
-        old,
-        new,
-        INCOMPATIBLE,
-        f"Operator '{now.uid}' was {changed[0]} when the savepoint was taken, and is {changed[1]} now, so its state cannot be "
-        "restored.",
-        "set another uid for it and restore with --allow-dropped-state, or change the program back",
+    keyed = {True: "keyed", False: "not keyed"}
+    was, is_ = (keyed[before.keyed], keyed[now.spec.keyed]) if same_kind else (old, new)
+    error = CheckpointError(
         "SAVEPOINT_OPERATOR_CHANGED",
+        f"Operator '{now.uid}' was {was} when the savepoint was taken, and is {is_} now, so its state cannot be restored. Set "
+        "another uid for it and restore with --allow-dropped-state, or change the program back.",
     )
+    return _incompatible_part("operator", now.uid, (old, new), error)
 
 
 def _operator_text(kind: str, keyed: bool) -> str:
@@ -161,31 +149,34 @@ def _compare_source(before: SavedSource, now: SourceProgram) -> PartCheck:
     source, kind = now.source, source_kind(now.source)
     if before.position is None and not source.native:  # it was not read yet
         return PartCheck("source", now.uid, before.kind, kind, AS_IS)
-    changed, todo, code = "", _RESTART, "SAVEPOINT_SOURCE_CHANGED"
-    if before.kind != kind:
-        changed = (
-            f"Source '{now.uid}' was a {before.kind} when the savepoint was taken and is a {kind} now, which cannot use the "
-            "saved position."
-        )
-    elif source.native:
-        changed = (
-            f"Source '{now.uid}' is a streaming DataFrame. Only Spark's checkpoint has its position, so it cannot start from a "
-            "savepoint."
-        )
-        todo = (
-            "read the same data with a Penstock source, or set another uid and restore with --allow-dropped-state. It then "
-            "starts as the DataFrame is configured"
-        )
-        code = "SAVEPOINT_SOURCE_POSITION"
-    elif foreign := source.foreign_parts(before.position):
-        changed = (
-            f"Source '{now.uid}' has a saved position in {', '.join(foreign)}, which the program does not read with this source "
-            "anymore. The job would continue there."
-        )
-        todo = f"change the program back, or {_RESTART}"
-    if changed:
-        return PartCheck("source", now.uid, before.kind, kind, INCOMPATIBLE, changed, todo, code)
+    error = _source_error(before, kind, source)
+    if error is not None:
+        return _incompatible_part("source", now.uid, (before.kind, kind), error)
     return PartCheck("source", now.uid, before.kind, kind, AS_IS)
+
+
+def _source_error(before: SavedSource, kind: str, source: Any) -> CheckpointError | None:
+    if before.kind != kind:
+        return CheckpointError(
+            "SAVEPOINT_SOURCE_CHANGED",
+            f"Source '{before.uid}' was a {before.kind} when the savepoint was taken and is a {kind} now, which cannot use the "
+            "saved position. Set another uid for it and restore with --allow-dropped-state. It then starts as a new source.",
+        )
+    if source.native:
+        return CheckpointError(
+            "SAVEPOINT_SOURCE_POSITION",
+            f"Source '{before.uid}' is a streaming DataFrame. Only Spark's checkpoint has its position, so it cannot start from a "
+            "savepoint. Read the same data with a Penstock source, or set another uid and restore with --allow-dropped-state. It "
+            "then starts as the DataFrame is configured.",
+        )
+    if foreign := source.foreign_parts(before.position):
+        return CheckpointError(
+            "SAVEPOINT_SOURCE_CHANGED",
+            f"Source '{before.uid}' has a saved position in {', '.join(foreign)}, which the program does not read with this source "
+            "anymore. The job would continue there. Change the program back, or set another uid for the source and restore with "
+            "--allow-dropped-state. It then starts as a new source.",
+        )
+    return None
 
 
 def _compare_sinks(manifest: Manifest, program: Program) -> Iterator[PartCheck]:
@@ -199,17 +190,13 @@ def _compare_sinks(manifest: Manifest, program: Program) -> Iterator[PartCheck]:
         elif not has_memory(before) or before.kind == kind or getattr(sink, "stands_in", False):
             yield PartCheck("sink", uid, before.kind, kind, AS_IS)
         else:
-            yield PartCheck(
-                "sink",
-                uid,
-                before.kind,
-                kind,
-                INCOMPATIBLE,
-                f"Sink '{uid}' was a {before.kind} when the savepoint was taken and is a {kind} now, which cannot continue with "
-                "the saved output that was not visible yet.",
-                "set another uid for it and restore with --allow-dropped-state, or change the program back",
+            error = CheckpointError(
                 "SAVEPOINT_SINK_CHANGED",
+                f"Sink '{uid}' was a {before.kind} when the savepoint was taken and is a {kind} now, which cannot continue with "
+                "the saved output that was not visible yet. Set another uid for it and restore with --allow-dropped-state, or "
+                "change the program back.",
             )
+            yield _incompatible_part("sink", uid, (before.kind, kind), error)
 
 
 def _unclaimed_sinks(manifest: Manifest, program: Program) -> list[SavedSink]:
@@ -222,6 +209,10 @@ def _new_part(part: str, uid: str, kind: str) -> PartCheck:
     return PartCheck(part, uid, "-", kind, NEW)
 
 
+def _incompatible_part(part: str, uid: str, kinds: tuple[str, str], error: CheckpointError) -> PartCheck:
+    return PartCheck(part, uid, *kinds, INCOMPATIBLE, error.text, error.code)
+
+
 def _dropped_part(part: str, uid: str, kind: str) -> PartCheck:
-    todo = f"set the old uid for the {part}, or start with --allow-dropped-state"
-    return PartCheck(part, uid, kind, "-", DROPPED, f"The job has no {part} '{uid}'.", todo)
+    text = f"The job has no {part} '{uid}'. Set the old uid for the {part}, or start with --allow-dropped-state."
+    return PartCheck(part, uid, kind, "-", DROPPED, text)

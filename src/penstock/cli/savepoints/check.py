@@ -120,7 +120,6 @@ def _print_check(job: JobCheck, console: Console) -> None:
     for part in job.check.parts:
         if part.difference:
             console.print(f"  {part.difference}", markup=False)
-            console.print(f"  {part.uid}: {part.todo}", style="dim", markup=False)
     for row in job.check.rows:
         name = f"{row.operator}: {_state_name(row.state)}"
         for difference in row.differences:
