@@ -75,7 +75,7 @@ class TtlCleanup:
         return self._in_background
 
     def in_full_snapshot(self) -> bool:
-        """Returns whether cleanup in full snapshots was configured. Penstock removes expired entries in every batch instead."""
+        """Returns whether savepoints leave out expired entries."""
         return TtlCleanup.Strategies.FULL_STATE_SCAN_SNAPSHOT in self._strategies
 
     def get_incremental_cleanup_strategy(self) -> IncrementalCleanupStrategy | None:
@@ -142,7 +142,7 @@ class StateTtlConfigBuilder:
         return self.set_ttl_time_characteristic(StateTtlConfig.TtlTimeCharacteristic.ProcessingTime)
 
     def cleanup_full_snapshot(self) -> StateTtlConfigBuilder:
-        """Accepted for compatibility. Expired entries are removed incrementally, in every batch."""
+        """Leaves expired entries out of savepoints. Without it, savepoints contain those that are not removed yet, as in Flink."""
         return self._with(TtlCleanup.Strategies.FULL_STATE_SCAN_SNAPSHOT, TtlCleanup.EMPTY_STRATEGY)
 
     def cleanup_incrementally(

@@ -96,6 +96,13 @@ class Source:
         """Converts a position of another run to an offset. Called after `attach`."""
         return position
 
+    def foreign_parts(self, position: Offset) -> list[str]:
+        """Returns what a position of another run refers to and this source does not read, such as "topic 'orders'".
+
+        A job does not start from a savepoint whose position has such parts. Called before `attach`.
+        """
+        return []
+
     def splits(self, offset: Offset) -> list[str]:
         """Returns the splits known at an offset."""
         return ["0"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from penstock.connectors.file.system.file_system import absolute_path, file_system
+from penstock.connectors.file.system.file_system import FileSystem, absolute_path, file_system
 from penstock.errors import CheckpointError
 from penstock.savepoints.manifest import MANIFEST_FILE
 from penstock.savepoints.savepoint import Savepoint, open_savepoint
@@ -45,8 +45,11 @@ class Retention:
         return removable
 
 
-def find_savepoints(directory: str) -> list[Savepoint]:
-    """The savepoints in a folder, oldest first; none if the folder does not exist."""
+def find_savepoints(directory: str, follow_links: bool = True) -> list[Savepoint]:
+    """The savepoints in a folder, oldest first; none if the folder does not exist.
+
+    Without `follow_links`, savepoints that are in the folder only by a symbolic link are left out.
+    """
     directory = absolute_path(directory)
     system = file_system(directory)
     if not system.is_folder(directory):
@@ -55,6 +58,7 @@ def find_savepoints(directory: str) -> list[Savepoint]:
         file.path.removesuffix(f"/{MANIFEST_FILE}")
         for file in system.list_recursively(directory)
         if file.path.endswith(f"/{MANIFEST_FILE}")
+        and (follow_links or not _is_behind_link(system, directory, file.path))
     ]
     savepoints = []
     for folder in folders:
@@ -65,7 +69,28 @@ def find_savepoints(directory: str) -> list[Savepoint]:
     return sorted(savepoints, key=lambda s: s.manifest.created)
 
 
+def _is_behind_link(system: FileSystem, directory: str, path: str) -> bool:
+    """Whether a path in a folder, or a folder between them, is a symbolic link."""
+    below = path.removeprefix(directory.rstrip("/")).strip("/").split("/")
+    return any(system.is_link("/".join((directory.rstrip("/"), *below[:end]))) for end in range(1, len(below) + 1))
+
+
 def remove_savepoint(savepoint: Savepoint) -> None:
-    """Removes a savepoint. The manifest is removed first, so that an interrupted removal leaves no savepoint."""
-    savepoint.system.remove(f"{savepoint.path}/{MANIFEST_FILE}")
-    savepoint.system.remove_folder(savepoint.path)
+    """Removes the files of a savepoint, and its folder if it contains nothing else.
+
+    The manifest is removed first, so that an interrupted removal leaves no savepoint.
+
+    Raises:
+        CheckpointError: the path is a symbolic link.
+    """
+    path, system = savepoint.path, savepoint.system
+    if system.is_link(path) or system.is_link(f"{path}/{MANIFEST_FILE}"):
+        raise CheckpointError(
+            "SAVEPOINT_IS_LINK",
+            f"The savepoint {path} is a symbolic link, so its files are in another folder. They were not removed. Delete the "
+            "link yourself, or delete the savepoint by its own path.",
+        )
+    names = [file.name for file in savepoint.manifest.files if "/" not in file.name]
+    for name in (MANIFEST_FILE, f"_{MANIFEST_FILE}", *names):
+        system.remove(f"{path}/{name}")
+    system.remove_empty_folder(path)

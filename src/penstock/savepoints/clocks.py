@@ -13,7 +13,7 @@ from penstock.time import MIN_WATERMARK
 
 def saved_level(level: int, meta: SlotMetadata) -> SavedLevel:
     """The clocks of a slot for the manifest. All slots of a level have the same clocks."""
-    clocks = msgspec.structs.replace(meta, tables=[], broadcast={})
+    clocks = msgspec.structs.replace(meta, tables=[], broadcast={}, key_forms={})
     return SavedLevel(level, msgspec.Raw(msgspec.json.encode(clocks)), dict(meta.broadcast))
 
 

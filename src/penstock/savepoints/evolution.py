@@ -55,15 +55,19 @@ class DeclaredState:
 
     def table(self, number: int, operator: str) -> StateTable:
         """The table of the state in a slot that restores its values."""
-        return StateTable(number, operator, self.name, self.kind, self.schema, type=self.type, ttl=self.ttl)
+        ttl = self.descriptor.ttl
+        drops_expired = ttl is not None and ttl.cleanup.in_full_snapshot()
+        return StateTable(
+            number, operator, self.name, self.kind, self.schema, b"", self.type, self.ttl, drops_expired=drops_expired
+        )
 
 
 StateChanges = dict[tuple[str, str], tuple[SavedState, DeclaredState]]  # by operator uid and state name
 
 
-def value_migrations(changes: StateChanges) -> dict[tuple[str, str], Callable[[bytes], bytes]]:
-    """The functions that rewrite the values of changed states."""
-    resolved = {at: resolve_state(*change).migrate for at, change in changes.items()}
+def value_migrations(changes: StateChanges, now: int | None = None) -> dict[tuple[str, str], Callable[[bytes], bytes]]:
+    """The functions that rewrite the values of changed states. `now` is the clock of the job, in milliseconds."""
+    resolved = {at: resolve_state(*change, now).migrate for at, change in changes.items()}
     return {at: migrate for at, migrate in resolved.items() if migrate is not None}
 
 

@@ -14,6 +14,7 @@ from penstock.engine.slots.entry_groups import BROADCAST, slot_of_group
 from penstock.engine.slots.rescale import EntryPlacement
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import StateError
+from penstock.runtime.state.live_entries import LiveEntries
 from penstock.runtime.state.tables import KEY_TABLE, StateTable
 from penstock.savepoints.evolution import KeyChanges
 from penstock.savepoints.manifest import Manifest, StateFile
@@ -89,6 +90,7 @@ class RestoreLayout:
         meta = self._matched.clocks.meta(self._program, level)
         meta.tables = [msgspec.structs.replace(table) for table in self._matched.tables[level]]
         meta.broadcast = {u: h for u, h in self._matched.clocks.broadcast.items() if slot < widths.get(u, 0)}
+        meta.key_forms = {u: forms for u, forms in self._matched.key_forms.items() if slot < widths.get(u, 0)}
         tables = {(t.operator, t.name): t for t in meta.tables}
         regroup = manifest.max_parallelism != self._program.max_parallelism
         files = []
@@ -122,19 +124,22 @@ class RestoreLayout:
 
 
 def read_entries(
-    plan: SlotPlan, migrations: Migrations | None = None, keys: KeyChanges | None = None
+    plan: SlotPlan, migrations: Migrations | None = None, keys: KeyChanges | None = None, now: int | None = None
 ) -> Iterator[list[bytes]]:
     """The entries of a slot, block by block, as key, value, key, value, ... Keys start with the number of their table.
 
     Tables follow one after the other, each in the order of its files, so that entries are in the order of their keys. Entries of
-    operators whose keys are rewritten come last and have no order.
+    operators whose keys are rewritten come last and have no order. `now` is the clock of the job in milliseconds; entries that
+    have expired are left out if their time to live is configured so.
     """
+    clock = plan.meta.now if now is None else max(now, plan.meta.now)
     placement = EntryPlacement(plan.max_parallelism, plan.regroup)
     rekeyed = _rekeyed(plan, keys or {})
     for table in sorted(plan.meta.tables, key=lambda t: t.operator in rekeyed):
         prefix = table.number.to_bytes(_TABLE, "big")
         migrate = None if migrations is None else migrations.get((table.operator, table.name))
         width, rekeying = plan.widths[table.operator], rekeyed.get(table.operator)
+        live = LiveEntries(table, clock) if table.ttl and table.drops_expired else None
         for load, flat in _read_blocks(plan, table):
             names, values = flat[::2], flat[1::2]
             if rekeying is not None and load.block.first != BROADCAST:
@@ -145,6 +150,12 @@ def read_entries(
             if migrate is not None:
                 with _name_state(table):
                     values = list(map(migrate, values))
+            if live is not None:
+                selected = live.select(zip(names, values, strict=True))
+                names, values = [name for name, _ in selected], [value for _, value in selected]
+                flat = [part for entry in selected for part in entry]
+            if not names:
+                continue
             if load.complete:
                 flat[::2] = [prefix + name for name in names]
                 flat[1::2] = values

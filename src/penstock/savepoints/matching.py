@@ -1,6 +1,6 @@
 """Matches a savepoint with a job: the tables of each level, the start positions of sources, and parts that the job lacks.
 
-Reads no entries.
+A job that cannot be restored is rejected here. The comparison itself is that of `penstock savepoints check`.
 """
 
 from __future__ import annotations
@@ -10,28 +10,16 @@ from typing import Any
 
 import msgspec
 
-from penstock.engine.program.program import OperatorProgram, Program
+from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
-from penstock.runtime.state.tables import StateTable
+from penstock.runtime.state.evolution.key_forms import KeyForm
+from penstock.runtime.state.tables import KEY_TABLE, StateTable
+from penstock.savepoints.check import RestoreCheck, check_restore
 from penstock.savepoints.clocks import SavedClocks
-from penstock.savepoints.evolution import KeyChanges, StateChanges
-from penstock.savepoints.manifest import Manifest, SavedOperator, SavedSource, SavedState
-
-
-class UnclaimedPart(msgspec.Struct, frozen=True):
-    """An operator or a source of a savepoint that the job does not have."""
-
-    kind: str  # "operator" or "source"
-    uid: str
-    name: str
-    states: tuple[str, ...] = ()
-    entries: int = 0
-
-    def __str__(self) -> str:
-        what = f"{self.kind} '{self.uid}' ({self.name})" if self.name != self.uid else f"{self.kind} '{self.uid}'"
-        if self.kind == "source":
-            return f"{what}: its position"
-        return f"{what}: {', '.join(self.states)} with {self.entries:,} entries"
+from penstock.savepoints.evolution import INCOMPATIBLE, KeyChanges, StateChanges, resolve_state
+from penstock.savepoints.manifest import Manifest, SavedState
+from penstock.savepoints.parts import UnclaimedPart, unclaimed_parts
+from penstock.savepoints.savepoint import Savepoint
 
 
 @dataclass(slots=True)
@@ -47,45 +35,46 @@ class RestoreMatch:
     dropped: list[UnclaimedPart] = field(default_factory=list)
     state_changes: StateChanges = field(default_factory=dict)  # states whose values are rewritten when slots load them
     key_changes: KeyChanges = field(default_factory=dict)  # operators whose keys are rewritten
+    key_forms: dict[str, list[KeyForm]] = field(default_factory=dict)  # operators whose first keys are compared
 
 
-def match_savepoint(manifest: Manifest, program: Program, where: str, allow_dropped: bool = False) -> RestoreMatch:
-    """Looks up the operators and sources of a job in a savepoint by their uids.
+def match_savepoint(savepoint: Savepoint, program: Program, allow_dropped: bool = False) -> RestoreMatch:
+    """Looks up the parts of a job in a savepoint by their uids, and compares them.
 
     Raises:
-        CheckpointError: the savepoint has state that the job lacks, and `allow_dropped` is not set.
+        CheckpointError: a part, state or key is incompatible, or the savepoint has parts that the job lacks, and
+            `allow_dropped` is not set.
     """
+    manifest, where = savepoint.manifest, savepoint.path
+    checked = check_restore(savepoint, program, also_new=False)
+    for part in checked.parts:
+        if part.verdict == INCOMPATIBLE:
+            raise part.error()
     matched = RestoreMatch(SavedClocks(manifest))
     _match_operators(manifest, program, matched)
     _match_sources(manifest, program, matched)
+    matched.dropped = unclaimed_parts(manifest, program)
     if matched.dropped and not allow_dropped:
         raise _unclaimed_error(where, matched, program)
+    if checked.incompatible():
+        raise _incompatible_error(where, checked, program)
     sinks = set(program.sink_uids)
     matched.sinks = {s.uid: s.memory for s in manifest.sinks if s.uid in sinks and s.memory is not None}
+    _apply_type_changes(checked, program, matched)
+    matched.key_forms = {} if allow_dropped else checked.key_forms
     return matched
 
 
 def _match_operators(manifest: Manifest, program: Program, matched: RestoreMatch) -> None:
     saved = {o.uid: o for o in manifest.operators}
-    now = {o.uid: o for o in program.operators}
-    for uid, operator in now.items():
-        before = saved.get(uid)
-        if before is None:
-            matched.added.append(uid)
-        else:
-            _check_keyed(before, operator)
-            matched.restored.append(uid)
+    for operator in program.operators:
+        (matched.restored if operator.uid in saved else matched.added).append(operator.uid)
     for level in range(1, program.depth + 1):
         states = [
             (o.uid, state) for o in program.operators_at(level) if o.uid in saved for state in saved[o.uid].states
         ]
         states.sort(key=lambda pair: (pair[0], pair[1].name))
         matched.tables[level] = [saved_table(number, uid, state) for number, (uid, state) in enumerate(states, 1)]
-    for uid, before in saved.items():
-        entries = sum(state.entries for state in before.states)
-        if uid not in now and entries:  # an operator without entries is ignored
-            names = tuple(sorted(s.name for s in before.states if s.entries))
-            matched.dropped.append(UnclaimedPart("operator", uid, before.name, names, entries))
 
 
 def saved_table(number: int, operator: str, state: SavedState) -> StateTable:
@@ -94,53 +83,33 @@ def saved_table(number: int, operator: str, state: SavedState) -> StateTable:
     return StateTable(number, operator, state.name, state.kind, state.schema, type=type_, ttl=state.ttl or 0)
 
 
-def _check_keyed(before: SavedOperator, now: OperatorProgram) -> None:
-    if before.keyed != now.spec.keyed and any(state.entries for state in before.states):
-        text = {True: "keyed", False: "not keyed"}
-        raise CheckpointError(
-            "SAVEPOINT_OPERATOR_CHANGED",
-            f"Operator '{now.uid}' was {text[before.keyed]} when the savepoint was taken, and is {text[now.spec.keyed]} now. Its "
-            "state cannot be restored. Set another uid and restore with --allow-dropped-state, or change the program back.",
-        )
+def _apply_type_changes(checked: RestoreCheck, program: Program, matched: RestoreMatch) -> None:
+    """Records in `matched` the states and keys that are restored with another type."""
+    for tables in matched.tables.values():
+        for at, table in enumerate(tables):
+            if (change := checked.changes.get((table.operator, table.name))) is not None:
+                tables[at] = change[1].table(table.number, table.operator)
+    matched.state_changes = {k: c for k, c in checked.changes.items() if resolve_state(*c).migrate is not None}
+    matched.key_changes = checked.key_changes
+    for level, tables in matched.tables.items():
+        with_key_table = {t.operator for t in tables if t.name == KEY_TABLE}
+        missing = [
+            o.uid for o in program.operators_at(level) if o.uid in checked.key_changes and o.uid not in with_key_table
+        ]
+        tables += [
+            StateTable(number, uid, KEY_TABLE, "keys", "pickle") for number, uid in enumerate(missing, len(tables) + 1)
+        ]
 
 
 def _match_sources(manifest: Manifest, program: Program, matched: RestoreMatch) -> None:
     saved = {s.uid: s for s in manifest.sources}
     numbers: dict[int, int] = {}
     for source in program.sources:
-        before = saved.pop(source.uid, None)
-        if before is None:
-            continue
-        kind = source_kind(source.source)
-        if before.position is not None or source.source.native:
-            _check_source(before, kind, source.source)
-            matched.offsets[str(source.number)] = before.position
-        numbers[before.number] = source.number
-    for removed in saved.values():
-        if removed.position is not None:
-            matched.dropped.append(UnclaimedPart("source", removed.uid, removed.name))
+        if (before := saved.get(source.uid)) is not None:
+            if before.position is not None:
+                matched.offsets[str(source.number)] = before.position
+            numbers[before.number] = source.number
     matched.offsets["control"] = _control(manifest, numbers)
-
-
-def source_kind(source: Any) -> str:
-    """The kind of a source in a savepoint. A source of a test harness has the kind of the source that it replaces."""
-    return type(getattr(source, "stands_for", source)).__name__
-
-
-def _check_source(before: SavedSource, kind: str, source: Any) -> None:
-    if before.kind != kind:
-        raise CheckpointError(
-            "SAVEPOINT_SOURCE_CHANGED",
-            f"Source '{before.uid}' was a {before.kind} when the savepoint was taken and is a {kind} now, which cannot use the "
-            "saved position. Set another uid for it and restore with --allow-dropped-state. It then starts as a new source.",
-        )
-    if source.native:
-        raise CheckpointError(
-            "SAVEPOINT_SOURCE_POSITION",
-            f"Source '{before.uid}' is a streaming DataFrame. Only Spark's checkpoint has its position, so it cannot start from a "
-            "savepoint. Read the same data with a Penstock source, or set another uid and restore with --allow-dropped-state. It "
-            "then starts as the DataFrame is configured.",
-        )
 
 
 def _control(manifest: Manifest, numbers: dict[int, int]) -> dict[str, Any]:
@@ -168,4 +137,14 @@ def _unclaimed_error(where: str, matched: RestoreMatch, program: Program) -> Che
         f"{'; '.join(map(str, matched.dropped))}.{hint} "
         "Set the old uids for the operators, or drop this state with --allow-dropped-state "
         "(execution.state-recovery.ignore-unclaimed-state).",
+    )
+
+
+def _incompatible_error(where: str, checked: RestoreCheck, program: Program) -> CheckpointError:
+    incompatible = checked.incompatible()
+    details = "; ".join(f"{row.operator}: {row.state}: {', '.join(row.differences)}" for row in incompatible)
+    return CheckpointError(
+        "SAVEPOINT_STATE_INCOMPATIBLE",
+        f"The savepoint {where} has state that job '{program.name}' cannot restore: {details}. "
+        f"Possible solutions: {incompatible[0].todo}. 'penstock savepoints check {where} JOB.PY' shows all states.",
     )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from penstock.engine.program.program import Program
 from penstock.savepoints.evolution import saved_key_types
 from penstock.savepoints.manifest import SavedOperator, SavedSink, SavedSource
-from penstock.savepoints.matching import source_kind
+from penstock.savepoints.parts import source_kind
 
 
 class SavedJob(NamedTuple):

@@ -15,6 +15,7 @@ from penstock.connectors.file.system.file_system import FileSystem
 from penstock.engine.slots.entry_groups import BY_TIME, slot_of_group
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.runtime.state.cell import SlotCell
+from penstock.runtime.state.live_entries import LiveEntries
 from penstock.runtime.state.store import after_prefix
 from penstock.runtime.state.tables import StateTable
 from penstock.savepoints.evolution import saved_state
@@ -103,12 +104,26 @@ def write_entries(
     writer = StateFileWriter(system, folder, name)
     try:
         tables = sorted(meta.tables, key=lambda t: t.number)
-        states = [PartState(table.operator, _write_table(writer, table, place, scan)) for table in tables]
+        states = [PartState(t.operator, _write_table(writer, t, place, _live_scan(t, meta.now, scan))) for t in tables]
         file = writer.close()
     except BaseException:
         writer.abort()
         raise
     return SavepointPart(place.level, place.slot, file, states, msgspec.Raw(msgspec.json.encode(meta)))
+
+
+def _live_scan(table: StateTable, now: int, scan: Scan) -> Scan:
+    """A scan of a table without expired entries, if its time to live is configured so."""
+    if not (table.ttl and table.drops_expired):
+        return scan
+
+    def chunks(start: bytes, stop: bytes) -> Iterator[Entries]:
+        live = LiveEntries(table, now)
+        for chunk in scan(start, stop):
+            if selected := live.select(chunk):
+                yield selected
+
+    return chunks
 
 
 def _write_table(writer: StateFileWriter, table: StateTable, place: SlotAssignment, scan: Scan) -> SavedState:

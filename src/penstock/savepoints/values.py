@@ -16,7 +16,7 @@ _MAX_REASONS = 5
 
 @dataclass(slots=True)
 class TrialResult:
-    """The number of values or keys that were result, the number that cannot be converted, and the first reasons."""
+    """The number of values or keys that were converted, the number that cannot be converted, and the first reasons."""
 
     values: int = 0
     failed: int = 0

@@ -16,7 +16,7 @@ from penstock.state_processor.entries import TIMER_TABLES, split_scope
 from penstock.state_processor.frames import StateFrame
 from penstock.state_processor.keyed_reading import OUT, KeyedStateReaderFunction, read_keys
 from penstock.state_processor.open_savepoint import open_savepoint_or_checkpoint
-from penstock.state_processor.requests import StateRequest, read_batches
+from penstock.state_processor.requests import StateRequest, read_batches, read_python_rows
 from penstock.types import TypeInformation, type_information
 
 if TYPE_CHECKING:
@@ -114,9 +114,27 @@ class SavepointReader:
         `window_end`; and `written` and `expires` for a state with a time to live.
 
         The type of `value` is the declared type in the savepoint, or `value_type`. Without either, values are unpickled and Arrow
-        infers the type. Values that Arrow has no type for stay pickles.
+        infers the type. Values that Arrow has no type for stay pickles, which `pickle.loads` reads. `rows` returns them as Python
+        values.
         """
         return _concat(self.batches(operator, state, value_type=value_type))
+
+    def rows(self, operator: str, state: str, *, value_type: Declared = None) -> Iterator[dict[str, Any]]:
+        """Iterates over the entries of a state with the columns of `table`, and Python objects as keys and values.
+
+        Values without a declared type, such as the contents of many windows (state `__contents__`), are unpickled, so their
+        classes must be importable. Objects of a declared class are dicts of their fields.
+
+        >>> import tempfile
+        >>> from penstock.state import ValueStateDescriptor
+        >>> from penstock.state_processor import SavepointWriter
+        >>> path = tempfile.mkdtemp() + "/any"
+        >>> entries = [{"key": "a", "value": (1, {"b": 2.5})}]
+        >>> _ = SavepointWriter.new_savepoint(8).with_state("op", ValueStateDescriptor("any"), entries).write(path)
+        >>> list(SavepointReader.read(path).rows("op", "any"))
+        [{'key': 'a', 'value': (1, {'b': 2.5})}]
+        """
+        return read_python_rows(self._savepoint, self.request(operator, state, value_type))
 
     def pandas(self, operator: str, state: str, *, value_type: Declared = None) -> pd.DataFrame:
         """Returns the entries of a state as a pandas DataFrame. See `table`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -46,6 +47,28 @@ def read_file_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a state in one file, optionally only of the blocks with the given indexes."""
     rows = request.rows()
+    for flat, keys in _read_blocks(system, folder, file, request, indexes):
+        batch = rows.batch(flat, keys)
+        if batch.num_rows:
+            yield batch
+
+
+def read_python_rows(savepoint: Savepoint, request: StateRequest) -> Iterator[dict[str, Any]]:
+    """The rows of a state with Python values. Broadcast state, which every slot has, is read once."""
+    broadcast, rows = split_scope(request.state.name)[0] == "slot", request.rows()
+    for file in savepoint.manifest.files:
+        found = False
+        for flat, keys in _read_blocks(savepoint.system, savepoint.path, file, request):
+            found = True
+            yield from rows.python_rows(flat, keys)
+        if broadcast and found:
+            return
+
+
+def _read_blocks(
+    system: FileSystem, folder: str, file: StateFile, request: StateRequest, indexes: Sequence[int] | None = None
+) -> Iterator[tuple[list[bytes], KeyDecoder]]:
+    """The entries of a state in one file, block by block, and the decoder of its keys."""
     with StateFileReader(system, folder, file) as reader:
         blocks = reader.blocks if indexes is None else [reader.blocks[index] for index in indexes]
         own = [b for b in blocks if (b.operator, b.state) == (request.operator, request.state.name)]
@@ -53,9 +76,7 @@ def read_file_batches(
         for block in own:
             if keys is None:
                 keys = read_key_decoder(reader, request.operator)
-            batch = rows.batch(reader.read(block), keys)
-            if batch.num_rows:
-                yield batch
+            yield reader.read(block), keys
 
 
 def read_key_decoder(reader: StateFileReader, operator: str) -> KeyDecoder:

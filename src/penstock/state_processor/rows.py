@@ -17,7 +17,7 @@ from penstock.state_processor.keys import KeyDecoder
 from penstock.state_processor.values import ValueColumns, has_ttl
 
 _TIMESTAMP = pa.timestamp("ms", "UTC")
-Arrays = dict[str, pa.Array]
+Arrays = dict[str, Any]  # Arrow arrays, or lists of Python values
 
 
 class StateRows:
@@ -36,9 +36,27 @@ class StateRows:
             "timers": self._add_timers,
         }.get(saved.kind, _unchanged)
         self._keys = KeyDecoder({})
+        self._to_column: Callable[[list[Any]], Any] = arrow_column
 
     def batch(self, flat: list[bytes], keys: KeyDecoder) -> pa.RecordBatch:
         """The rows of a block with entries as name, value, name, value, ..."""
+        self._to_column = arrow_column
+        arrays, stored = self._columns(flat, keys)
+        if stored is not None:
+            self._add_values(stored, arrays, self._values.column)
+        return pa.RecordBatch.from_pydict(arrays)
+
+    def python_rows(self, flat: list[bytes], keys: KeyDecoder) -> list[dict[str, Any]]:
+        """The same rows with Python objects as keys and values, also those that Arrow has no type for."""
+        self._to_column = list
+        columns, stored = self._columns(flat, keys)
+        if stored is not None:
+            self._add_values(stored, columns, lambda values: [self._values.read(data) for data in values])
+        lists = [column.to_pylist() if isinstance(column, pa.Array) else column for column in columns.values()]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+    def _columns(self, flat: list[bytes], keys: KeyDecoder) -> tuple[Arrays, list[bytes] | None]:
+        """All columns but those of the values, and the stored values, if any."""
         self._keys = keys
         kind, scope = self._saved.kind, self._scope
         entry_keys = [parse_entry_key(kind, scope, stored) for stored in flat[::2]]
@@ -49,19 +67,16 @@ class StateRows:
             entry_keys, stored = [entry_keys[i] for i in with_value], [stored[i] for i in with_value]
         arrays: Arrays = {}
         if scope != "slot":
-            arrays["key"] = arrow_column([keys.decode(entry_key.key) for entry_key in entry_keys])
+            arrays["key"] = self._to_column([keys.decode(entry_key.key) for entry_key in entry_keys])
         if scope == "namespace" or kind == "timers":
             arrays |= _windows([entry_key.namespace for entry_key in entry_keys])
-        values = self._add_columns(entry_keys, stored, arrays)
-        if values is not None:
-            self._add_values(values, arrays)
-        return pa.RecordBatch.from_pydict(arrays)
+        return arrays, self._add_columns(entry_keys, stored, arrays)
 
-    def _add_values(self, stored: list[bytes], arrays: Arrays) -> None:
+    def _add_values(self, stored: list[bytes], arrays: Arrays, to_column: Callable[[list[bytes]], Any]) -> None:
         if not self._has_ttl:
-            arrays["value"] = self._values.column(stored)
+            arrays["value"] = to_column(stored)
             return
-        arrays["value"] = self._values.column([data[8:] for data in stored])
+        arrays["value"] = to_column([data[8:] for data in stored])
         written = [TtlCodec.timestamp_of(data) for data in stored]
         arrays["written"] = pa.array(written, pa.int64()).cast(_TIMESTAMP)
         if self._saved.ttl is not None:
@@ -74,7 +89,7 @@ class StateRows:
     def _add_map_keys(self, entry_keys: list[EntryKey], stored: list[bytes], arrays: Arrays) -> list[bytes]:
         ends = [4 + int.from_bytes(data[:4], "big") for data in stored]
         pickles = (data[4:end] for data, end in zip(stored, ends, strict=True))
-        arrays["map_key"] = arrow_column(
+        arrays["map_key"] = self._to_column(
             [self._keys.decode(p.suffix, f) for p, f in zip(entry_keys, pickles, strict=True)]
         )
         return [data[end:] for data, end in zip(stored, ends, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from penstock.errors import StateError
 from penstock.runtime.state.evolution.describe import describe
+from penstock.runtime.state.evolution.python_values import value_reader
 from penstock.runtime.state.evolution.shape import Shape, read_state_shape
 from penstock.savepoints import SavedState
 from penstock.state_processor.arrow_values import ARROW_ERRORS, NoArrowColumn, to_arrow_value
@@ -40,6 +41,7 @@ class ValueColumns:
     def __init__(self, saved: SavedState, value_type: TypeInformation | None = None) -> None:
         self._state = saved.name
         shape = value_shape(saved, value_type)
+        self.read: Callable[[bytes], Any] = value_reader(Shape("any") if shape is None else shape)  # as a Python value
         self._column = None if shape is None else shape_column(shape)
         self._convert = None if self._column is None else nullable(self._column.encode)
 
@@ -57,13 +59,13 @@ class ValueColumns:
             raise NoArrowColumn(f"{type(error).__name__}: {error}") from error
 
     def column(self, stored: Sequence[bytes]) -> pa.Array:
-        """A column of values. Pickled values that Arrow has no type for stay pickles."""
+        """A column of values. Pickled values that Arrow has no type for stay pickles, which `pickle.loads` reads."""
         arrow = None if self._column is None else self._column.arrow
         try:
             return pa.array([self.convert(data) for data in stored], arrow)
         except (NoArrowColumn, *ARROW_ERRORS) as error:
             if self._column is None:
-                return pa.array(stored, pa.binary())
+                return pa.array(map(_to_pickle, stored), pa.binary())
             raise self._unreadable(error) from error
         except (TypeError, ValueError, ArithmeticError, msgspec.MsgspecError) as error:
             raise self._unreadable(error) from error
@@ -75,6 +77,11 @@ class ValueColumns:
             f"Values of state '{self._state}' cannot be read as a column of {arrow}: {type(error).__name__}: {error}. "
             "Set value_type= to their type.",
         )
+
+
+def _to_pickle(data: bytes) -> bytes:
+    """The pickle of a stored value, which starts with a byte for its format."""
+    return pickle.dumps(_decode(data[1:]), 5) if data[0] else data[1:]
 
 
 def _convert_untyped(plain: Any) -> Any:

@@ -196,6 +196,7 @@ class SavepointWriter:
             )
         blocks = BlockWriter(self._manifest.max_parallelism)
         files: list[StateFile] = []
+        existing = set(system.list_names(path))
         try:
             for number, addition in enumerate(self._additions):
                 written = addition.write(path, storage_options, f"new-{number}", self._manifest.max_parallelism)
@@ -206,7 +207,10 @@ class SavepointWriter:
                     writer = StateFileWriter(system, path, f"part-{number}-{index}")
                     files.append(self._edits.copy_file(part, number, file, writer, blocks))
         except BaseException:
-            system.remove_folder(path)
+            for name in system.list_names(path):
+                if name not in existing:
+                    system.remove(f"{path}/{name}")
+            system.remove_empty_folder(path)
             raise
         return publish(path, self._final_manifest(files, blocks), storage_options)
 

@@ -48,6 +48,7 @@ class HarnessSink(Sink):
 
     wants_tags = True
     wants_timestamps = True
+    stands_in = True  # for a sink of the pipeline
 
     def writer(self, task: WriteTask) -> SinkWriter:
         return _Writer()

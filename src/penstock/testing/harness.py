@@ -29,10 +29,8 @@ from penstock.testing.collected import Collected
 from penstock.testing.known_splits import FIRST_SPLIT, KnownSplits
 from penstock.testing.local_engine import LocalJob, PlannedTask
 from penstock.testing.observed_pipeline import ObservedPipeline
-from penstock.testing.pushed_source import Item, PendingInput
+from penstock.testing.pushed_source import PUSHED, Item, PendingInput
 from penstock.testing.source_reading import LocalSourceReader
-
-_PUSHED_KEY = "pushed"  # in the saved position of a source: the number of pushed elements per split
 
 
 class _Snapshot(msgspec.Struct, frozen=True):
@@ -315,7 +313,7 @@ class Harness:
         offsets = self._offsets if self._reader is None else self._reader.positions()
         positions: dict[int, Any] = {} if offsets is None else dict(enumerate(offsets))
         for (source, split), position in self._positions.items():
-            positions.setdefault(source, {}).setdefault(_PUSHED_KEY, {})[split] = position
+            positions.setdefault(source, {}).setdefault(PUSHED, {})[split] = position
         known = {str(number): splits for number, splits in self._splits.known.items()}
         return self.job.savepoint(str(path), positions, {"clock": self.time, "known": known, "ended": {}}).path
 
@@ -336,12 +334,12 @@ class Harness:
         [5]
         """
         savepoint = open_savepoint(str(path))
-        matched = self.job.restore_savepoint(savepoint, allow_dropped_state)
+        matched = self.job.restore_savepoint(savepoint, allow_dropped_state, self.time)
         self._reader, self._positions = None, {}
         sources, offsets = self._pipeline.sources(), []
         for number, source in enumerate(sources):
             position = dict(matched.offsets.get(str(number)) or {})
-            for split, at in position.pop(_PUSHED_KEY, {}).items():
+            for split, at in position.pop(PUSHED, {}).items():
                 self._positions[number, split] = at
             offsets.append(position or source.initial())
         self._offsets = offsets

@@ -36,7 +36,6 @@ from penstock.engine.wire.log_capture import LogLine, capture_logs
 from penstock.metrics import JobMetrics
 from penstock.metrics.values import MetricsDelta
 from penstock.runtime.state.store import MemoryView, Store
-from penstock.savepoints.check import apply_type_changes
 from penstock.savepoints.evolution import value_migrations
 from penstock.savepoints.loading import RestoreLayout, read_entries
 from penstock.savepoints.matching import RestoreMatch, match_savepoint
@@ -272,16 +271,21 @@ class LocalJob:
         info = SavepointInfo("harness", self.batch - 1, {**control, "n": self.batch})
         return write_savepoint(path, describe_job(self.program, positions), slots, info)
 
-    def restore_savepoint(self, savepoint: Savepoint, allow_dropped: bool = False) -> RestoreMatch:
-        """Restores a savepoint, which may have another parallelism. Operators are matched by uid."""
+    def restore_savepoint(
+        self, savepoint: Savepoint, allow_dropped: bool = False, now: int | None = None
+    ) -> RestoreMatch:
+        """Restores a savepoint, which may have another parallelism. Operators are matched by uid.
+
+        `now` is the processing time, which entries that did not expire before get if they do now.
+        """
         self._copies.classes.activate()
-        matched = match_savepoint(savepoint.manifest, self.program, savepoint.path, allow_dropped)
-        apply_type_changes(savepoint.manifest, self.program, matched, savepoint.path)
+        matched = match_savepoint(savepoint, self.program, allow_dropped)
         self.batch = savepoint.manifest.batch + 1
         self._lineage = uuid.uuid4().hex
-        migrations = value_migrations(matched.state_changes)
+        now = matched.clocks.now if now is None else max(now, matched.clocks.now)
+        migrations = value_migrations(matched.state_changes, max(now, 0))
         for level, slot, plan in RestoreLayout(savepoint, self.program, matched).plans():
-            flats = read_entries(plan, migrations, matched.key_changes)
+            flats = read_entries(plan, migrations, matched.key_changes, now)
             entries = {k: v for flat in flats for k, v in zip(flat[::2], flat[1::2], strict=True)}
             self._hosts[level, slot].close()
             self._open_host(level, slot, SlotState(plan.meta, entries))

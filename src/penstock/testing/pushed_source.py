@@ -15,6 +15,7 @@ from penstock.time import NO_TIMESTAMP
 
 Item = At | Mark | Any
 SplitKey = tuple[int, str]  # source, split
+PUSHED = "pushed"  # in the saved position of a source: the number of pushed elements per split
 
 
 class PushSource(Source):
@@ -61,6 +62,9 @@ class PushableSource(Source):
 
     def configure(self, context: ReadContext) -> None:
         self._source.configure(context)
+
+    def foreign_parts(self, position: Offset) -> list[str]:
+        return self._source.foreign_parts({name: value for name, value in position.items() if name != PUSHED})
 
     def read(self, task: Any) -> Iterator[Chunk]:
         if isinstance(task, Chunk):

@@ -51,11 +51,12 @@ def _as_text(value: Any) -> Any:
 
 
 class ForkedSink(JsonLinesSink):
-    """Writes any elements as JSON lines."""
+    """Writes any elements as JSON lines, in place of the sink with a uid."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, uid: str) -> None:
         super().__init__(folder)
         self.encoder = _AnyJson()
+        self.stands_in_for = uid  # the pending output of that sink is not unclaimed
 
 
 def redirect_sinks(graph: JobGraph, folder: str, keep_collected: bool = False) -> tuple[JobGraph, list[RedirectedSink]]:
@@ -74,7 +75,7 @@ def redirect_sinks(graph: JobGraph, folder: str, keep_collected: bool = False) -
             continue
         target = str(Path(folder, quote(node.uid, safe="")))
         redirected.append(RedirectedSink(node.uid, node.name, _kind(node.sink), target))
-        nodes.append(dataclasses.replace(node, uid=f"{node.uid}{FORK_SUFFIX}", sink=ForkedSink(target)))
+        nodes.append(dataclasses.replace(node, uid=f"{node.uid}{FORK_SUFFIX}", sink=ForkedSink(target, node.uid)))
     return dataclasses.replace(graph, nodes=tuple(nodes)), redirected
 
 

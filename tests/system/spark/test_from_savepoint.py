@@ -202,18 +202,18 @@ def test_a_job_starts_from_a_checkpoint_with_another_parallelism(spark: SparkSes
 def test_dataframes_and_file_sinks_continue_after_a_restore(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.range(0, 60, numPartitions=3)
 
-    def job(batches: int, **options: Any) -> ps.StreamExecutionEnvironment:
+    def job(batches: int, out: str = "out", **options: Any) -> ps.StreamExecutionEnvironment:
         env = environment(tmp_path, 2, **options, **{"source.batch.records": 6})
         script = env.from_source(ScriptedSource([Step({"s": [At(-1, 0)]}) for _ in range(batches)], known=("s",)))
         rows = env.from_dataframe(frame, source_name="rows").uid("rows").map(lambda row: row.id).uid("ids")
         counted = script.uid("script").union(rows).key_by(lambda n: n % 5).process(CountingPassThrough()).uid("passes")
-        sink = FileSink.for_row_format(str(tmp_path / "out"), Encoder.simple_string_encoder()).build()
+        sink = FileSink.for_row_format(str(tmp_path / out), Encoder.simple_string_encoder()).build()
         counted.filter(lambda n: n >= 0).uid("rows-only").sink_to(sink).uid("files")
         return env
 
-    def visible() -> list[int]:
+    def visible(out: str = "out") -> list[int]:
         files = [
-            f for f in (tmp_path / "out").rglob("part-*") if f.is_file() and "/." not in str(f.relative_to(tmp_path))
+            f for f in (tmp_path / out).rglob("part-*") if f.is_file() and "/." not in str(f.relative_to(tmp_path))
         ]
         return sorted(int(line) for file in files for line in file.read_text().split())
 
@@ -221,6 +221,8 @@ def test_dataframes_and_file_sinks_continue_after_a_restore(spark: SparkSession,
     assert visible() == []  # no file is full yet
     run(job(30, **from_savepoint(first.checkpoint.folder)), keep_open=False)
     assert visible() == list(range(60))
+    run(job(30, "elsewhere", **from_savepoint(first.checkpoint.folder)), keep_open=False)
+    assert visible("elsewhere") == list(range(60))
 
 
 @pytest.mark.spark

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 import penstock as ps
 from penstock.cli.main import app
-from penstock.testing import Harness, PushSource
+from penstock.testing import Harness
 
 PROGRAM = """
 from __future__ import annotations
@@ -85,11 +85,10 @@ class Spending(ps.KeyedProcessFunction[Any, Any, Any]):
 @pytest.fixture(scope="module")
 def savepoint(tmp_path_factory: pytest.TempPathFactory) -> str:
     env = ps.StreamExecutionEnvironment()
-    stream = env.from_source(PushSource()).uid("numbers").key_by(lambda n: n).process(Spending()).uid("spending")
+    stream = env.from_sequence(1, 3).uid("numbers").key_by(lambda n: n).process(Spending()).uid("spending")
     harness = Harness(env)
     harness.collect(stream)
-    harness.push_all([1, 2, 3])
-    return harness.savepoint(tmp_path_factory.mktemp("savepoint") / "one")
+    return harness.run(max_batches=1).savepoint(tmp_path_factory.mktemp("savepoint") / "one")
 
 
 def run_check(savepoint: str, folder: Path, text: str, *options: str) -> Result:
@@ -124,7 +123,16 @@ def test_json(savepoint: str, tmp_path: Path) -> None:
     result = run_check(savepoint, tmp_path, FITS, "--json")
     output = json.loads(result.stdout)
     assert (output["job"], output["fits"]) == ("spending", True)
-    assert {s["state"]: s["verdict"] for s in output["states"]} == {"spent": "after migration", "any": "as is"}
+    assert {s["state"]: s["verdict"] for s in output["states"]} == {
+        "(key)": "not known before the job runs",
+        "spent": "after migration",
+        "any": "as is",
+    }
+    assert {p["uid"]: p["verdict"] for p in output["parts"]} == {
+        "numbers": "as is",
+        "spending": "as is",
+        "sink-1": "new",
+    }
 
 
 def test_values_converts_every_value(savepoint: str, tmp_path: Path) -> None:
@@ -171,11 +179,10 @@ class Sale:
 @pytest.fixture(scope="module")
 def sales(tmp_path_factory: pytest.TempPathFactory) -> str:
     env = ps.StreamExecutionEnvironment()
-    numbers = env.from_source(PushSource()).uid("numbers").key_by(lambda n: Sale("north", n), key_type=Sale)
+    numbers = env.from_sequence(1, 3).uid("numbers").key_by(lambda n: Sale("north", n), key_type=Sale)
     harness = Harness(env)
     harness.collect(numbers.reduce(lambda a, b: a + b).uid("sums"))
-    harness.push_all([1, 2, 3])
-    return harness.savepoint(tmp_path_factory.mktemp("savepoint") / "sales")
+    return harness.run(max_batches=1).savepoint(tmp_path_factory.mktemp("savepoint") / "sales")
 
 
 def run_key_check(savepoint: str, folder: Path, keys: str, *options: str) -> Result:
@@ -223,6 +230,34 @@ def test_values_converts_every_key(sales: str, tmp_path: Path) -> None:
     (tried,) = json.loads(result.stdout)["values"]
     assert (tried["operator"], tried["state"], tried["values"], tried["failed"]) == ("sums", "(key)", 3, 1)
     assert "Key Sale('north', 2) of operator 'sums' cannot be converted to type LONG" in tried["reasons"][0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ('.uid("numbers")', '.uid("others")', "The job has no source 'numbers'."),
+        ("env.from_sequence(1, 8)", "env.from_collection([1, 2])", "Source 'numbers' was a NumberSequenceSource"),
+        (
+            '.process(Spending()).uid("spending")',
+            '.count_window(2).reduce(lambda a, b: a).uid("spending")',
+            "Operator 'spending' was a process function when the savepoint was taken, and is a window now",
+        ),
+        (
+            "key_by(lambda n: n)",
+            'key_by(lambda n: "a", key_type=str)',
+            "saved keys of type int are not keys of type str",
+        ),
+    ],
+)
+def test_the_whole_job_is_compared(savepoint: str, tmp_path: Path, before: str, after: str, expected: str) -> None:
+    program = tmp_path / "job.py"
+    text = PROGRAM.replace("CLASS", FITS)
+    assert before in text
+    program.write_text(text.replace(before, after))
+    result = CliRunner().invoke(app, ["savepoints", "check", savepoint, str(program)])
+    assert expected in result.output
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-1] == "Job 'spending' cannot start from it."
 
 
 def test_no_savepoint(tmp_path: Path) -> None:

@@ -91,3 +91,41 @@ def test_the_savepoint_of_a_running_job_stays(three: Path, tmp_path: Path) -> No
     registry.write(entry)
     delete_savepoint(registry, open_savepoint(str(three / "s0")))
     assert not (three / "s0").exists()
+
+
+def test_links_are_not_followed(three: Path, tmp_path: Path) -> None:
+    """Neither a link to a savepoint, nor one to a folder of savepoints, nor one to its own folder."""
+    elsewhere = save(tmp_path / "elsewhere", "kept", 50)
+    save(tmp_path / "more", "kept", 60)
+    (three / "link").symlink_to(elsewhere.path)
+    (three / "links").symlink_to(tmp_path / "more")
+    manifest_only = three / "manifest-only"
+    manifest_only.mkdir()
+    (manifest_only / "manifest.json").symlink_to(Path(elsewhere.path, "manifest.json"))
+    registry = Registry(tmp_path / "home")
+    assert names(prune_savepoints(registry, str(three), Retention(count=1))) == ["s1", "s0"]
+    assert Path(elsewhere.path, "manifest.json").exists()
+    assert (tmp_path / "more" / "kept" / "manifest.json").exists()
+    for linked in (three / "link", manifest_only):
+        with pytest.raises(CheckpointError, match="SAVEPOINT_IS_LINK"):
+            delete_savepoint(registry, open_savepoint(str(linked)))
+    assert elsewhere.verify() == []
+
+
+def test_a_folder_of_savepoints_may_be_a_link(three: Path, tmp_path: Path) -> None:
+    (tmp_path / "here").symlink_to(three)
+    removed = prune_savepoints(Registry(tmp_path / "home"), str(tmp_path / "here"), Retention(count=1))
+    assert names(removed) == ["s1", "s0"]
+    assert not (three / "s0").exists()
+
+
+def test_files_of_others_stay(three: Path, tmp_path: Path) -> None:
+    (three / "s0" / "notes.txt").write_text("mine")
+    (three / "s0" / ".hidden").mkdir()
+    (three / "s0" / ".hidden" / "file").write_text("mine")
+    (three / "s1" / "data").mkdir()
+    prune_savepoints(Registry(tmp_path / "home"), str(three), Retention(count=1))
+    assert sorted(p.name for p in (three / "s0").iterdir()) == [".hidden", "notes.txt"]
+    assert (three / "s0" / ".hidden" / "file").read_text() == "mine"
+    assert [p.name for p in (three / "s1").iterdir()] == ["data"]
+    assert names(find_savepoints(str(three))) == ["other", "s2"]

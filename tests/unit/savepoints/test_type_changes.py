@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -14,7 +12,6 @@ from penstock.connectors import CollectSink
 from penstock.engine.program.builder import build_program
 from penstock.engine.program.program import Program
 from penstock.errors import StateError
-from penstock.savepoints.check import apply_type_changes
 from penstock.savepoints.matching import RestoreMatch, match_savepoint
 from penstock.savepoints.savepoint import Savepoint, open_savepoint
 from penstock.savepoints.type_changes import decode_type_changes, encode_type_changes
@@ -43,15 +40,13 @@ def savepoint(tmp_path: Path) -> Savepoint:
 
 
 def matched_with(savepoint: Savepoint, program: Program) -> RestoreMatch:
-    matched = match_savepoint(savepoint.manifest, program, savepoint.path)
-    apply_type_changes(savepoint.manifest, program, matched, savepoint.path)
-    return matched
+    return match_savepoint(savepoint, program)
 
 
 def loaded(folder: Path, program: Program) -> list[list[bytes]]:
     initial = read_initial_state(str(folder), 1, 0)
     assert initial is not None
-    return list(initial.entries(pickle_program(program, [])))
+    return list(initial.entries(pickle_program(program, []), now=0))
 
 
 def test_the_stored_form_names_no_module_and_no_class(savepoint: Savepoint) -> None:
@@ -98,11 +93,7 @@ def test_changes_that_an_earlier_version_pickled_are_read(savepoint: Savepoint) 
     ]
 
 
-def test_slots_load_the_same_entries_with_pickled_changes(
-    savepoint: Savepoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now: Any = time.time()
-    monkeypatch.setattr(time, "time", lambda: now)
+def test_slots_load_the_same_entries_with_pickled_changes(savepoint: Savepoint, tmp_path: Path) -> None:
     program, folder = changed_program(), tmp_path / "initial"
     write_initial_state(str(folder), savepoint, program, matched_with(savepoint, program))
     current = loaded(folder, program)

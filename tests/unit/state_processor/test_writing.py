@@ -288,6 +288,16 @@ def test_errors_leave_no_savepoint(two_keys: str, tmp_path: Path, change: Any, c
         SavepointReader.read(str(tmp_path / "wrong"))
 
 
+def test_an_error_leaves_other_files_in_the_folder(two_keys: str, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    writer = SavepointWriter.from_existing_savepoint(two_keys)
+    _misfit(writer)
+    with pytest.raises(PenstockError, match="STATE_VALUE"):
+        writer.write(str(tmp_path / "mine"))
+    assert [p.name for p in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+
+
 def test_the_written_time_is_kept_when_a_table_is_read_and_written(tmp_path: Path) -> None:
     lasting = ps.ValueStateDescriptor("lasting", int)
     lasting.enable_time_to_live(ps.StateTtlConfig.new_builder(ps.Time.seconds(5)).build())

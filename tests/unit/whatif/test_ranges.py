@@ -125,7 +125,7 @@ def test_all_sinks_are_redirected(tmp_path: Path) -> None:
 
 
 def test_any_element_is_encoded_as_a_line() -> None:
-    sink = ForkedSink("folder")
+    sink = ForkedSink("folder", "out")
     assert sink.encoder is not None
     elements = [{"b": 1, "a": 2}, (1, "x"), ps.Row(a=1), {1j: 2}, object]
     lines = [line.decode().strip() for line in sink.encoder.encode(elements, None)]

@@ -21,8 +21,9 @@ from penstock.engine.program.program import Program
 from penstock.errors import PenstockError
 from penstock.plan.graph import JobGraph
 from penstock.savepoints import Savepoint, open_savepoint
-from penstock.savepoints.check import DROPPED, KEY_ROW, UNKNOWN, RestoreCheck, StateCheck, check_restore
+from penstock.savepoints.check import KEY_ROW, UNKNOWN, RestoreCheck, StateCheck, check_restore
 from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS, INCOMPATIBLE
+from penstock.savepoints.parts import DROPPED, PartCheck
 from penstock.savepoints.savepoint import is_checkpoint
 from penstock.savepoints.values import TrialResult, try_keys, try_values
 
@@ -58,7 +59,7 @@ def savepoint_check(
     pyflink: AsPyFlink = False,
     settings: Settings = None,
 ) -> None:
-    """Check for each state of a savepoint whether a changed program can restore it.
+    """Check for each operator, source, sink and state of a savepoint whether a changed program can restore it.
 
     The program runs, but its jobs do not. Its functions are opened and closed once, to find out which states they use.
 
@@ -88,7 +89,7 @@ def savepoint_check(
 def _check_job(path: str, graph: JobGraph, configuration: Configuration, values: bool) -> JobCheck:
     program = build_program(graph)
     savepoint = _open(path, program, configuration)
-    check = check_restore(savepoint.manifest, program)
+    check = check_restore(savepoint, program)
     trials = try_values(savepoint, check.changes) if values else {}
     if values:
         trials |= {(uid, KEY_ROW): keys for uid, keys in try_keys(savepoint, check.key_changes).items()}
@@ -110,12 +111,15 @@ def _as_dict(job: JobCheck) -> dict[str, Any]:
     trials = [
         {"operator": operator, "state": state, **asdict(trial)} for (operator, state), trial in job.trials.items()
     ]
-    rows = [asdict(row) for row in job.check.rows]
-    return {"job": job.job, "fits": job.fits, "states": rows, "values": trials}
+    rows, parts = [asdict(row) for row in job.check.rows], [asdict(part) for part in job.check.parts]
+    return {"job": job.job, "fits": job.fits, "parts": parts, "states": rows, "values": trials}
 
 
 def _print_check(job: JobCheck, console: Console) -> None:
-    console.print(check_table(job.check.rows))
+    console.print(check_table(job.check.rows, job.check.parts))
+    for part in job.check.parts:
+        if part.difference:
+            console.print(f"  {part.difference}", markup=False)
     for row in job.check.rows:
         name = f"{row.operator}: {_state_name(row.state)}"
         for difference in row.differences:
@@ -132,14 +136,19 @@ def _print_check(job: JobCheck, console: Console) -> None:
     console.print(f"Job '{job.job}' {verdict} from it.", style="green" if job.fits else "red", markup=False)
 
 
-def check_table(rows: list[StateCheck]) -> Table:
-    """A table with one row per state."""
+def check_table(rows: list[StateCheck], parts: list[PartCheck]) -> Table:
+    """A table with one row per source, sink and state, and per operator that has changed."""
     table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
-    for column in ("operator", "state", "before", "after", "verdict"):
+    for column in ("uid", "state", "before", "after", "verdict"):
         table.add_column(column, overflow="fold")
-    for row in rows:
-        verdict = Text(row.verdict, style=_STYLES.get(row.verdict, ""))
-        table.add_row(*map(Text, (row.operator, _state_name(row.state), row.before, row.after)), verdict)
+    lines = [
+        (p.uid, f"({p.part})", p.before, p.after, p.verdict)
+        for p in parts
+        if p.part != "operator" or not p.compatible  # the states of other operators have their own lines
+    ]
+    lines += [(row.operator, _state_name(row.state), row.before, row.after, row.verdict) for row in rows]
+    for *cells, verdict in lines:
+        table.add_row(*map(Text, cells), Text(verdict, style=_STYLES.get(verdict, "")))
     return table
 
 

@@ -19,6 +19,7 @@ from penstock.engine.host.materialized import (
 from penstock.engine.host.operator_input import OperatorInput
 from penstock.engine.host.operator_instance import OperatorInstance
 from penstock.engine.host.reports import BatchFigures, add_flows, hash_broadcast_changes, sum_dead_letters
+from penstock.engine.host.restored_keys import check_first_keys
 from penstock.engine.host.watermark_steps import MidStreamWatermarks, run_generators
 from penstock.engine.program.program import OperatorProgram, Program
 from penstock.engine.program.running_function import running_function
@@ -193,6 +194,8 @@ class LevelHost:
         operator, loop = instance.program, instance.loop
         if isinstance(loop, ColumnarLoop):
             blocks = self._input.read_blocks(operator, frames)
+            if operator.uid in self.meta.key_forms:
+                check_first_keys(self.meta, operator, [key for block in blocks for key in block.keys])
             if operator.spec.keyed and (hot := hot_keys_of_blocks(blocks)):
                 self._figures.hot_keys[operator.uid] = hot
             fired = loop.run(blocks, advance)
@@ -202,6 +205,8 @@ class LevelHost:
         if operator.traits.generates_watermarks:
             run_generators(instance, records, frames, self.program, self._out)
             return len(records.values), len(records.values)
+        if operator.uid in self.meta.key_forms and records.keys:
+            check_first_keys(self.meta, operator, records.keys, records.inputs)
         if records.keys and (hot := hot_keys(records.keys)):
             self._figures.hot_keys[operator.uid] = hot
         emissions = loop.run(records, advance)

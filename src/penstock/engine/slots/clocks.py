@@ -30,12 +30,8 @@ class SlotClocks:
         self._check_relays([f for f in frames if isinstance(f, Relay)])
         run = control.run if control is not None else next((r.run for r in relays.values()), meta.run)
         fresh_run, meta.run = run != meta.run, run
-        if relays:
-            timestamp = max(r.now for r in relays.values())
-        elif control is not None and control.clock is not None:
-            timestamp = control.clock
         first = meta.now == MIN_WATERMARK
-        now = max(meta.now, timestamp)
+        now = max(meta.now, batch_time(frames, timestamp))
         passed = 0 if first else now - meta.now
         meta.now = now
         self.before = {s: _copy(self.split_table(s)) for s in self.stream_numbers()}
@@ -186,6 +182,15 @@ class BatchClock:
             min(m, end) for r in self._relays if r.operator in program.upstream_operators for m in r.explicit_watermarks
         }
         return sorted(watermarks)
+
+
+def batch_time(frames: list[Frame], timestamp: int) -> int:
+    """The processing time of a batch: that of the levels before, or of the control source, or the time at which it was planned."""
+    relayed = [frame.now for frame in frames if isinstance(frame, Relay)]
+    if relayed:
+        return max(relayed)
+    control = next((frame for frame in frames if isinstance(frame, Control)), None)
+    return timestamp if control is None or control.clock is None else control.clock
 
 
 def _copy(table: SplitTable) -> SplitTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -49,6 +50,7 @@ def rescale(
     new_slots = [SlotState(_copy_metadata(slots[0].meta, tables.values())) for _ in range(parallelism)]
     for number, slot in enumerate(new_slots):
         slot.meta.broadcast = {uid: h for uid, h in hashes.items() if number < widths.get(uid, 0)}
+        slot.meta.key_forms = _unchecked_keys(slots)
     move = EntryPlacement(max_parallelism, max_parallelism != max_parallelism_before)
     for slot in slots:
         by_number = {t.number.to_bytes(_TABLE, "big"): t for t in slot.meta.tables}
@@ -102,7 +104,7 @@ def _check_clocks(slots: Sequence[SlotState]) -> None:
 
 
 def _without_tables(meta: SlotMetadata) -> SlotMetadata:
-    return msgspec.structs.replace(meta, tables=[], broadcast={})
+    return msgspec.structs.replace(meta, tables=[], broadcast={}, key_forms={})
 
 
 def _broadcast_hashes(slots: Sequence[SlotState]) -> dict[str, int]:
@@ -113,6 +115,12 @@ def _broadcast_hashes(slots: Sequence[SlotState]) -> dict[str, int]:
             if hashes.setdefault(uid, hashed) != hashed:
                 raise _slots_differ(f"the broadcast state of operator '{uid}'")
     return hashes
+
+
+def _unchecked_keys(slots: Sequence[SlotState]) -> dict[str, list[Any]]:
+    """The restored keys that no slot has compared with its elements yet."""
+    forms = slots[0].meta.key_forms
+    return {uid: known for uid, known in forms.items() if all(uid in slot.meta.key_forms for slot in slots)}
 
 
 def _slots_differ(about: str) -> CheckpointError:

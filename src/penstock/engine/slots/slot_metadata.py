@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from penstock.runtime.loop.channels import Channel, SplitTable
@@ -30,3 +32,5 @@ class SlotMetadata(msgspec.Struct):
         str, int
     ] = {}  # by operator: a running hash of the changes to its broadcast state, equal in all slots
     ended: bool = False
+    # By operator: the forms of its restored keys, until it has received its first elements. See `restored_keys.py`.
+    key_forms: dict[str, list[Any]] = {}

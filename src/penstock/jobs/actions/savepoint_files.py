@@ -79,10 +79,11 @@ def prune_savepoints(
 ) -> list[tuple[Savepoint, str]]:
     """Removes the savepoints in a folder that the retention of each job does not allow. Returns them with the reason.
 
-    With `job`, only savepoints of the job with this name are considered. With `dry_run`, nothing is removed.
+    With `job`, only savepoints of the job with this name are considered. With `dry_run`, nothing is removed. Symbolic links are
+    not followed, and files that are not part of a savepoint stay.
     """
     by_job: dict[str, list[Savepoint]] = {}
-    for savepoint in find_savepoints(directory):
+    for savepoint in find_savepoints(directory, follow_links=False):
         by_job.setdefault(savepoint.manifest.job_name, []).append(savepoint)
     used = {e.from_savepoint.rstrip("/") for e in registry.entries() if e.from_savepoint and not e.is_over}
     now = int(time.time() * 1000)

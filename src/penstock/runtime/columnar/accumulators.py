@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,10 +41,10 @@ class Accumulators:
                 index = self.definitions.index(definition)
             self._aggregates.append((part.kind, index))
 
-    def shape(self, form: str) -> Shape:
-        """Returns the description of the stored accumulators for a savepoint."""
+    def shape(self, form: str, grid: Sequence[int] = ()) -> Shape:
+        """Returns the description of the stored accumulators for a savepoint. `grid` is what determines their times."""
         names = [f"{kind}({_field_name(field)})" for kind, field in self.definitions]
-        return Shape("measures", form=form, values=names)
+        return Shape("measures", form=form, values=names, tag=list(grid))
 
     def read(self, values: list[Any]) -> list[Values]:
         """Reads the fields of some elements. Returns one column per accumulator."""

@@ -170,7 +170,11 @@ class GridWindowOperator(ColumnarWindowOperator):
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
-        self._table = TimeTable(context.backend, self.table_name, self._keys, self.accumulators)
+        self._table = TimeTable(context.backend, self.table_name, self._keys, self.accumulators, self._stored_grid())
+
+    def _stored_grid(self) -> list[int]:
+        """What the times in the table depend on. Stored accumulators are wrong for windows of another grid."""
+        return [self._grid.size, self._grid.slide, self._grid.offset]
 
     def _max_timestamp(self, start: int) -> int:
         """Returns the last timestamp that belongs to a window."""

@@ -21,6 +21,12 @@ class SlicedWindowOperator(GridWindowOperator):
 
     table_name = "__slices__"
 
+    def _stored_grid(self) -> list[int]:
+        return [
+            self._grid.width,
+            self._grid.offset % self._grid.width,
+        ]  # windows of another size may have the same slices
+
     def _process_elements(self, columns: InputColumns, advance: Advance, out: ColumnarEmissions) -> None:
         on_time, partly_late = self._split_by_lateness(columns)
         added = self._group_by_slice(on_time)

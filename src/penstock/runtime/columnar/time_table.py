@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -26,9 +27,11 @@ _PLAIN = {int, float, str, bool, bytes, type(None)}  # types that msgpack restor
 class TimeTable:
     """A table from (time, key) to a count and accumulators."""
 
-    def __init__(self, backend: KeyedStateStore, name: str, keys: KeyCodes, accumulators: Accumulators) -> None:
+    def __init__(
+        self, backend: KeyedStateStore, name: str, keys: KeyCodes, accumulators: Accumulators, grid: Sequence[int] = ()
+    ) -> None:
         self._store = backend.store
-        self._table = backend.time_table(name, accumulators.shape("windows"))
+        self._table = backend.time_table(name, accumulators.shape("windows", grid))
         self._keys = keys
 
     def first_time(self, after: int | None = None) -> int | None:

@@ -25,6 +25,7 @@ class StateTable(msgspec.Struct, array_like=True):
     cursor: bytes = b""  # where the next search for expired entries starts
     type: str = ""  # the complete types (`evolution/shape.py`) as JSON; "" if written by a version without types
     ttl: int = 0  # milliseconds; 0: entries do not expire
+    drops_expired: bool = False  # savepoints do not contain expired entries
 
     @property
     def prefix(self) -> bytes:
@@ -62,6 +63,7 @@ class StateTables:
                 _compare_types(table, schema, shape, descriptor)
             table.schema, table.type = schema, type_json
             table.ttl = 0 if descriptor.ttl is None else descriptor.ttl.ttl
+            table.drops_expired = descriptor.ttl is not None and descriptor.ttl.cleanup.in_full_snapshot()
         return table
 
     def refresh(self, tables: list[StateTable]) -> None:

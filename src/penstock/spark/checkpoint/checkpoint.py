@@ -14,6 +14,7 @@ from penstock.config.checkpoint_options import CHECKPOINT_DIR, RESUME
 from penstock.engine.program.declared_state import key_types
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError, StateError
+from penstock.runtime.state.evolution.shape import read_shape
 from penstock.savepoints.evolution import KeyChange
 from penstock.spark.checkpoint.job_description import (
     describe_program,
@@ -143,7 +144,14 @@ def _resume(folder: str, program: Program) -> Checkpoint:
 
 def _check_keys(folder: str, saved: dict[str, Any], program: Program) -> None:
     """Checks that the encoding of keys is unchanged, because state is looked up by the bytes of its key."""
-    for uid, declared in key_types(program).items():
+    types = key_types(program)
+    for uid in sorted(saved.keys() & {o.uid for o in program.operators} - types.keys()):
+        raise StateError(
+            "STATE_CHANGED",
+            f"The keys of operator '{uid}' had the declared type {read_shape(saved[uid]).text()} in the checkpoint {folder} and "
+            "have none now, so it is not known whether elements find their state. Declare it in key_by (key_type=...).",
+        )
+    for uid, declared in types.items():
         comparison = KeyChange(saved.get(uid), declared).compare()
         if comparison.convert is not None or comparison.obstacles:
             raise StateError(

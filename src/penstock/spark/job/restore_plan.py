@@ -13,7 +13,6 @@ from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, RE
 from penstock.connectors.file.system.file_system import absolute_path
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
-from penstock.savepoints.check import apply_type_changes
 from penstock.savepoints.matching import RestoreMatch, match_savepoint
 from penstock.savepoints.savepoint import Savepoint, is_checkpoint, open_savepoint
 from penstock.spark.checkpoint.checkpoint import Checkpoint
@@ -80,8 +79,7 @@ def plan_restore(program: Program, configuration: Configuration) -> RestorePlan 
             "and keeps no state. Run it in STREAMING mode, or omit the savepoint.",
         )
     savepoint = savepoint_from_checkpoint(path, program, configuration) if is_checkpoint(path) else open_savepoint(path)
-    matched = match_savepoint(savepoint.manifest, program, savepoint.path, configuration.get(ALLOW_DROPPED))
-    apply_type_changes(savepoint.manifest, program, matched, savepoint.path)
+    matched = match_savepoint(savepoint, program, configuration.get(ALLOW_DROPPED))
     program.changed_states = {at: description.descriptor for at, (_, description) in matched.state_changes.items()}
     return RestorePlan(savepoint, program, matched)
 

@@ -11,6 +11,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import Row
 
 from penstock.engine.host.host import LevelHost
+from penstock.engine.slots.clocks import batch_time
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.engine.wire.frames import SINK_LEVEL, Bundles, Frame, SavepointRequest, decode_bundle
 from penstock.savepoints.slot_part import SlotAssignment
@@ -82,7 +83,7 @@ class SlotProcessor(StatefulProcessor):
         log = StateLog(self._map, copy, self._settings.policy)
         times.append(time.perf_counter())
         initial = None if log.has_header() else read_initial_state(self._settings.initial, self._level, slot)
-        view = log.begin(None if initial is None else initial.entries(self._program))
+        view = log.begin(None if initial is None else initial.entries(self._program, batch_time(frames, timestamp)))
         snapshot = None if save is None else SnapshotHandoff(save, copy.file, self._settings.size_limit)
         times.append(time.perf_counter())
         try:

@@ -34,11 +34,14 @@ class InitialState:
     def meta(self) -> SlotMetadata:
         return self._plan.meta
 
-    def entries(self, program: bytes) -> Iterator[list[bytes]]:
-        """Yields lists of key, value, key, value, ... of about a megabyte. Changed types are converted to those of the program."""
-        values, keys = self._read_type_changes(program)
+    def entries(self, program: bytes, now: int) -> Iterator[list[bytes]]:
+        """Yields lists of key, value, key, value, ... of about a megabyte. Changed types are converted to those of the program.
+
+        `now` is the clock of the batch in milliseconds.
+        """
+        values, keys = self._read_type_changes(program, max(now, self._plan.meta.now))
         try:
-            yield from read_entries(self._plan, values, keys)
+            yield from read_entries(self._plan, values, keys, now)
         except OSError as error:
             raise CheckpointError(
                 "SAVEPOINT_UNREADABLE",
@@ -46,7 +49,7 @@ class InitialState:
                 "first batch of the restored job is committed.",
             ) from error
 
-    def _read_type_changes(self, data: bytes) -> tuple[Migrations | None, KeyChanges | None]:
+    def _read_type_changes(self, data: bytes, now: int) -> tuple[Migrations | None, KeyChanges | None]:
         """Returns the conversions of values and keys whose types have changed, or (None, None)."""
         current, pickled = Path(self._folder, _CHANGES), Path(self._folder, _PICKLED_CHANGES)
         if not current.exists() and not pickled.exists():
@@ -57,7 +60,7 @@ class InitialState:
             if current.exists()
             else read_pickled_changes(pickled.read_bytes())
         )
-        return value_migrations(changes.state_changes(program)), changes.key_changes(program)
+        return value_migrations(changes.state_changes(program), now), changes.key_changes(program)
 
 
 def write_initial_state(folder: str, savepoint: Savepoint, program: Program, matched: RestoreMatch) -> int:

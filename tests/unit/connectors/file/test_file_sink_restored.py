@@ -12,10 +12,10 @@ from penstock.connectors.sink import WriteTask
 from penstock.errors import JobError
 
 
-def sink_in(folder: Path, name: str) -> FileSink:
+def sink_in(folder: Path, name: str, out: str = "out") -> FileSink:
     """A sink whose files become visible when the job ends."""
     sink = FileSink(
-        folder / "out",
+        folder / out,
         Encoder.simple_string_encoder(),
         rolling=RollingPolicy.default_rolling_policy(1 << 30, 10**9, 10**9),
         buckets=BucketAssigner.base_path_bucket_assigner(),
@@ -31,8 +31,8 @@ def write(sink: FileSink, batch: int, *words: str) -> None:
     sink.commit(batch, [writer.prepare()])
 
 
-def visible(folder: Path) -> list[str]:
-    return sorted(line for file in (folder / "out").glob("part-*") for line in file.read_text().split())
+def visible(folder: Path, out: str = "out") -> list[str]:
+    return sorted(line for file in (folder / out).glob("part-*") for line in file.read_text().split())
 
 
 def test_hidden_files_are_copied_and_the_old_job_keeps_its_own(tmp_path: Path) -> None:
@@ -73,3 +73,44 @@ def test_missing_hidden_files_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(JobError) as caught:
         sink_in(tmp_path, "new").restore(memory)
     assert caught.value.code == "PART_VANISHED"
+    assert "--allow-dropped-state" in caught.value.text
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_second_job_with_another_folder_writes_the_pending_elements_too(tmp_path: Path, published: bool) -> None:
+    """Whether the first job has made its files visible since does not change the output of the second job."""
+    first = sink_in(tmp_path, "first")
+    write(first, 0, "a", "b")
+    write(first, 1, "c")
+    memory = first.memory()
+    write(first, 2, "later")  # is added to the same file after the savepoint
+    if published:
+        first.finish()
+    second = sink_in(tmp_path, "second", "elsewhere")
+    second.restore(memory)
+    write(second, 0, "d")
+    second.finish()
+    assert visible(tmp_path, "elsewhere") == ["a", "b", "c", "d"]
+    first.finish()
+    assert visible(tmp_path) == ["a", "b", "c", "later"]
+
+
+def test_memory_of_earlier_versions_has_no_folders(tmp_path: Path) -> None:
+    old = sink_in(tmp_path, "old")
+    write(old, 0, "a")
+    memory = {name: value for name, value in old.memory().items() if name in ("name", "files")}
+    new = sink_in(tmp_path, "new")
+    new.restore(memory)
+    new.finish()
+    assert visible(tmp_path) == ["a"]
+
+
+def test_the_checkpoint_of_a_job_with_another_folder(tmp_path: Path) -> None:
+    """The sink of the new program reads the journal of the old job, as for a job that starts from a checkpoint."""
+    write(sink_in(tmp_path, "old"), 0, "a")
+    reading = FileSink(tmp_path / "elsewhere", Encoder.simple_string_encoder())
+    reading.attach(str(tmp_path / "old"))
+    new = sink_in(tmp_path, "new", "elsewhere")
+    new.restore(reading.memory())
+    new.finish()
+    assert visible(tmp_path, "elsewhere") == ["a"]

@@ -59,6 +59,7 @@ TEXT = ps.Types.STRING().evolved(version=2, migrate=lambda from_version, old: st
         (tuple[int, str], tuple[int, str, int | None], "[2] was added; it is None"),
         (ps.Types.LONG(), ps.Types.STRING(), "LONG cannot be converted to str automatically"),
         (ps.Types.LONG(), TEXT, "version 1 is converted to 2 by its migrate function"),
+        (int, float, "int became float, checked value by value"),
         (None, TEXT, "version 1 is converted to 2 by its migrate function"),
     ],
 )
@@ -71,11 +72,18 @@ def test_keys_that_would_be_rewritten_are_refused(tmp_path: Path, before: Any, n
 
 
 @pytest.mark.parametrize(
-    ("before", "now"), [(ps.Types.INT(), ps.Types.LONG()), (int, float), (TEXT, TEXT), (None, str), (str, None)]
+    ("before", "now"), [(ps.Types.INT(), ps.Types.LONG()), (ps.Types.INT(), float), (TEXT, TEXT), (None, str)]
 )
 def test_keys_with_the_same_encoding_resume(tmp_path: Path, before: Any, now: Any) -> None:
     first = open_checkpoint(program(key_type=before), options(execution_checkpointing_dir=tmp_path))
     assert open_checkpoint(program(key_type=now), options(execution_resume=first.folder)).resumed
+
+
+def test_keys_whose_type_is_not_declared_anymore_are_refused(tmp_path: Path) -> None:
+    first = open_checkpoint(program(key_type=str), options(execution_checkpointing_dir=tmp_path))
+    with pytest.raises(StateError, match=r"had the declared type str.*key_by") as raised:
+        open_checkpoint(program(), options(execution_resume=first.folder))
+    assert raised.value.code == "STATE_CHANGED"
 
 
 def test_a_folder_without_a_checkpoint(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import shutil
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -20,11 +19,12 @@ from penstock.connectors.encoder import Encoder
 from penstock.connectors.file.sink import sink_builder
 from penstock.connectors.file.sink.bucket_assigner import BucketAssigner
 from penstock.connectors.file.sink.compaction import CompactionPacking, FileCompactor, FileCompactStrategy
-from penstock.connectors.file.sink.journal import Journal, PendingFile, Piece, load_journal, save_journal
+from penstock.connectors.file.sink.journal import Journal, PendingFile, load_journal, save_journal
 from penstock.connectors.file.sink.output_file_config import OutputFileConfig
 from penstock.connectors.file.sink.packing import Packing, RollingPacking, next_due_time, pack_pieces
 from penstock.connectors.file.sink.part_writer import ElementWriter, PartWriter, RowWriter
 from penstock.connectors.file.sink.rolling_policy import RollingPolicy
+from penstock.connectors.file.sink.saved_files import PieceCopier, SavedFiles
 from penstock.connectors.file.system.file_system import FileSystem, Options, absolute_path, file_system
 from penstock.connectors.secret import wrap_secrets
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
@@ -32,6 +32,7 @@ from penstock.errors import JobError
 from penstock.types import TypeInformation
 
 _CLEANUP_INTERVAL = 100  # batches after which files of killed tasks are removed
+_FOLDERS = "folders.json"  # in the checkpoint: where the files are
 _JOIN = FileCompactor.concat_file_compactor()
 
 
@@ -128,6 +129,7 @@ class FileSink(Sink):
             self._remove_orphans(load_journal(folder))
         else:
             self.name_in_files = _new_name()  # the same program may run twice
+            write_atomic(Path(folder, _FOLDERS), msgspec.json.encode(self._folders()), durable=True)
             write_atomic(id_file, self.name_in_files.encode(), durable=True)
 
     def commit(self, batch: int, prepared: list[Any]) -> None:
@@ -175,40 +177,28 @@ class FileSink(Sink):
     def memory(self) -> Any:
         """Returns the pending files. A job that starts from the savepoint copies them."""
         journal = self._load()  # full files became visible with the batch, unless the job failed before
-        return {"name": self.name_in_files, "files": msgspec.to_builtins([*journal.full, *journal.open])}
+        folders, stored = self._folders(), Path(self._folder, _FOLDERS)
+        if self._folder and stored.exists():  # another program may read the checkpoint of the job that wrote the files
+            folders = msgspec.json.decode(stored.read_bytes())
+        files = msgspec.to_builtins([*journal.full, *journal.open])
+        return {"name": self.name_in_files, "files": files, **folders}
+
+    def _folders(self) -> dict[str, Any]:
+        """Where the files of this sink are: the fields of `SavedFiles` that do not change."""
+        hidden = os.path.dirname(self.hidden(""))
+        return {"path": self.path, "hidden": hidden, "compacted": self.compaction is not None}
 
     def restore(self, memory: Any) -> None:
-        """Copies the files that were hidden when the savepoint was taken and have not become visible since."""
-        system, old = self.system(), memory["name"]
-        copies = []
-        for file in msgspec.convert(memory["files"], list[PendingFile]):
-            if system.get_status(self._final_path(file)) is None:
-                pieces = [self._copy(system, piece, old) for piece in file.pieces]
-                copies.append(msgspec.structs.replace(file, pieces=pieces))
-        self._save(Journal(-1, copies))
-        self._due = next_due_time(self._load(), self._packing())
+        """Copies the files that were hidden when the savepoint was taken.
 
-    def _copy(self, system: FileSystem, piece: Piece, old: str) -> Piece:
-        batch, dash, rest = piece.file.partition("-")
-        new = Piece(
-            piece.bucket,
-            f"{batch}-{old}{dash}{rest}",
-            piece.name.replace(old, f"{self.name_in_files}-{old}", 1),
-            piece.size,
-        )
-        old_path = f"{self.path}/.{self.files.part_prefix}-{old}/{piece.file}"
-        try:
-            with system.open(old_path) as source:
-                target = system.create(self.hidden(new.file))
-                shutil.copyfileobj(source, target)
-                system.close(target)
-        except FileNotFoundError as error:
-            raise JobError(
-                "PART_VANISHED",
-                f"The savepoint contains the unfinished file {piece.name} of a file sink, but its data no longer exists: {error}. "
-                f"Do not remove hidden files in {self.path} while a job may be started from a savepoint.",
-            ) from error
-        return new
+        In the same folder, files that have become visible since are not copied. In another one, the job writes all of them.
+        """
+        earlier = {**self._folders(), "hidden": f"{self.path}/.{self.files.part_prefix}-{memory['name']}"}
+        saved = msgspec.convert({**earlier, **memory}, SavedFiles)  # earlier versions stored only names and files
+        systems = file_system(saved.path, self._options), self.system()
+        copier = PieceCopier(saved, systems, self.name_in_files, self.hidden, saved.path == self.path)
+        self._save(Journal(-1, copier.copy_all()))
+        self._due = next_due_time(self._load(), self._packing())
 
     def _packing(self) -> Packing:
         if self.compaction is not None:

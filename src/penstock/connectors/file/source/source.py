@@ -126,6 +126,15 @@ class FileSource(Source):
                 self._discover()
         return {"file": position["file"], "byte": position["byte"]}
 
+    def foreign_parts(self, position: Offset) -> list[str]:
+        paths = [path.rstrip("/") for path in self._paths]
+        folders = {
+            os.path.dirname(path)
+            for path in (to_file_status(entry).path for entry in position.get("files", ()))
+            if not any(path == own or path.startswith(f"{own}/") for own in paths)
+        }
+        return [f"folder {folder}" for folder in sorted(folders)]
+
     def latest(self, start: Offset) -> Offset:
         if ALL_SPLITS in self.paused:
             return start

@@ -69,6 +69,15 @@ class FileSystem:
         """Removes a folder with its contents if it exists."""
         raise NotImplementedError
 
+    def remove_empty_folder(self, path: str) -> None:
+        """Removes a folder unless it contains something."""
+        if not self.list_names(path) and next(self.list_recursively(path), None) is None:
+            self.remove_folder(path)
+
+    def is_link(self, path: str) -> bool:
+        """Whether a path is a symbolic link, whose target may be in another folder."""
+        return False
+
 
 def is_hidden(name: str) -> bool:
     """Returns whether sources ignore a file or folder with this name.
@@ -140,6 +149,13 @@ class LocalFileSystem(FileSystem):
 
     def remove_folder(self, path: str) -> None:
         shutil.rmtree(path, ignore_errors=True)
+
+    def remove_empty_folder(self, path: str) -> None:
+        with suppress(OSError):  # not empty, or a link
+            os.rmdir(path)
+
+    def is_link(self, path: str) -> bool:
+        return os.path.islink(path)
 
 
 class ArrowFileSystem(FileSystem):

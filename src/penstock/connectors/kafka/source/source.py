@@ -49,6 +49,12 @@ class Subscription:
             raise cluster.unknown_topic_error(f"partition {missing.partition} of topic '{missing.topic}'")
         return sorted(self.partitions)
 
+    def includes(self, partition: Partition) -> bool:
+        """Whether a partition is one of those to read, if it exists."""
+        if self.pattern is not None:
+            return re.fullmatch(self.pattern, partition.topic) is not None
+        return partition.topic in self.topics or partition in self.partitions
+
 
 class KafkaSource(Source):
     """Reads Kafka topics. Create it with `KafkaSource.builder()`.
@@ -195,6 +201,12 @@ class KafkaSource(Source):
         before, after = _from_json(start), _from_json(end)
         ranges = [OffsetRange(*p, before[p], high) for p, high in after.items() if high > before.get(p, high)]
         return assign_to_tasks(ranges, parallelism)
+
+    def foreign_parts(self, position: Offset) -> list[str]:
+        foreign = [p for p in sorted(_from_json(position)) if not self._subscription.includes(p)]
+        if self._subscription.partitions:
+            return [f"partition {p.partition} of topic '{p.topic}'" for p in foreign]
+        return [f"topic '{topic}'" for topic in dict.fromkeys(p.topic for p in foreign)]
 
     def splits(self, offset: Offset) -> list[str]:
         return [split_name(*p) for p in _from_json(offset)]

@@ -33,8 +33,9 @@ class AnnotationShapes:
             return Shape(kind, of=[self.shape(node.item_type)])
         if isinstance(node, inspect.EnumType):
             binding = TypeBinding(PythonTypeInfo(node.cls))
-            values = sorted((m.value for m in node.cls), key=repr)
-            return Shape("enum", name=node.cls.__qualname__, values=values, binding=binding)
+            members = sorted(node.cls, key=lambda m: repr(m.value))
+            values, names = [m.value for m in members], [m.name for m in members]
+            return Shape("enum", name=node.cls.__qualname__, values=values, names=names, binding=binding)
         if isinstance(node, inspect.LiteralType):
             return Shape("enum", values=sorted(node.values, key=repr))
         return Shape(_SCALARS.get(type(node), "any"), bits=64 if isinstance(node, inspect.FloatType) else None)
@@ -73,13 +74,26 @@ class AnnotationShapes:
 
 
 def check_field_names(evolution: Evolution, names: set[str], type_name: str) -> None:
-    """Raises STATE_ALIAS if an alias or a default refers to a field that does not exist."""
+    """Raises STATE_ALIAS if an alias or a default refers to a field that does not exist, or an alias is the name of a field.
+
+    If the earlier name of one field is the current name of another, a saved field with this name may be either of them. Aliases
+    stay declared, so a swap would be undone by the next restore.
+    """
     unknown = [n for n in (*evolution.aliases, *evolution.defaults) if n not in names]
     if unknown:
         raise StateError(
             "STATE_ALIAS",
             f"{type_name} has aliases or defaults for {', '.join(map(repr, unknown))}, but no such field; its fields are "
             f"{', '.join(sorted(names)) or 'none'}. Write aliases as {{'current name': 'earlier name'}}.",
+        )
+
+    crossed = [(n, old) for n, earlier in evolution.aliases.items() for old in earlier if old in names and old != n]
+    if crossed:
+        current, old = crossed[0]
+        raise StateError(
+            "STATE_ALIAS",
+            f"{type_name} has the alias {{{current!r}: {old!r}}}, but also a field {old!r}, so it is not known which of them a "
+            f"saved {old!r} is. Declare version and migrate instead, or give one of the fields another name.",
         )
 
 

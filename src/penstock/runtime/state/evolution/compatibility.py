@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.runtime.state.evolution.migration import plain_default, plain_migration
 from penstock.runtime.state.evolution.records import FieldSource, record_converter, same_bytes
-from penstock.runtime.state.evolution.scalars import scalar_conversion
+from penstock.runtime.state.evolution.scalars import renumbered_members, scalar_conversion
 from penstock.runtime.state.evolution.shape import COLLECTIONS, Shape, ShapeField
 from penstock.runtime.state.evolution.unions import member_selector
 
@@ -107,6 +107,8 @@ class _Comparer:
         if conversion is None:
             self._add_obstacle(path, f"{saved.short()} cannot be converted to {current.short()} automatically")
             return None
+        for old, new in renumbered_members(saved, current).items():
+            self._add_difference(path, f"{saved.names[saved.values.index(old)]} was {old!r} and is {new!r} now")
         if saved.short() != current.short() or (saved.kind == "enum" and saved.values != current.values):
             self._add_difference(
                 path, _became(saved, current) + (", checked value by value" if conversion.checked else "")

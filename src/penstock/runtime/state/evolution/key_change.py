@@ -43,7 +43,7 @@ def compare_key_types(saved: Shape, type_info: TypeInformation) -> KeyComparison
     ('a tuple became Row; fields are matched by position', Row(shop=7, region='north'))
     """
     unchanged = compare_keys(saved, describe_key(type_info))
-    if not unchanged.obstacles:
+    if not unchanged.obstacles and not unchanged.checked:
         return KeyComparison(unchanged.differences)
     current = describe(type_info)
     if needs_migration(saved, current):

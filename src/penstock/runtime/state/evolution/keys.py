@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.runtime.state.evolution.compatibility import Comparison, match_fields, needs_migration
+from penstock.runtime.state.evolution.scalars import exact_float, renumbered_members, scalar_conversion
 from penstock.runtime.state.evolution.shape import Shape, ShapeField
 
 _NUMBERS = ("bool", "int", "bigint", "float", "decimal")  # from narrow to wide; equal numbers are one key
@@ -36,20 +37,31 @@ def _compare(saved: Shape, current: Shape, path: str, result: Comparison) -> Non
     if saved.kind in _NUMBERS and current.kind in _NUMBERS:
         if _NUMBERS.index(saved.kind) > _NUMBERS.index(current.kind):
             _add_obstacle(saved, current, path, result)
+        elif (conversion := scalar_conversion(saved, current)) is not None and conversion.convert is exact_float:
+            result.checked = True  # an integer with more than 53 bits is no float
         return
-    before, after = _fields(saved), _fields(current)
+    before, after = key_fields(saved), key_fields(current)
     if before is None or after is None:
         if (saved.kind, saved.name) != (current.kind, current.name):
             _add_obstacle(saved, current, path, result)
+        elif _is_encoded_by_value(current) and (renumbered := renumbered_members(saved, current)):
+            changes = ", ".join(f"{old!r} became {new!r}" for old, new in renumbered.items())
+            result.obstacles.append(f"{path}: members of {current.short()} have other values: {changes}, and {_WHY}")
         return
-    if _label(saved) != _label(current) or not _match_positions(before, after, current, path, result):
+    if key_label(saved) != key_label(current) or not _match_positions(before, after, current, path, result):
         _add_obstacle(saved, current, path, result)
         return
     for number, (old, new) in enumerate(zip(before, after, strict=True)):
         _compare(old.type, new.type, f"{path}.{new.name}" if new.name else f"{path}[{number}]", result)
 
 
-def _fields(shape: Shape) -> list[ShapeField] | None:
+def _is_encoded_by_value(shape: Shape) -> bool:
+    """Whether keys that are members of an enumeration are encoded as numbers or text, and not by name."""
+    known = None if shape.binding is None else getattr(shape.binding.type_info, "python_type", None)
+    return shape.kind == "enum" and isinstance(known, type) and issubclass(known, (int, str))
+
+
+def key_fields(shape: Shape) -> list[ShapeField] | None:
     """Returns the parts of a key in the order of its encoding: by position, or by name for a row. None if it has no parts."""
     if shape.kind == "tuple":
         return [ShapeField("", part) for part in shape.of]
@@ -85,7 +97,7 @@ def _has_default(current: Shape, part: ShapeField) -> bool:
     return part.optional
 
 
-def _label(shape: Shape) -> str:
+def key_label(shape: Shape) -> str:
     """Returns the class name that is encoded with the parts; empty for tuples and named tuples."""
     if shape.kind == "tuple" or (shape.kind == "record" and shape.form == "array" and shape.named_tuple):
         return ""

@@ -31,6 +31,9 @@ def compare_measures(saved: Shape, current: Shape) -> tuple[Comparison, Rewrite 
     """
     if (saved.kind, saved.form) != (current.kind, current.form):
         return Comparison(obstacles=[f"{saved.short()} cannot be converted to {current.short()}"], in_place=False), None
+    if saved.tag and current.tag and saved.tag != current.tag:
+        message = "windows of another size or slide cannot use the stored aggregates"
+        return Comparison(obstacles=[message], in_place=False), None
     missing = [f"{m} was not stored before" for m in current.values if m not in saved.values]
     removed = [f"{m} was removed" for m in saved.values if m not in current.values]
     if saved.values == current.values or missing:

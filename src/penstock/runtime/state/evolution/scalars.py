@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -38,11 +39,32 @@ def scalar_conversion(saved: Shape, current: Shape) -> ScalarConversion | None:
     if pair == ("float", "float"):
         return ScalarConversion() if (saved.bits or 64) <= (current.bits or 64) else None
     if pair == ("int", "float"):
-        exact = (current.bits or 64) == 64 or (saved.bits or 64) <= 16  # single precision has a mantissa of 24 bits
-        return ScalarConversion(float) if exact else None
+        if (current.bits or 64) < 64:
+            return (
+                ScalarConversion(float) if (saved.bits or 64) <= 16 else None
+            )  # single precision has 24 bits of mantissa
+        return ScalarConversion(float) if (saved.bits or 64) <= 32 else ScalarConversion(exact_float, checked=True)
     if pair in (("int", "bigint"), ("int", "decimal")):
         return ScalarConversion(str, in_place=False)
     return ScalarConversion() if pair in _SAME_TEXT or saved.kind == current.kind else None
+
+
+def exact_float(number: int) -> float:
+    """The float that is equal to an integer.
+
+    >>> exact_float(2**53)
+    9007199254740992.0
+
+    Raises:
+        ValueError: there is none.
+    """
+    try:
+        value = float(number)
+    except OverflowError:
+        value = math.inf
+    if value != number:
+        raise ValueError(f"{number} is no float, because floats have a precision of 53 bits")
+    return value
 
 
 def _integers(saved: int | None, current: int | None) -> ScalarConversion | None:
@@ -55,7 +77,7 @@ def _integers(saved: int | None, current: int | None) -> ScalarConversion | None
 
 def _enumerations(saved: Shape, current: Shape) -> ScalarConversion | None:
     if saved.kind == "enum" and current.kind == "enum":
-        return ScalarConversion(checked=any(v not in current.values for v in saved.values))
+        return _members(saved, current)
     if saved.kind == "enum":
         kinds = {type(v) for v in saved.values}
         return (
@@ -64,3 +86,35 @@ def _enumerations(saved: Shape, current: Shape) -> ScalarConversion | None:
             else None
         )
     return ScalarConversion(checked=True) if saved.kind in ("str", "int") else None
+
+
+def renumbered_members(saved: Shape, current: Shape) -> dict[Any, Any]:
+    """The new values of enumeration members that have another value now, by old value. Members are matched by name.
+
+    >>> before = Shape("enum", names=["RED", "BLUE"], values=[1, 2])
+    >>> renumbered_members(before, Shape("enum", names=["BLUE", "RED"], values=[1, 2]))
+    {1: 2, 2: 1}
+    """
+    now = dict(zip(current.names, current.values, strict=False))
+    return {
+        value: now[name]
+        for name, value in zip(saved.names, saved.values, strict=False)
+        if name in now and now[name] != value
+    }
+
+
+def _members(saved: Shape, current: Shape) -> ScalarConversion | None:
+    """Members are stored by value. Savepoints of earlier versions do not contain their names."""
+    renumbered = renumbered_members(saved, current)
+    if not renumbered:
+        return ScalarConversion(checked=any(v not in current.values for v in saved.values))
+    kept = {n for n in saved.names if n in current.names}
+    taken = {v for n, v in zip(current.names, current.values, strict=True) if n in kept}
+    removed = [v for n, v in zip(saved.names, saved.values, strict=True) if n not in kept]
+    if any(v in taken for v in removed):  # a removed or renamed member, whose value is now another member's
+        return None
+    return ScalarConversion(
+        lambda value: renumbered.get(value, value),
+        checked=any(v not in current.values for v in removed),
+        in_place=False,
+    )

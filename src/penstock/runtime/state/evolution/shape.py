@@ -53,7 +53,7 @@ class Shape:
     named_tuple: bool = False
     tag: list[Any] = field(default_factory=list)  # of a record in a union: the tag field and its value
     values: list[Any] = field(default_factory=list)  # of an enumeration
-    names: list[str] = field(default_factory=list)  # of the enumeration members, in the order of `values`; used in keys
+    names: list[str] = field(default_factory=list)  # of the enumeration members, in the order of `values`
     version: int = FIRST_VERSION
     binding: TypeBinding | None = field(default=None, compare=False, repr=False)
 
@@ -84,9 +84,14 @@ class Shape:
 
     def _text(self) -> str:
         if self.kind == "record":
-            fields = ", ".join(f"{f.name}: {f.type.short()}" for f in self.fields)
-            return f"{self.short()}({fields})"
+            # All fields of a row may be None.
+            fields = [(f.name, f.type.short() if self.form == "row" else f.type.nullable_text()) for f in self.fields]
+            return f"{self.short()}({', '.join(f'{name}: {text}' for name, text in fields)})"
         return self.short()
+
+    def nullable_text(self) -> str:
+        """The result of `short`, with None if it is a value of the type."""
+        return self.short() + (" | None" if self.null else "")
 
     def short(self) -> str:
         """The type as text, with only the names of records."""
@@ -96,10 +101,10 @@ class Shape:
         if self.kind == "measures":
             return f"measures of {', '.join(self.values) or 'a count'}"
         if self.kind == "union":
-            return " | ".join(s.short() for s in self.of)
+            return " | ".join(s.nullable_text() for s in self.of)
         if (number := _NUMBERS.get((self.kind, self.bits))) is not None:
             return number
-        of = ", ".join(s.short() + (" | None" if s.null else "") for s in self.of)
+        of = ", ".join(s.nullable_text() for s in self.of)
         return f"{_KIND_NAMES.get(self.kind, self.kind)}[{of}]" if of else _KIND_NAMES.get(self.kind, self.kind)
 
 

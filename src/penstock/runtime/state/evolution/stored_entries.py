@@ -27,7 +27,12 @@ def value_rewriter(convert: Callable[[Any], Any] | None, codec: Codec) -> Rewrit
         if data[0] == 0 or encode_plain is None:  # a pickle can be read without its type
             return _encode_checked(codec.encode, pickle.loads(memoryview(data)[1:]))
         plain = _untyped(data[1:])
-        return _encode_checked(encode_plain, plain if convert is None or plain is None else convert(plain))
+        return _encode_checked(encode_plain if convert is None else encode_converted, plain)
+
+    def encode_converted(plain: Any) -> bytes:
+        assert encode_plain is not None
+        assert convert is not None
+        return encode_plain(None if plain is None else convert(plain))
 
     return rewrite
 

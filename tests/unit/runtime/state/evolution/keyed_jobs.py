@@ -195,7 +195,7 @@ class Job:
         return sorted(list(self.out)[before:], key=repr)
 
     def rows(self, saved: str) -> list[StateCheck]:
-        return check_restore(open_savepoint(saved).manifest, self.harness.job.program).rows
+        return check_restore(open_savepoint(saved), self.harness.job.program).rows
 
     def key_row(self, saved: str) -> StateCheck:
         (row,) = [r for r in self.rows(saved) if r.state == "(key)"]

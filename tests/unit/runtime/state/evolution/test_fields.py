@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import (
+    Row,
     Types,
     ValueStateDescriptor,
 )
@@ -119,8 +120,11 @@ def test_a_renamed_field(earlier: Any) -> None:
     assert "amount: was called 'total'" in resolution.differences
 
 
-def test_an_alias_does_not_match_a_field_that_still_exists() -> None:
-    @state_type(aliases={"other": "total"})
+@pytest.mark.parametrize("aliases", [{"other": "total"}, {"other": "total", "total": "other"}])
+def test_an_alias_that_is_the_name_of_another_field_is_an_error(aliases: dict[str, str]) -> None:
+    """A saved field with this name could be either of them."""
+
+    @state_type(aliases=aliases)
     @dataclass
     class Both:
         name: str
@@ -128,7 +132,15 @@ def test_an_alias_does_not_match_a_field_that_still_exists() -> None:
         tags: list[str]
         other: int = -1
 
-    assert restore_value(Spent, Spent("a", 7, []), Both)[1] == Both("a", 7, [], -1)
+    with pytest.raises(StateError, match="but also a field") as raised:
+        restore_value(Spent, Spent("a", 7, []), Both)
+    assert raised.value.code == "STATE_ALIAS"
+
+
+def test_rows_with_crossed_aliases_are_an_error() -> None:
+    row = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.INT()])
+    with pytest.raises(StateError, match="but also a field 'b'"):
+        restore_value(row, Row(a=1, b=2), row.evolved(aliases={"a": "b", "b": "a"}))
 
 
 def test_an_alias_without_a_field_is_an_error() -> None:

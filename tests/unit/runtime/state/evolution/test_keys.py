@@ -17,7 +17,6 @@ from penstock import (
 )
 from penstock.functions import KeyedBroadcastProcessFunction
 from penstock.savepoints import open_savepoint
-from penstock.savepoints.check import apply_type_changes
 from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS
 from penstock.savepoints.loading import RestoreLayout
 from penstock.savepoints.matching import match_savepoint
@@ -65,7 +64,7 @@ def test_kinds_of_state(tmp_path: Path, kind: str, parallelism: int) -> None:
     ("before", "after", "expected"),
     [
         (Keyed(Types.INT(), lambda e: e[0]), Keyed(Types.LONG(), lambda e: e[0]), "INT became LONG"),
-        (Keyed(int, lambda e: e[0]), Keyed(float, lambda e: float(e[0])), "int became float"),
+        (Keyed(Types.INT(), lambda e: e[0]), Keyed(float, lambda e: float(e[0])), "INT became float"),
         (OLD_ROW, Keyed(Types.ROW_NAMED(["a", "b"], [Types.STRING(), Types.INT()]), lambda e: Row(a=e[1], b=e[0])), ""),
         (Keyed(tuple[int, str], lambda e: e[:2]), Keyed(Pair, lambda e: Pair(e[0], e[1])), "became Pair"),
         (OLD, OLD, ""),
@@ -86,8 +85,7 @@ def test_operators_with_unchanged_keys_read_only_their_own_groups(tmp_path: Path
     def loads(after: Keyed) -> list[tuple[bool, int]]:
         results = job("process", after, parallelism=2)
         savepoint, program = open_savepoint(str(tmp_path / "saved")), results.harness.job.program
-        matched = match_savepoint(savepoint.manifest, program, savepoint.path)
-        apply_type_changes(savepoint.manifest, program, matched, savepoint.path)
+        matched = match_savepoint(savepoint, program)
         plans = [plan for _, _, plan in RestoreLayout(savepoint, program, matched).plans()]
         return [
             (all(load.complete for f in p.files for load in f.loads), sum(len(f.loads) for f in p.files)) for p in plans

@@ -13,7 +13,6 @@ from penstock import (
 )
 from penstock.errors import CheckpointError
 from penstock.savepoints import open_savepoint
-from penstock.savepoints.check import apply_type_changes
 from penstock.savepoints.evolution import INCOMPATIBLE
 from penstock.savepoints.matching import match_savepoint
 from penstock.savepoints.values import try_keys
@@ -95,8 +94,7 @@ def test_keys_that_become_equal_are_never_merged(tmp_path: Path, kind: str, afte
     assert raised.value.text.count("Old(") == 2
     savepoint = open_savepoint(saved)
     checked = second.harness.job.program
-    matched = match_savepoint(savepoint.manifest, checked, saved)
-    apply_type_changes(savepoint.manifest, checked, matched, saved)
+    matched = match_savepoint(savepoint, checked)
     tried = try_keys(savepoint, matched.key_changes)["op"]
     assert (tried.failed, "both become" in tried.reasons[0]) == (1, True)
 

@@ -154,7 +154,7 @@ def test_nested_types_in_lists_maps_tuples_and_options() -> None:
     old, new = LineBefore("a", 1), LineAfter("a", 1.0)
     resolution, value = restore_value(OrderBefore, OrderBefore([old], {"a": old}, None, (old, 2)), OrderAfter)
     assert value == OrderAfter([new], {"a": new}, None, (new, 2))
-    assert "lines[].count: int became float" in resolution.differences
+    assert "lines[].count: int became float, checked value by value" in resolution.differences
     assert "by_sku{}.price: was added with a default" in resolution.differences
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,9 +26,19 @@ class Before:
 
 @dataclass
 class Added:
-    n: float
+    n: int
     s: str
     more: list[int] = field(default_factory=list)
+
+
+class Light(enum.Enum):
+    RED = 1
+    GREEN = 2
+
+
+class Renumbered(enum.Enum):
+    GREEN = 1
+    RED = 2
 
 
 @state_type(aliases={"m": "n"})
@@ -52,7 +63,8 @@ def resumed(before: StateDescriptor, after: StateDescriptor, value: Any) -> Any:
 
 def test_types_that_can_read_the_stored_values() -> None:
     value = resumed(ValueStateDescriptor("s", Before), ValueStateDescriptor("s", Added), Before(1, "a"))
-    assert value == Added(1.0, "a", [])
+    assert value == Added(1, "a", [])
+    assert resumed(ValueStateDescriptor("s", Types.INT()), ValueStateDescriptor("s", float), 7) == 7.0
     assert resumed(ValueStateDescriptor("s", Types.INT()), ValueStateDescriptor("s", Types.LONG()), 7) == 7
     assert resumed(ValueStateDescriptor("s"), ValueStateDescriptor("s", int), 7) == 7
 
@@ -64,6 +76,8 @@ def test_types_that_can_read_the_stored_values() -> None:
         (Types.LONG(), Types.BIG_INT(), 7, "LONG became BIG_INT"),
         (str, int, "a", "str cannot be converted to int"),
         (int | None, Types.LONG(), 7, "checked value by value"),
+        (int, float, 2**53 + 1, "int became float, checked value by value"),
+        (Light, Renumbered, Light.RED, "RED was 1 and is 2 now"),
     ],
 )
 def test_types_that_need_a_rewrite_are_rejected_with_a_hint(before: Any, after: Any, value: Any, expected: str) -> None:
