@@ -76,6 +76,10 @@ class ColumnarWindowOperator:
         """Returns the processing time at which the next window fires, or None."""
         return None
 
+    def next_event_time(self, watermark: int) -> int | None:
+        """Returns the next watermark, after the current one, at which a window may fire, or None."""
+        raise NotImplementedError
+
     def _advance_processing_time(self, advance: Advance, out: ColumnarEmissions) -> None:
         """Fires the windows that are due in processing time. Called before the elements are processed."""
 
@@ -170,6 +174,10 @@ class GridWindowOperator(ColumnarWindowOperator):
     def open(self, context: OperatorContext) -> None:
         super().open(context)
         self._table = TimeTable(context.backend, self.table_name, self._keys, self.accumulators)
+
+    def next_event_time(self, watermark: int) -> int | None:
+        start = self._table.first_time(max(watermark - self._grid.size + 1, -(2**62)))  # ends after the watermark
+        return None if start is None else self._max_timestamp(start)
 
     def _max_timestamp(self, start: int) -> int:
         """Returns the last timestamp that belongs to a window."""
