@@ -218,7 +218,10 @@ class WatermarkStrategy:
 
     @classmethod
     def for_ingestion_time(cls) -> WatermarkStrategy:
-        """Creates a strategy whose timestamps are the start time of the batch."""
+        """Creates a strategy whose timestamps are the start time of the batch.
+
+        The watermark of all splits follows the clock, so windows close even if no record arrives.
+        """
         return cls("ingestion")
 
     @classmethod
@@ -274,8 +277,8 @@ class WatermarkStrategy:
     ) -> WatermarkStrategy:
         """Returns the strategy with watermark alignment.
 
-        Splits whose watermark is ahead of the group by more than the drift are paused. The drift is checked in every batch, so
-        `update_interval` has no effect.
+        Splits whose watermark is ahead of the slowest split of the group by more than the drift are paused. The drift is checked
+        before every batch, so a split may be ahead by the records of one more batch, and `update_interval` has no effect.
         """
         return replace(self, alignment=(watermark_group, to_millis(max_allowed_watermark_drift)))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from penstock.formats.bad_record import BadRecord
 
@@ -23,8 +23,9 @@ DEFAULT_BYTES_PER_BATCH = 64 << 20
 class Chunk:
     """Consecutive elements of one split.
 
-    `marks` are explicit watermarks: (index, watermark) comes before the element at that index. A transient split is read
-    completely within one batch and ends with it, like a file of a directory.
+    `marks` are explicit watermarks: (index, watermark) comes before the element at that index. A transient split is not listed
+    by `Source.splits`, because there may be very many of them, such as the files of a folder. All transient splits of a source
+    together are the split "*". `Source.transient_splits` defines how event time advances over them.
 
     `bad` are records that cannot be deserialized. `on_error` of from_source decides what happens to them. A chunk may consist
     of such records only.
@@ -61,6 +62,10 @@ class Source:
     output_type: Any = None  # type or annotation of the elements, if all have the same type
     output_is_exact = False  # True if no element has a subclass of that type, or an int where a float is annotated
     paused: frozenset[str] = frozenset()  # splits that `latest` must not advance; see `configure`
+    # How event time advances over transient splits (see `Chunk`). "concurrent": each batch has other ones, and event time follows
+    # the slowest. "unordered": each ends, and those that `waiting` reports hold event time back. "sequence": each ends before the
+    # next one begins, also in event time.
+    transient_splits: Literal["concurrent", "unordered", "sequence"] = "concurrent"
 
     def configure(self, context: ReadContext) -> None:
         """Receives the settings of the running job.
@@ -116,7 +121,10 @@ class Source:
         return self.splits(self.initial())
 
     def waiting(self, end: Offset) -> list[str]:
-        """Returns the splits with unread data after the end offset of a batch. They are not idle."""
+        """Returns the splits with unread data after the end offset of a batch. They are not idle.
+
+        Of transient splits, it returns those that have been read in part, and "*" if others have not been started.
+        """
         return []
 
     def lag(self, end: Offset) -> int | None:

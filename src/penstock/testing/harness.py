@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -104,6 +105,7 @@ class Harness:
         self._splits = KnownSplits(self._pipeline.sources)
         self._run = uuid.uuid4().hex
         self._ended = False
+        self._warned_of_pause = False
 
     # -- collecting, declared before the first batch
 
@@ -142,7 +144,9 @@ class Harness:
     def push_all(self, items: Iterable[Item], *, source: str | None = None, split: str | None = None) -> None:
         """Pushes several elements in one batch. Items may also be ``At(value, timestamp)`` or ``Mark(watermark)``."""
         number = self._pipeline.source(source)
-        self._input.add(number, split or self._splits.default_split(number), items)
+        split = split or self._splits.default_split(number)
+        self._warn_if_paused(number, split)
+        self._input.add(number, split, items)
         self._run_input()
 
     def push_watermark(self, watermark: int, *, source: str | None = None, split: str | None = None) -> None:
@@ -222,7 +226,8 @@ class Harness:
         [1, 4, 9]
         """
         if self._reader is None:
-            self._reader = LocalSourceReader(self._pipeline.sources(), self.parallelism, self._offsets)
+            paused = self.job.paused_splits
+            self._reader = LocalSourceReader(self._pipeline.sources(), self.parallelism, self._offsets, paused)
         tasks: list[PlannedTask] = []
         for batch in islice(self._reader.batches(), max_batches):
             for number, splits in batch.known.items():
@@ -386,6 +391,20 @@ class Harness:
             program.caches_state = self._cached
             self._running_pipeline = _RunningPipeline(LocalJob(program, self._seed), self._pipeline.outputs(graph))
         return self._running_pipeline
+
+    def _warn_if_paused(self, source: int, split: str) -> None:
+        """Warns once if a job would not read the pushed elements yet, because watermark alignment has paused their split."""
+        if self._warned_of_pause or self._running_pipeline is None:
+            return
+        if split in self.job.paused_splits(source, {}):
+            self._warned_of_pause = True
+            warnings.warn(
+                f"Split '{split}' of source '{self.job.program.sources[source].name}' is ahead of its alignment group by more "
+                "than the maximum drift. A running job would pause it. The harness processes pushed elements anyway; it pauses "
+                "splits only in run().",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _set_clock_and_run(self, clock: int | None, run: object) -> None:
         self.time = self.time if clock is None else max(self.time, clock)

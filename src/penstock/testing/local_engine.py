@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from penstock.engine.host.reports import check_broadcast_state, sum_dead_letters
 from penstock.engine.program.pickling import ProgramCopies
 from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
+from penstock.engine.slots.alignment import AlignmentTables, advance_alignment, is_aligned, paused_splits
 from penstock.engine.slots.rescale import SlotState, rescale
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.engine.wire.body import unpack_body
@@ -71,6 +73,9 @@ class LocalJob:
         self._hosts: dict[SlotKey, LevelHost] = {}
         self._mappers: dict[tuple[int, int], Mapper] = {}
         self.reports: list[SlotReport] = []
+        self._alignment: AlignmentTables = {}
+        self._is_aligned = is_aligned(program)
+        self._clock: int | None = None  # of the last batch
         self.late_records = 0
         self.metrics = JobMetrics()
         self.logs: list[LogLine] = []  # also of failed batches
@@ -126,6 +131,12 @@ class LocalJob:
         self.reports = reports
         self.late_records += sum(count for report in reports for count in report.late.values())
         self._count_dead_letters(source_reports)
+        if self._is_aligned:
+            sent = [*(r.aligned_progress for r in source_reports), *(r.aligned_progress for r in reports)]
+            progress = [*marks, *chain.from_iterable(sent)]
+            passed = 0 if self._clock is None else max(0, timestamp - self._clock)
+            advance_alignment(self.program, self._alignment, progress, timestamp, passed)
+        self._clock = timestamp
         for source_report in source_reports:
             uid = self.program.sources[source_report.source_number].uid
             self.skipped[uid] = self.skipped.get(uid, 0) + source_report.skipped
@@ -220,6 +231,10 @@ class LocalJob:
                 committed.append(sink.commit(self.batch, [] if message is None else [message]) or [])
         return committed, [f for f in received if isinstance(f, SourceTaskReport)]
 
+    def paused_splits(self, source: int, ended: Mapping[int, Sequence[str]]) -> frozenset[str]:
+        """Returns the splits of a source that watermark alignment holds back. `ended` are ended splits by source."""
+        return paused_splits(self.program, source, self._alignment, ended) if self._is_aligned else frozenset()
+
     def finish_sinks(self) -> None:
         """Tells all sinks that the input has ended."""
         for number, sink in enumerate(self.program.sinks):
@@ -248,6 +263,7 @@ class LocalJob:
         self._copies.classes.activate()
         saved = msgspec.msgpack.decode(snapshot, type=_JobSnapshot)
         self.batch = saved.batch
+        self._alignment = {}
         self._lineage = uuid.uuid4().hex
         for level in range(1, self.program.depth + 1):
             slots = [SlotState(meta, entries) for at, _, meta, entries in saved.slots if at == level]
@@ -281,6 +297,7 @@ class LocalJob:
         self._copies.classes.activate()
         matched = match_savepoint(savepoint, self.program, allow_dropped)
         self.batch = savepoint.manifest.batch + 1
+        self._alignment = {}
         self._lineage = uuid.uuid4().hex
         now = matched.clocks.now if now is None else max(now, matched.clocks.now)
         migrations = value_migrations(matched.state_changes, max(now, 0))

@@ -54,6 +54,7 @@ class PushableSource(Source):
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self.transient_splits = source.transient_splits
 
     @property
     def stands_for(self) -> Source:

@@ -6,12 +6,15 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.connectors.scripted import ScriptedSource
-from penstock.connectors.source import Offset, Source
+from penstock.connectors.source import Offset, ReadContext, Source
 from penstock.testing.local_engine import PlannedTask
+
+# The splits of a source that watermark alignment holds back, by its number and the ended splits of all sources.
+PausedSplits = Callable[[int, Mapping[int, Sequence[str]]], frozenset[str]]
 
 
 @dataclass(slots=True)
@@ -30,9 +33,16 @@ class PlannedBatch:
 class LocalSourceReader:
     """Reads all sources of a job."""
 
-    def __init__(self, sources: list[Source], parallelism: int, offsets: list[Offset] | None = None) -> None:
+    def __init__(
+        self,
+        sources: list[Source],
+        parallelism: int,
+        offsets: list[Offset] | None = None,
+        paused_splits: PausedSplits = lambda number, ended: frozenset(),
+    ) -> None:
         self._sources = sources
         self._parallelism = parallelism
+        self._paused_splits = paused_splits
         folder = tempfile.mkdtemp(prefix="penstock-harness-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         for number, source in enumerate(sources):
@@ -84,6 +94,9 @@ class LocalSourceReader:
 
     def _plan_next(self) -> PlannedBatch:
         """Plans the next batch of all sources."""
+        ended = {number: source.ended(self.offsets[number]) for number, source in enumerate(self._sources)}
+        for number, source in enumerate(self._sources):
+            source.configure(ReadContext(paused_splits=self._paused_splits(number, ended)))
         batch = PlannedBatch([s.latest(at) for s, at in zip(self._sources, self.offsets, strict=True)])
         for number, source in enumerate(self._sources):
             start, end = self.offsets[number], batch.offsets[number]

@@ -38,6 +38,7 @@ class ReplayedSource(Source):
         self.stands_for = inner  # savepoints contain the position of the inner source
         self.output_type = inner.output_type
         self.output_is_exact = inner.output_is_exact
+        self.transient_splits = inner.transient_splits
 
     def configure(self, context: ReadContext) -> None:
         self._inner.configure(context)

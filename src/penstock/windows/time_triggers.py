@@ -142,8 +142,11 @@ class _ContinuousTrigger(Trigger[Any, Window]):
         if state.get() != time:
             return TriggerResult.CONTINUE
         state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
+        self._register_after_firing(time, window, ctx, state)
         return TriggerResult.FIRE
+
+    def _register_after_firing(self, time: int, window: Window, ctx: Trigger.TriggerContext, state: Any) -> None:
+        self.register_next_fire_timestamp(time, window, ctx, state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +197,9 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
 class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
     """Fires whenever processing time passes a multiple of an interval, and at the end of a processing-time window.
 
+    A window fires at most once per batch. If several intervals have passed since the last batch, for example because the job
+    was down, they are one firing.
+
     >>> ContinuousProcessingTimeTrigger.of(Duration.of_seconds(2)).interval
     2000
     """
@@ -219,16 +225,26 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: Any
     ) -> None:
-        """Registers the timer of the next firing, one interval later, but not after the end of the window if that is in the future.
+        """Registers the timer of the next firing, one interval later, but not after the end of the window."""
+        next_time = time + self.interval
+        if time <= window.max_timestamp():
+            next_time = min(next_time, window.max_timestamp())
+        fire_timestamp_state.add(next_time)
+        self._register_timer(next_time, ctx)
+
+    def _register_after_firing(self, time: int, window: Window, ctx: Trigger.TriggerContext, state: Any) -> None:
+        """Skips the intervals that passed while no batch ran, because the window would emit the same result for each of them.
 
         Processing time may have passed the end of an event-time window that is still open. Flink would fire such a window
         forever.
         """
-        next_time = time + self.interval
-        if time < window.max_timestamp():
-            next_time = min(next_time, window.max_timestamp())
-        fire_timestamp_state.add(next_time)
-        self._register_timer(next_time, ctx)
+        now, end = ctx.get_current_processing_time(), window.max_timestamp()
+        if max(time, now) < end:
+            self.register_next_fire_timestamp(last_interval(time, now, self.interval), window, ctx, state)
+        else:
+            next_time = last_interval(max(time, end), now, self.interval) + self.interval
+            state.add(next_time)
+            self._register_timer(next_time, ctx)
 
     def _register_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
         ctx.register_processing_time_timer(time)
@@ -242,7 +258,8 @@ class EarlyFiringTrigger(ContinuousProcessingTimeTrigger):
     """Fires whenever processing time passes a multiple of an interval, and finally when the watermark passes the window end.
 
     It emits early results and a complete final result. With ContinuousProcessingTimeTrigger, elements that arrive after the
-    last firing of an event-time window are not emitted. Flink has early firing only in SQL (table.exec.emit.early-fire).
+    last firing of an event-time window are not emitted. Intervals that have passed since the last batch are one early firing.
+    Flink has early firing only in SQL (table.exec.emit.early-fire).
 
     >>> EarlyFiringTrigger.of(Duration.of_seconds(1)).interval
     1000
@@ -275,6 +292,19 @@ class EarlyFiringTrigger(ContinuousProcessingTimeTrigger):
         """Registers the timer of the next firing, one interval later. The final firing is by the watermark."""
         fire_timestamp_state.add(time + self.interval)
         ctx.register_processing_time_timer(time + self.interval)
+
+    def _register_after_firing(self, time: int, window: Window, ctx: Trigger.TriggerContext, state: Any) -> None:
+        last = last_interval(time, ctx.get_current_processing_time(), self.interval)
+        self.register_next_fire_timestamp(last, window, ctx, state)
+
+
+def last_interval(time: int, now: int, interval: int) -> int:
+    """Returns the last of the times `time`, `time + interval`, ... that is not after `now`, or `time` if there is none.
+
+    >>> last_interval(1000, 3600_500, 1000), last_interval(1000, 999, 1000)
+    (3600000, 1000)
+    """
+    return time + max(0, now - time) // interval * interval
 
 
 _AT_END = EventTimeTrigger()

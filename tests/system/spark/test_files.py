@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock import Duration
+from penstock import Duration, WatermarkStrategy
 from penstock.connectors import Encoder, FileSink, FileSource, RollingPolicy, StreamFormat, json_lines
 from penstock.connectors.file.system.file_system import file_system
+from penstock.functions import count
+from penstock.windows import TumblingEventTimeWindows
 from tests.locations import PROGRAMS
 from tests.system.spark.processes import JobProcess, checkpoint_in
 from tests.system.spark.test_jobs import environment
@@ -137,3 +139,16 @@ def test_an_object_store(spark: SparkSession, s3: ObjectStore, tmp_path: Path) -
     files = [f for f in tmp_path.rglob("*") if f.is_file()]
     assert files
     assert not any(s3.options["secret_key"].encode() in f.read_bytes() for f in files)
+
+
+@pytest.mark.spark
+def test_files_that_overlap_in_time_lose_no_record(spark: SparkSession, tmp_path: Path) -> None:
+    """Two files of the same ten minutes, each in order, in several batches."""
+    (tmp_path / "in").mkdir()
+    for name in "ab":
+        lines = "".join(f'{{"at": {at}}}\n' for at in range(0, 600_000, 1000))
+        (tmp_path / "in" / f"{name}.jsonl").write_text(lines)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v, _: v["at"])
+    stream = environment(tmp_path).from_source(json_lines(tmp_path / "in", bytes_per_batch=3000), strategy)
+    windows = stream.key_by(lambda v: 0).window(TumblingEventTimeWindows.of(60_000)).aggregate(count())
+    assert list(windows.execute_and_collect()) == [120] * 10

@@ -136,7 +136,10 @@ def test_a_callable_sink_and_a_rate(spark: SparkSession, tmp_path: Path) -> None
     assert len([b for b in result.batches if b["read"]]) > 1
 
 
-def test_a_source_that_is_ahead_of_its_alignment_group_is_paused(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("keyed", [True, False])
+def test_a_source_that_is_ahead_of_its_alignment_group_is_paused(
+    spark: SparkSession, tmp_path: Path, keyed: bool
+) -> None:
     """Event time advances ten times faster in the fast source. Alignment keeps it within the maximum drift."""
     env = environment(tmp_path)
     aligned = ps.WatermarkStrategy.for_monotonous_timestamps().with_watermark_alignment("g", 2_000)
@@ -146,7 +149,8 @@ def test_a_source_that_is_ahead_of_its_alignment_group_is_paused(spark: SparkSes
         return env.from_source(source, aligned.with_timestamp_assigner(lambda e, _: e[1]), name)
 
     both = stream(100, 100, "fast").union(stream(10, 300, "slow"))
-    both.key_by(lambda e: e[0]).map(lambda e: e).sink_to(JsonLinesSink(tmp_path / "out"))
+    result = both.key_by(lambda e: e[0]).map(lambda e: e) if keyed else both.map(lambda e: e)
+    result.sink_to(JsonLinesSink(tmp_path / "out"))
     env.execute()
     highest = {"fast": 0, "slow": 0}
     by_batch: dict[str, list[tuple[str, int]]] = {}

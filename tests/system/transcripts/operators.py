@@ -22,7 +22,12 @@ from penstock.runtime.operators.interval_join import IntervalJoinOperator
 from penstock.runtime.windows.factory import window_operator
 from penstock.state import MapStateDescriptor
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
-from penstock.windows import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
+from penstock.windows import (
+    EarlyFiringTrigger,
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 
 LATE = OutputTag("late")
 RULES = MapStateDescriptor("rules")
@@ -234,6 +239,10 @@ def attach(
             window_operator, assigner, aggregate=Sum(), function=Label(), allowed_lateness=lateness, late_tag=tag
         )
         return keyed.transform(op, factory).uid(uid)
+    if word[0] == "early":
+        early = TumblingEventTimeWindows.of(numbers[0]), EarlyFiringTrigger.of(numbers[1])
+        windows = partial(window_operator, early[0], trigger=early[1], aggregate=Sum(), function=Label(), late_tag=tag)
+        return keyed.transform(op, windows).uid(uid)
     if word[0] == "join":
         join = partial(IntervalJoinOperator, Pair(), -numbers[0], numbers[0], left_late_tag=tag, right_late_tag=tag)
         return keyed.connect(stream.key_by(key_of)).transform(op, join).uid(uid)

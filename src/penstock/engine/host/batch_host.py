@@ -69,7 +69,7 @@ class BatchHost(LevelHost):
                 if late := instance.take_late_count():
                     self._figures.late[operator.uid] = late
             combined = combine(self._clocks.channels(operator))
-            self._send_relay(operator, clock.now, combined.watermark, combined, [])
+            self._send_relay(operator, clock.now, combined.watermark, combined, [], combined.watermark)
         self._write_report(clock)
 
     # -- elements

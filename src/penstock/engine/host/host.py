@@ -70,6 +70,7 @@ class LevelHost:
             if slot < o.parallelism
         }
         self._materialized = materialized if materialized is not None else MemoryMaterializedStore()
+        self._follows_clock = any(s.follows_clock for s in program.streams)
         self._out = Bundles()
         self._figures = BatchFigures()
 
@@ -146,7 +147,7 @@ class LevelHost:
             late=figures.late,
             broadcast_hashes=dict(meta.broadcast),
             ended=meta.ended,
-            split_marks=self._clocks.alignment_watermarks(),
+            aligned_progress=self._figures.aligned_progress,
             metrics={uid: m for i in instances for uid, m in i.subtask.take_metrics(clock.now).items()},
             logs=take_captured_lines(),
             dead_letters=sum_dead_letters(chain.from_iterable(i.take_dead_letter_counts() for i in instances)),
@@ -165,11 +166,20 @@ class LevelHost:
         end = max(before, combined.watermark)
         explicit = clock.explicit_watermarks(operator, end)
         self.meta.watermarks[operator.uid] = end
+        reachable = max(end, self._clocks.reachable_watermark(operator)) if self._follows_clock else end
         instance = self._instances.get(operator.number)
         if instance is not None:
             advance = Advance(clock.now, before, end, list(explicit), self.meta.batch - 1)
             self._run_instance(instance, frames, advance)
-        self._send_relay(operator, clock.now, end, combined, explicit)
+            self._add_event_wake_up(instance, end, reachable)
+        self._send_relay(operator, clock.now, end, combined, explicit, reachable)
+
+    def _add_event_wake_up(self, instance: OperatorInstance, watermark: int, reachable: int) -> None:
+        """Requests a batch for the next event-time timer if the clock alone will make it due: watermark = clock - 1."""
+        if reachable > watermark and (time := instance.next_event_time(watermark)) is not None:
+            due = max(time, watermark + 1)
+            if due <= reachable and due < MAX_WATERMARK:
+                self._figures.wake_ups.append(due + 1)
 
     def _run_instance(self, instance: OperatorInstance, frames: list[Frame], advance: Advance) -> None:
         operator, figures = instance.program, self._figures
@@ -203,7 +213,9 @@ class LevelHost:
             return sum(b.size() for b in blocks), len(fired.values)
         records = self._input.read_records(operator, frames)
         if operator.traits.generates_watermarks:
-            run_generators(instance, records, frames, self.program, self._out)
+            progress = run_generators(instance, records, frames, self.program, self._out)
+            if self.program.streams[operator.generated_stream].alignment is not None:
+                self._figures.aligned_progress += progress
             return len(records.values), len(records.values)
         if operator.uid in self.meta.key_forms and records.keys:
             check_first_keys(self.meta, operator, records.keys, records.inputs)
@@ -259,13 +271,18 @@ class LevelHost:
         return self._mid_streams.apply(step, flow, timestamps, rejected)
 
     def _send_relay(
-        self, operator: OperatorProgram, now: int, watermark: int, combined: CombinedWatermark, explicit: list[int]
+        self,
+        operator: OperatorProgram,
+        now: int,
+        watermark: int,
+        combined: CombinedWatermark,
+        explicit: list[int],
+        reachable: int,
     ) -> None:
         """Sends the clocks of an operator to the same slot of the next levels."""
         meta = self.meta
         batch = meta.batch - 1
-        frame = Relay(
-            operator.number, batch, batch - 1, now, watermark, combined.idle, combined.ended, meta.run, explicit
-        )
+        idle, ended = combined.idle, combined.ended
+        frame = Relay(operator.number, batch, batch - 1, now, watermark, idle, ended, meta.run, explicit, reachable)
         for level in operator.relay_levels:
             self._out.add(level, self.slot, frame)

@@ -19,7 +19,7 @@ from penstock.engine.host.bad_records import BadRecords
 from penstock.engine.host.reports import sum_dead_letters
 from penstock.engine.program.program import Program, SourceProgram
 from penstock.engine.program.running_function import running_function
-from penstock.engine.program.steps import WatermarkStep, has_async_step
+from penstock.engine.program.steps import WatermarkStep, all_steps, has_async_step
 from penstock.engine.program.subtask_context import ChunkPosition, SubtaskContext
 from penstock.engine.program.timestamp_use import reads_timestamps
 from penstock.engine.wire.frames import SINK_LEVEL, Bundle, Bundles, ChunkProgress, SourceTaskReport
@@ -27,7 +27,7 @@ from penstock.engine.wire.log_capture import take_captured_lines
 from penstock.functions import DeadLetter
 from penstock.runtime.loop.call_site import CallSite
 from penstock.runtime.loop.records import Column, Tags, column
-from penstock.time import NO_TIMESTAMP, WatermarkGenerator
+from penstock.time import MIN_WATERMARK, NO_TIMESTAMP, WatermarkGenerator
 
 _MAX_CONCURRENT = 50_000  # elements of chunks whose asynchronous calls run concurrently
 
@@ -50,6 +50,9 @@ class Mapper:
         )
         self._chain.open()
         self._has_async_step = has_async_step(*source.chain)
+        steps = all_steps([*source.chain, *source.dead_letter_chain])
+        self._streams = [source.stream, *(s.stream for s in steps if isinstance(s, WatermarkStep))]
+        self._aligned = {i for i, stream in enumerate(program.streams) if stream.alignment is not None}
         # Dead letters of the source contain the timestamps of their records.
         timestamps_needed = source.on_error == "dead_letter" or reads_timestamps(source.chain)
         source.source.configure(ReadContext(timestamps_needed=timestamps_needed))
@@ -107,7 +110,9 @@ class Mapper:
             self._name_in_logs()
             yield from out.take_full()
         self._chain.flush(out)
-        self._send_progress(backlogged, transient, out)
+        progress = self._progress(backlogged, transient)
+        for frame in progress:
+            send_progress(self._program, frame, out)
         seconds, slot = time.perf_counter() - began, self._subtask.slot
         bad_records, skipped = self._bad.take_counts()
         report = SourceTaskReport(
@@ -124,6 +129,7 @@ class Mapper:
             read_seconds=round(self._read_seconds, 4),
             operator_seconds=self._chain.take_work(),
             worker=self.worker,
+            aligned_progress=[p for p in progress if p.stream in self._aligned],
         )
         out.add(SINK_LEVEL, slot, report)
         yield from out.take_all()
@@ -233,8 +239,13 @@ class Mapper:
         name = self._split.encode()
         return (self._source.number << 56) + (int.from_bytes(name[:3].ljust(3, b"\0"), "big") << 32) + zlib.crc32(name)
 
-    def _send_progress(self, backlogged: list[str], transient: set[str], out: Bundles) -> None:
-        for (stream, split), w in self._chunk_watermarks.items():
-            start, ended = self._starts[split], split in transient
-            frame = ChunkProgress(stream, split, start, w.watermark, w.count, w.explicit, backlogged, ended)
-            send_progress(self._program, frame, out)
+    def _progress(self, backlogged: list[str], transient: set[str]) -> list[ChunkProgress]:
+        """The watermarks of all splits that the task has read. A stream without any learns at least which splits wait."""
+        progress = [
+            ChunkProgress(
+                stream, split, self._starts[split], w.watermark, w.count, w.explicit, backlogged, split in transient
+            )
+            for (stream, split), w in self._chunk_watermarks.items()
+        ]
+        without = set(self._streams) - {p.stream for p in progress}
+        return progress + [ChunkProgress(s, "", 0, MIN_WATERMARK, 0, [], backlogged, False) for s in sorted(without)]

@@ -101,6 +101,12 @@ class OperatorInstance:
         """The next processing time at which the operator has work, as of the last flush."""
         return self.loop.wake() if isinstance(self.loop, ColumnarLoop) else self.context.processing_timers.earliest
 
+    def next_event_time(self, watermark: int) -> int | None:
+        """The next watermark at which the operator has work, as of the last flush."""
+        if isinstance(self.loop, ColumnarLoop):
+            return self.loop.next_event_time(watermark)
+        return self.context.event_timers.earliest
+
     def take_late_count(self) -> int:
         """Returns the number of late records that the operator dropped since the last call."""
         total: int = getattr(self.operator, "late_records", 0)

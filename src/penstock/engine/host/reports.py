@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.engine.slots.hot_keys import HotKeys
 from penstock.engine.slots.slot_metadata import SlotMetadata
-from penstock.engine.wire.frames import SlotReport
+from penstock.engine.wire.frames import ChunkProgress, SlotReport
 from penstock.errors import StateError, UnreadDeadLetters
 from penstock.runtime.state.cell import SlotCell
 from penstock.runtime.state.keys import key_hash
@@ -29,6 +29,7 @@ class BatchFigures:
     state_changes: dict[str, tuple[int, int]] = field(default_factory=dict)  # entries and bytes
     hot_keys: dict[str, HotKeys] = field(default_factory=dict)
     wake_ups: list[int] = field(default_factory=list)  # times at which a batch is needed even without data
+    aligned_progress: list[ChunkProgress] = field(default_factory=list)  # of watermark generators of aligned streams
 
 
 def add_flows(total: dict[str, tuple[int, int]], flows: Mapping[str, tuple[int, int]]) -> None:

@@ -52,15 +52,22 @@ class MidStreamWatermarks:
 
 def run_generators(
     instance: OperatorInstance, records: Records, frames: list[Frame], program: Program, out: Bundles
-) -> None:
-    """Runs a generator that keeps state, split by split, and sends the watermark of each split to all reading slots."""
+) -> list[ChunkProgress]:
+    """Runs a generator that keeps state, split by split, and sends the watermark of each split to all reading slots.
+
+    Returns what it has sent.
+    """
     operator, site = instance.program, instance.loop.site
     strategy, stream, guarded = operator.spec.strategy, operator.generated_stream, operator.guarded
     dead_letter_chain = instance.sides.get(DEAD_LETTERS.tag_id)
     state = instance.backend.handle(ValueStateDescriptor(GENERATOR_STATE))
     records.sort(MIN_WATERMARK, MIN_WATERMARK)
     source = ChainInput(records.timestamps, lambda: records.tags)
-    backlogged = sorted({split for f in frames if isinstance(f, ChunkProgress) for split in f.backlogged_splits})
+    source_progress = [f for f in frames if isinstance(f, ChunkProgress) and f.stream in operator.streams]
+    backlogged = sorted({split for f in source_progress for split in f.backlogged_splits})
+    transient = {f.split for f in source_progress if f.transient}
+    ends = program.streams[stream].transient_splits != "concurrent"
+    progress: list[ChunkProgress] = []
     keys = records.keys or []
     for split in sorted(set(keys)):
         at = [i for i, key in enumerate(keys) if key == split]
@@ -75,7 +82,10 @@ def run_generators(
         stored = state.value() or (create_generator(strategy, without_watermark), MIN_WATERMARK)
         generator, watermarks.watermark = stored
         before, generator = watermarks.run_generator(generator, flow.values, timestamps, without_watermark)
-        state.update((generator, watermarks.watermark))
+        if ends and split in transient and split not in backlogged:
+            state.clear()  # the split has ended
+        else:
+            state.update((generator, watermarks.watermark))
         base = ChainInput(timestamps, partial(Tags.of_source, before, 0, flow.tags().position))
         chunk = ChunkPosition(split, int(records.tags.position[at[0]]))
         instance.chain.run(without_watermark.remove_from(Flow(flow.values, base)), chunk, out)
@@ -83,6 +93,12 @@ def run_generators(
             for dead_letters in (*without_timestamp.dead_letters(), *without_watermark.dead_letters()):
                 dead_letter_chain.run(dead_letters, NO_CHUNK, out)
         w = watermarks
-        frame = ChunkProgress(stream, split, chunk.start, w.watermark, w.count, w.explicit, backlogged, False)
+        progress.append(
+            ChunkProgress(stream, split, chunk.start, w.watermark, w.count, w.explicit, backlogged, split in transient)
+        )
+    if source_progress and not progress and instance.subtask.slot == 0:
+        progress.append(ChunkProgress(stream, "", 0, MIN_WATERMARK, 0, [], backlogged, False))
+    for frame in progress:
         send_progress(program, frame, out)
     instance.backend.unset_key()
+    return progress

@@ -33,6 +33,7 @@ from penstock.plan.nodes import (
     UnionNode,
     WatermarkNode,
 )
+from penstock.time import WatermarkStrategy
 from penstock.types import TypeInformation
 
 
@@ -107,11 +108,23 @@ class _Builder:
             )
         source = self._graph.sources.index(roots[0])
         strategy = node.spec.strategy
-        self._streams.append(StreamProgram(node.uid, source, -1, strategy.idle_timeout, alignment=strategy.alignment))
+        self._streams.append(self._stream(node.uid, source, -1, strategy))
         return len(self._streams) - 1
 
+    def _stream(self, uid: str, source: int, operator: int, strategy: WatermarkStrategy | None = None) -> StreamProgram:
+        """The watermark stream of a source, or of a strategy after a source or an operator."""
+        stream = StreamProgram(uid, source, operator)
+        if source >= 0:
+            stream.transient_splits = self._graph.sources[source].source.transient_splits
+        if strategy is not None:
+            stream.idle_timeout = strategy.idle_timeout
+            stream.alignment = strategy.alignment
+            stream.follows_clock = strategy.kind == "ingestion"
+            stream.ingestion = stream.follows_clock and operator < 0
+        return stream
+
     def _source(self, number: int, node: SourceNode) -> SourceProgram:
-        self._streams.append(StreamProgram(node.uid, number, -1))
+        self._streams.append(self._stream(node.uid, number, -1))
         program = SourceProgram(number, node.uid, node.name, node.source, len(self._streams) - 1)
         program.chain = self._downstream(node, program.stream, None)
         program.on_error = node.on_error
@@ -173,7 +186,6 @@ class _Builder:
     def _watermarks(self, node: WatermarkNode, stream: int, root: OperatorProgram | None) -> WatermarkStep:
         source = self._streams[stream].source if stream >= 0 else -1
         operator = -1 if root is None else root.number
-        uid, ingestion = f"{node.uid}@{source}/{operator}", node.strategy.kind == "ingestion" and operator < 0
         if node.strategy.alignment is not None and source < 0:
             raise PlanError(
                 "ALIGNMENT_PLACE",
@@ -186,9 +198,7 @@ class _Builder:
                 f"'{node.name}' uses watermark alignment after a streaming DataFrame. Spark plans the offsets of a DataFrame, so "
                 "its splits cannot be paused. Use a Penstock source, or remove with_watermark_alignment.",
             )
-        created = StreamProgram(uid, source, operator, node.strategy.idle_timeout, ingestion)
-        created.alignment = node.strategy.alignment
-        self._streams.append(created)
+        self._streams.append(self._stream(f"{node.uid}@{source}/{operator}", source, operator, node.strategy))
         step = WatermarkStep(node.uid, node.name, len(self._streams) - 1, node.strategy)
         step.guarded = node.on_error == "dead_letter"
         step.next = self._downstream(node, step.stream, root)

@@ -22,6 +22,8 @@ class StreamProgram:
     idle_timeout: int | None = None
     ingestion: bool = False  # timestamps and watermarks are the batch clock, which only hosts know (time-rules 7.4)
     levels: set[int] = field(default_factory=set)  # levels whose hosts read it
+    transient_splits: str = "concurrent"  # of its source; see `Source.transient_splits`
+    follows_clock: bool = False  # its watermark is the batch clock, also without records (time-rules 7.4)
     alignment: tuple[str, int] | None = None  # group and maximum drift in milliseconds
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from penstock.engine.program.program import OperatorProgram, Program
+from penstock.engine.slots.alignment import paused_splits
 from penstock.engine.slots.slot_metadata import SlotMetadata, UpstreamClock
+from penstock.engine.slots.split_progress import apply_progress
 from penstock.engine.wire.frames import ChunkProgress, Columns, Control, Frame, Relay, Rows
 from penstock.errors import CheckpointError
-from penstock.runtime.loop.channels import ALL_SPLITS, Channel, SplitTable
-from penstock.time import MIN_WATERMARK
+from penstock.runtime.loop.channels import ALL_SPLITS, Channel, SplitTable, combine
+from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 
 
 class SlotClocks:
@@ -21,6 +25,7 @@ class SlotClocks:
         self.slot = slot
         self.meta = meta
         self.before: dict[int, SplitTable] = {}  # splits of each stream before the current batch
+        self._reachable: dict[int, int] = {}  # by upstream operator, from the relays of the current batch
 
     def begin_batch(self, frames: list[Frame], timestamp: int) -> BatchClock:
         """Applies the frames of a batch and returns its clock."""
@@ -42,9 +47,11 @@ class SlotClocks:
         if control is not None and control.end:  # also ends splits that are new in this batch
             for stream in self.stream_numbers():
                 self.split_table(stream).end_all()
+        self._reachable = {relay.operator: relay.reachable for relay in relays.values()}
         for relay in relays.values():
             self._apply_relay(relay)
-        return BatchClock(now, chunks, list(relays.values()))
+        sequences = {s for s in self.stream_numbers() if self.program.streams[s].transient_splits == "sequence"}
+        return BatchClock(now, chunks, list(relays.values()), sequences)
 
     def _check_relays(self, relays: list[Relay]) -> None:
         """Raises if an operator sent two relays or skipped a batch, because then a row was lost or duplicated (time-rules 2.5)."""
@@ -84,22 +91,21 @@ class SlotClocks:
 
     def _apply_progress(self, chunks: list[ChunkProgress], passed: int, fresh_run: bool, now: int) -> None:
         for stream in self.stream_numbers():
-            table = self.split_table(stream)
-            mine = [c for c in chunks if c.stream == stream]
-            transient: dict[str, int] = {}
-            for chunk in mine:
-                if chunk.transient:
-                    transient[chunk.split] = max(transient.get(chunk.split, MIN_WATERMARK), chunk.watermark)
-                else:
-                    table.mark(chunk.split, chunk.watermark)
-            if transient:
-                table.mark(ALL_SPLITS, min(transient.values()))
-            active = {ALL_SPLITS if c.transient else c.split for c in mine if c.count}
-            for split in active if self.program.streams[stream].ingestion else ():
-                table.mark(split, now - 1)
-            backlogged = {split for c in mine for split in c.backlogged_splits}
-            new = table.splits.keys() - self.before[stream].splits.keys()  # idle time starts with the next batch
-            table.update_idleness(passed, active | new, backlogged, fresh_run)
+            table, before = self.split_table(stream), self.before[stream]
+            activity = apply_progress(
+                table, self.program.streams[stream], [c for c in chunks if c.stream == stream], now
+            )
+            new = table.splits.keys() - before.splits.keys()  # idle time starts with the next batch
+            waiting = activity.waiting | self._paused_splits(stream)
+            table.update_idleness(passed, activity.active | new, waiting, fresh_run)
+
+    def _paused_splits(self, stream: int) -> frozenset[str]:
+        """The splits that alignment has paused in this batch. They are not idle."""
+        program = self.program.streams[stream]
+        if program.alignment is None or program.idle_timeout is None:
+            return frozenset()
+        tables = {self.program.streams[number].uid: table for number, table in self.before.items()}
+        return paused_splits(self.program, program.source, tables)
 
     def _apply_relay(self, relay: Relay) -> None:
         channel = Channel(mark=relay.watermark, idle=relay.idle, ended=relay.ended)
@@ -119,15 +125,16 @@ class SlotClocks:
             channels.append(Channel())
         return channels
 
-    def alignment_watermarks(self) -> dict[str, dict[str, tuple[int, bool]]]:
-        """Watermarks of the splits of aligned streams, and whether each split is active."""
-        aligned = [s for s in self.stream_numbers() if self.program.streams[s].alignment is not None]
-        return {
-            self.program.streams[s].uid: {
-                name: (c.mark, not c.idle and not c.ended) for name, c in self.split_table(s).splits.items()
-            }
-            for s in aligned
-        }
+    def reachable_watermark(self, program: OperatorProgram) -> int:
+        """The watermark that an operator reaches if only the clock advances and no record arrives (time-rules 7.4)."""
+        channels = self.channels(program)
+        by_clock = [self.program.streams[s].follows_clock for s in program.streams for _ in self.split_table(s).splits]
+        ahead = [MAX_WATERMARK if follows else MIN_WATERMARK for follows in by_clock]
+        ahead += [self._reachable.get(number, MIN_WATERMARK) for number in program.upstream_operators]
+        if not any(mark > MIN_WATERMARK for mark in ahead):
+            return combine(channels).watermark
+        pairs = zip(channels, ahead, strict=True)
+        return combine(msgspec.structs.replace(c, mark=max(c.mark, mark)) for c, mark in pairs).watermark
 
     def slowest_splits(self) -> dict[str, tuple[str, int, int]]:
         """By source: the active split with the lowest watermark, its watermark, and the highest watermark of all splits."""
@@ -145,13 +152,14 @@ class SlotClocks:
 class BatchClock:
     """Processing time, chunk watermarks and explicit watermarks of one batch."""
 
-    def __init__(self, now: int, chunks: list[ChunkProgress], relays: list[Relay]) -> None:
+    def __init__(self, now: int, chunks: list[ChunkProgress], relays: list[Relay], sequences: set[int]) -> None:
         self.now = now
         self._relays = relays
         self._orders: dict[int, dict[str, int]] = {}
         self._chunks: dict[tuple[int, str], list[ChunkProgress]] = {}
-        for chunk in sorted(chunks, key=lambda c: c.start):
+        for chunk in sorted((c for c in chunks if c.split), key=lambda c: c.start):
             self._chunks.setdefault((chunk.stream, chunk.split), []).append(chunk)
+        self._sequences = {stream: _highest_before(stream, self._chunks) for stream in sequences}
 
     def split_order(self, stream: int, table: SplitTable) -> dict[str, int]:
         """The rank of each split of a stream, by name."""
@@ -162,12 +170,16 @@ class BatchClock:
         return order
 
     def watermark_before(self, frame: Rows | Columns, table: SplitTable) -> int:
-        """The watermark of a split before a chunk, from earlier batches and from earlier chunks of this batch."""
+        """The watermark of a split before a chunk, from earlier batches and from earlier chunks of this batch.
+
+        Transient splits that follow each other in time continue with the watermark of the previous one.
+        """
         chunks = self._chunks.get((frame.stream, frame.split), [])
         transient = any(c.transient for c in chunks)
         channel = table.splits.get(ALL_SPLITS if transient else frame.split)
         mark = MIN_WATERMARK if channel is None else channel.mark
-        return max([mark, *(c.watermark for c in chunks if c.start < frame.start)])
+        earlier = self._sequences.get(frame.stream, {}).get(frame.split, MIN_WATERMARK)
+        return max([mark, earlier, *(c.watermark for c in chunks if c.start < frame.start)])
 
     def explicit_watermarks(self, program: OperatorProgram, end: int) -> list[int]:
         """The explicit watermarks of the batch for an operator, ascending and not above `end`."""
@@ -191,6 +203,15 @@ def batch_time(frames: list[Frame], timestamp: int) -> int:
         return max(relayed)
     control = next((frame for frame in frames if isinstance(frame, Control)), None)
     return timestamp if control is None or control.clock is None else control.clock
+
+
+def _highest_before(stream: int, chunks: Mapping[tuple[int, str], list[ChunkProgress]]) -> dict[str, int]:
+    """For each split of a stream in a batch, the highest watermark of the splits before it. Names sort in their order."""
+    highest, before = MIN_WATERMARK, {}
+    for split in sorted(split for number, split in chunks if number == stream):
+        before[split] = highest
+        highest = max(highest, *(c.watermark for c in chunks[stream, split]))
+    return before
 
 
 def _copy(table: SplitTable) -> SplitTable:

@@ -36,7 +36,10 @@ class Rows(msgspec.Struct, tag=0, array_like=True):
 
 
 class ChunkProgress(msgspec.Struct, tag=1, array_like=True):
-    """The watermark at the end of a chunk of a split. All reading slots get it, even without elements of the chunk."""
+    """The watermark at the end of a chunk of a split. All reading slots get it, even without elements of the chunk.
+
+    The split is empty if a task read nothing. Then only `backlogged_splits` is meaningful.
+    """
 
     stream: int
     split: str
@@ -70,6 +73,7 @@ class Relay(msgspec.Struct, tag=3, array_like=True):
     ended: bool
     run: str
     explicit_watermarks: list[int]
+    reachable: int  # the watermark that the operator reaches if only the clock advances (ingestion time)
 
 
 class SinkRows(msgspec.Struct, tag=4, array_like=True):
@@ -107,8 +111,7 @@ class SlotReport(msgspec.Struct, tag=5, array_like=True):
     late: dict[str, int]  # late elements that were dropped, by operator
     broadcast_hashes: dict[str, int]  # by operator, equal in all slots
     ended: bool
-    # Of aligned streams: the watermark of each split, and whether it is active.
-    split_marks: dict[str, dict[str, tuple[int, bool]]] = {}
+    aligned_progress: list[ChunkProgress] = []  # of aligned streams whose watermark generators run in hosts
     state_bytes: int = 0
     delta_bytes: int = 0
     seconds: dict[str, float] = {}  # by part of the work
@@ -143,6 +146,7 @@ class SourceTaskReport(msgspec.Struct, tag=6, array_like=True):
     read_seconds: float = 0.0  # seconds in the source itself
     operator_seconds: dict[str, float] = {}  # by chained step
     worker: str = ""  # name of the process
+    aligned_progress: list[ChunkProgress] = []  # of aligned streams
 
 
 class Columns(msgspec.Struct, tag=7, array_like=True):

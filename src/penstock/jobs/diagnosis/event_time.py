@@ -26,6 +26,9 @@ def held_watermark(e: Evidence) -> list[Finding]:
         if len(unchanged) < 2 or seconds < HELD_BACK or not advanced or not waiting:
             continue
         source = f"source '{last.name}'"
+        if last.split == "*" and last.highest is not None and last.highest > last.mark:
+            findings.append(_unread_files(source, unchanged[0].triggered, seconds, waiting))
+            continue
         if last.split not in ("", "0", "*"):
             source = f"split {last.split} of {source}"
         ahead = (
@@ -49,6 +52,22 @@ def held_watermark(e: Evidence) -> list[Finding]:
             )
         )
     return findings
+
+
+def _unread_files(source: str, since: float, seconds: float, waiting: list[str]) -> Finding:
+    return Finding(
+        "unread-files",
+        f"Unread files hold event time back: {source}",
+        since,
+        [
+            f"the watermark of {source} has not advanced for {seconds:.0f} s, because it has found files that it has not read yet",
+            f"operators that wait for it: {', '.join(repr(name) for name in waiting[:5])}",
+        ],
+        [
+            "Wait until the last file is read. Windows of all files stay in state until then.",
+            "If each file contains only events after those of the previous file, set files_in_time_order of the file source.",
+        ],
+    )
 
 
 def _highest(c: CheckpointStats) -> int:

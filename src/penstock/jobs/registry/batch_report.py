@@ -14,18 +14,10 @@ class RecordCounts(NamedTuple):
     records_out: int = 0
 
 
-class SplitMark(NamedTuple):
-    """The watermark of a split of an aligned source."""
-
-    watermark: int
-    active: bool  # False if the split is idle or has ended; it then holds no other split back
-
-
 _JSON_NAMES = {
     "ended_at": "ended",
     "processing_time": "now",
     "next_wakeup": "wake",
-    "split_marks": "marks",
     "dead_letters": "dead",
     "unread_dead_letters": "unread",
     "records_read": "read",
@@ -41,7 +33,6 @@ class BatchReport(msgspec.Struct, rename=_JSON_NAMES):
     processing_time: int = 0  # the clock of the batch, in milliseconds since 1970
     next_wakeup: int | None = None  # when a timer or a sink needs another batch, in milliseconds since 1970
     watermarks: dict[str, int] = {}
-    split_marks: dict[str, dict[str, SplitMark]] = {}  # by the uid of an aligned stream, then by split
     records: dict[str, int] = {}  # elements that entered operators
     late: dict[str, int] = {}
     flows: dict[str, RecordCounts] = {}  # of sources, steps and sinks too

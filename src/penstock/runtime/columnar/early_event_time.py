@@ -36,6 +36,10 @@ class EarlyEventTimeWindowOperator(GridWindowOperator):
         super().__init__(grid, aggregate, function)
         self._interval = interval
 
+    def next_event_time(self, watermark: int) -> int | None:
+        end = super().next_event_time(watermark)
+        return None if end is None else min(end, watermark - watermark % self._interval + self._interval)
+
     def _process_elements(self, columns: InputColumns, advance: Advance, out: ColumnarEmissions) -> None:
         slices = self._grid.slice_starts(columns.times)
         late = slices + (self._grid.size - 1) <= columns.effective

@@ -38,6 +38,9 @@ class EarlyProcessingTimeWindowOperator(GridWindowOperator):
     def wake(self) -> int | None:
         return min(self._first_timers.values(), default=None)
 
+    def next_event_time(self, watermark: int) -> int | None:
+        return super().next_event_time(watermark) if self._event_time else None
+
     # -- early results, and the end of processing-time windows
 
     def _advance_processing_time(self, advance: Advance, out: ColumnarEmissions) -> None:
@@ -59,30 +62,23 @@ class EarlyProcessingTimeWindowOperator(GridWindowOperator):
             self._clear_windows(groups, (start, self._max_timestamp(start) + 1), advance.before)
 
     def _due_firings(self, start: int, groups: Groups, ends: bool, advance: Advance) -> list[Firing]:
-        """Returns the firings of the keys of a window that are due, and writes their next timers.
+        """Returns the firing of the keys of a window that are due, and writes their next timers.
 
-        Timers set during these firings for the current time wait for the next batch. At the end of a processing-time
-        window a timer exists already.
+        A key fires once, even if several intervals have passed since the last batch.
         """
         *columns, times = groups.columns
-        contents, times = Groups(groups.codes, groups.counts, columns), times.copy()
-        firings: list[Firing] = []
-        changed = np.zeros(len(times), bool)
-        limit = until = self._max_timestamp(start) if ends else advance.now
-        while len(due := np.flatnonzero(times <= limit)):
-            n = len(due)
-            bounds = np.full(n, start, np.int64), np.full(n, self._max_timestamp(start) + 1, np.int64)
-            fired = contents.take(due)
-            firings.append(Firing(fired, *bounds, times[due], times[due], advance.before, closing=False))
-            times[due] = self._next_times(start, times[due])
-            changed[due] = True
-            limit = until if ends else advance.now - 1
+        due = np.flatnonzero(times <= advance.now)
+        if not len(due):
+            self._note_first_timer(start, times)
+            return []
+        fired, due_times = Groups(groups.codes, groups.counts, columns).take(due), times[due]
+        times = times.copy()
+        times[due] = self._timers_after(start, due_times, advance.now)
         self._note_first_timer(start, times)
-        if changed.any():
-            indices = np.flatnonzero(changed)
-            written = contents.take(indices)
-            self._table.write(start, Groups(written.codes, written.counts, [*written.columns, times[indices]]))
-        return firings
+        if not ends:
+            self._table.write(start, Groups(fired.codes, fired.counts, [*fired.columns, times[due]]))
+        starts, ends_of = (np.full(len(due), at, np.int64) for at in (start, self._max_timestamp(start) + 1))
+        return [Firing(fired, starts, ends_of, due_times, due_times, advance.before, closing=False)]
 
     def _note_first_timer(self, start: int, timers: Column) -> None:
         """Updates the first timer of a window. A processing-time window also has a timer at its end."""
@@ -90,10 +86,19 @@ class EarlyProcessingTimeWindowOperator(GridWindowOperator):
         at_end = [] if self._event_time else [self._max_timestamp(start)]
         self._first_timers[start] = min([*known, int(timers.min()), *at_end])
 
-    def _next_times(self, start: int, times: Column) -> Column:
-        """Returns the next timers, at most at the end of the window if that is ahead and the watermark does not fire there."""
-        following, last = times + self._interval, self._max_timestamp(start)
-        return following if self._final else np.where(times < last, np.minimum(following, last), following)
+    def _first_timer(self, start: int, now: int) -> int:
+        """Returns the first timer of a key: the next interval, or the end of the window if that comes first."""
+        base, last = now - now % self._interval, self._max_timestamp(start)
+        following = base + self._interval
+        return following if self._final or base > last else min(following, last)
+
+    def _timers_after(self, start: int, times: Column, now: int) -> Column:
+        """Returns the timers after a firing. Intervals that have passed are skipped; they would emit the same result."""
+        last = self._max_timestamp(start)
+        if now >= last and not self._final:
+            times = np.maximum(times, last)
+        following: Column = times + (np.maximum(0, now - times) // self._interval + 1) * self._interval
+        return np.minimum(following, last) if now < last and not self._final else following
 
     # -- elements, and the end of event-time windows
 
@@ -116,7 +121,7 @@ class EarlyProcessingTimeWindowOperator(GridWindowOperator):
                 self._end_window(start, advance, out)
 
     def _add_to_window(self, start: int, added: Groups, now: int) -> None:
-        first = self._next_times(start, np.full(len(added.codes), now - now % self._interval))
+        first = np.full(len(added.codes), self._first_timer(start, now), np.int64)
         stored = self._table.read_keys(start, added.codes)
         if stored is None:
             self._note_first_timer(start, first)

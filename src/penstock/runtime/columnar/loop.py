@@ -22,3 +22,6 @@ class ColumnarLoop:
 
     def wake(self) -> int | None:
         return self._operator.wake()
+
+    def next_event_time(self, watermark: int) -> int | None:
+        return self._operator.next_event_time(watermark)

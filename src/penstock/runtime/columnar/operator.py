@@ -77,6 +77,10 @@ class ColumnarWindowOperator:
         """Returns the processing time at which the next window fires, or None."""
         return None
 
+    def next_event_time(self, watermark: int) -> int | None:
+        """Returns the next watermark, after the current one, at which a window may fire, or None."""
+        raise NotImplementedError
+
     def _advance_processing_time(self, advance: Advance, out: ColumnarEmissions) -> None:
         """Fires the windows that are due in processing time. Called before the elements are processed."""
 
@@ -175,6 +179,10 @@ class GridWindowOperator(ColumnarWindowOperator):
     def _stored_grid(self) -> list[int]:
         """What the times in the table depend on. Stored accumulators are wrong for windows of another grid."""
         return [self._grid.size, self._grid.slide, self._grid.offset]
+
+    def next_event_time(self, watermark: int) -> int | None:
+        start = self._table.first_time(max(watermark - self._grid.size + 1, -(2**62)))  # ends after the watermark
+        return None if start is None else self._max_timestamp(start)
 
     def _max_timestamp(self, start: int) -> int:
         """Returns the last timestamp that belongs to a window."""

@@ -16,6 +16,9 @@ class ProcessingTimeWindowOperator(GridWindowOperator):
         first = self._table.first_time()
         return None if first is None else self._max_timestamp(first)
 
+    def next_event_time(self, watermark: int) -> int | None:
+        return None
+
     def _advance_processing_time(self, advance: Advance, out: ColumnarEmissions) -> None:
         size = self._grid.size
         for start in self._table.times_until(advance.now - size + 1):

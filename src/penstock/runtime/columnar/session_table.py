@@ -16,11 +16,12 @@ import numpy as np
 from penstock.runtime.columnar.accumulators import Accumulators
 from penstock.runtime.columnar.fold import Values, as_list, concatenate, pack_values, take
 from penstock.runtime.columnar.key_codes import KeyCodes
-from penstock.runtime.columnar.time_table import encode_time
+from penstock.runtime.columnar.time_table import decode_time, encode_time
 from penstock.runtime.loop.records import Column, column
 from penstock.runtime.pickling import dumps
 from penstock.runtime.state.backend import KeyedStateStore
 from penstock.runtime.state.codec import CHECKED, PICKLED
+from penstock.runtime.state.store import after_prefix
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[int, list[list[Any]]]).decode
@@ -76,6 +77,11 @@ class SessionTable:
         entries = [key for key, _ in self._store.scan(index, index + encode_time(until) + b"\xff" * 9)]
         writes.update(dict.fromkeys(entries))
         return self._keys.encode_suffixes([key[10:] for key in entries])
+
+    def next_end(self) -> int | None:
+        """Returns a time that is at most the end of the session that ends first, or None if there is no session."""
+        entry = next(self._store.scan(self._index, after_prefix(self._index)), None)
+        return None if entry is None else decode_time(entry[0])
 
     def read(self, codes: Column, due: Column) -> Sessions:
         """Returns the open sessions of some keys. `due` are the keys that `pop_due` has removed from the index."""

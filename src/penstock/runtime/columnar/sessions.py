@@ -41,6 +41,9 @@ class ColumnarSessionWindowOperator(ColumnarWindowOperator):
         super().open(context)
         self._table = SessionTable(context.backend, self._keys, self.accumulators)
 
+    def next_event_time(self, watermark: int) -> int | None:
+        return self._table.next_end()
+
     def _process_elements(self, columns: InputColumns, advance: Advance, out: ColumnarEmissions) -> None:
         due = self._table.pop_due(advance.end)
         affected = self._keys.distinct(columns.codes, due)

@@ -27,6 +27,13 @@ class SlicedWindowOperator(GridWindowOperator):
             self._grid.offset % self._grid.width,
         ]  # windows of another size may have the same slices
 
+    def next_event_time(self, watermark: int) -> int | None:
+        start = self._table.first_time()
+        if start is None:
+            return None
+        ends = [self._max_timestamp(window) for window in self._grid.window_starts(start)]
+        return min((end for end in ends if end > watermark), default=None)
+
     def _process_elements(self, columns: InputColumns, advance: Advance, out: ColumnarEmissions) -> None:
         on_time, partly_late = self._split_by_lateness(columns)
         added = self._group_by_slice(on_time)

@@ -6,13 +6,15 @@ watermarks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK
 
 ALL_SPLITS = "*"  # the name of one channel for all transient splits of a stream, or for a stream without splits
+# A channel that has always ended: the highest watermark of all transient splits so far, even while unread ones hold time back.
+HIGHEST_OF_SPLITS = "*highest"
 
 
 class Channel(msgspec.Struct, array_like=True):
@@ -74,6 +76,36 @@ class SplitTable(msgspec.Struct, array_like=True):
     def mark(self, name: str, mark: int) -> None:
         channel = self.splits.setdefault(name, Channel())
         channel.mark = max(channel.mark, mark)
+
+    def mark_concurrent(self, marks: Mapping[str, int]) -> None:
+        """Combines transient splits of a batch whose successors in the next batch are not known, such as Spark tasks."""
+        self.mark(ALL_SPLITS, min(marks.values()))
+
+    def mark_sequence(self, marks: Mapping[str, int]) -> None:
+        """Combines transient splits that follow each other in time: together they are one split."""
+        self.mark(ALL_SPLITS, max(marks.values()))
+
+    def mark_unordered(self, marks: Mapping[str, int], unread: Collection[str]) -> None:
+        """Combines transient splits that may overlap in time, such as files that are read one after the other.
+
+        `unread` contains the splits that have been read in part, and ALL_SPLITS if there are known splits that have not been
+        started. Those have no watermark yet, so they hold event time back. Splits that were read completely have ended.
+
+        >>> table = SplitTable({})
+        >>> table.mark_unordered({"a": 60}, unread=["*"]); table.splits["*"].mark == MIN_WATERMARK
+        True
+        >>> table.mark_unordered({"b": 20}, unread=["b"]); table.splits["*"].mark
+        20
+        >>> table.mark_unordered({"b": 40}, unread=[]); table.splits["*"].mark
+        60
+        """
+        self.add_splits([ALL_SPLITS])
+        self.end_splits([HIGHEST_OF_SPLITS])
+        for mark in marks.values():
+            self.mark(HIGHEST_OF_SPLITS, mark)
+        if all(split in marks for split in unread):
+            highest = self.splits[HIGHEST_OF_SPLITS].mark
+            self.mark(ALL_SPLITS, min((marks[split] for split in unread), default=highest))
 
     def update_idleness(self, passed: int, active: set[str], waiting: set[str], first_batch: bool) -> None:
         """Updates the idle times after `passed` milliseconds.

@@ -13,6 +13,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 from penstock.engine.host.reports import check_broadcast_state
 from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
+from penstock.engine.slots.alignment import advance_alignment, is_aligned
 from penstock.engine.wire.frames import SlotReport, SourceTaskReport
 from penstock.spark.query.driver_commits import request_commit
 from penstock.spark.report.batch_report import build_batch_report
@@ -63,6 +64,8 @@ class BatchCommit:
         if savepoint_id := next((o.savepoint_id for o in outputs if o.savepoint_id), ""):
             self._folder.write_savepoint_batch(self._savepoint_batch(savepoint_id, slot_reports))
         self._report_functions(source_reports, slot_reports)
+        if is_aligned(self._program):
+            self._advance_alignment([*source_reports, *slot_reports])
         self._report_batch(outputs, source_reports, slot_reports)
 
     def _commit_sinks(self, outputs: list[TaskOutput]) -> None:
@@ -99,6 +102,14 @@ class BatchCommit:
         self._folder.add_metrics(self._batch, metrics)
         reports: list[SourceTaskReport | SlotReport] = [*source_reports, *slot_reports]
         self._folder.write_logs([line for report in reports for line in report.logs])
+
+    def _advance_alignment(self, reports: list[SourceTaskReport | SlotReport]) -> None:
+        folder, now = self._folder, time.time()
+        tables, previous = folder.read_alignment(), folder.last_report()
+        passed = 0.0 if previous is None else max(0.0, now - previous.ended_at)
+        progress = [p for report in reports for p in report.aligned_progress]
+        advance_alignment(self._program, tables, progress, int(now * 1000), int(passed * 1000))
+        folder.write_alignment(tables)
 
     def _report_batch(
         self, outputs: list[TaskOutput], source_reports: list[SourceTaskReport], slot_reports: list[SlotReport]

@@ -81,7 +81,7 @@ class SparkSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._key, self._data = folder.read_program()
         program = unpickle_program(self._data)
         self._program: Program | None = program
-        self._aligned = any(s.source == number and s.alignment is not None for s in program.streams)
+        self._is_aligned = any(s.source == number and s.alignment is not None for s in program.streams)
         self._parallelism = program.parallelism
         self._source: Source | None = program.sources[number].source
         self._uid = program.sources[number].uid
@@ -147,17 +147,21 @@ class SparkSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._paced and self._folder.is_pausing():
             return start
         assert self._program is not None
-        paused: frozenset[str] = frozenset()
-        if self._aligned:
-            report = self._folder.last_report()
-            paused = paused_splits(self._program, self._number, report.split_marks if report else {})
         limit = self._folder.record_limit() or self._program.max_records
-        self._source.configure(ReadContext(limit, paused))
+        self._source.configure(ReadContext(limit, self._paused_splits() if self._is_aligned else frozenset()))
         end = self._source.latest(start)
         if end != start and (lag := self._source.lag(end)) != self._lag:
             self._folder.write_lag(self._number, lag)
             self._lag = lag
         return end
+
+    def _paused_splits(self) -> frozenset[str]:
+        """The splits that watermark alignment holds back in the next batch."""
+        assert self._folder is not None
+        assert self._program is not None
+        statuses = {s.number: self._folder.read_split_status(s.number) for s in self._program.sources}
+        ended = {number: status.ended for number, status in statuses.items() if status is not None}
+        return paused_splits(self._program, self._number, self._folder.read_alignment(), ended)
 
     @name_source_in_errors
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from penstock.engine.host.reports import add_flows, sum_dead_letters
 from penstock.engine.program.program import Program
 from penstock.engine.wire.frames import SlotReport, SourceTaskReport
-from penstock.jobs.registry.batch_report import BatchReport, RecordCounts, SplitMark
+from penstock.jobs.registry.batch_report import BatchReport, RecordCounts
 from penstock.spark.report.reports import add_counts
 
 
@@ -29,7 +29,6 @@ def build_batch_report(
         processing_time=max((r.processing_time for r in slot_reports), default=0),
         next_wakeup=min(wakeups, default=None),
         watermarks={uid: watermark for r in slot_reports for uid, watermark in r.watermarks.items()},
-        split_marks=_split_marks(slot_reports),
         records=_sum_counts([r.records for r in slot_reports]),
         late=_sum_counts([r.late for r in slot_reports]),
         flows=_flows(program, source_reports, slot_reports, records_written),
@@ -63,14 +62,6 @@ def _dead_letters(
 ) -> dict[str, tuple[int, int]]:
     tables = [*(r.dead_letters for r in source_reports), *(r.dead_letters for r in slot_reports)]
     return sum_dead_letters((uid, *counts) for table in tables for uid, counts in table.items())
-
-
-def _split_marks(slot_reports: Sequence[SlotReport]) -> dict[str, dict[str, SplitMark]]:
-    return {
-        uid: {split: SplitMark(*mark) for split, mark in marks.items()}
-        for report in slot_reports
-        for uid, marks in report.split_marks.items()
-    }
 
 
 def _flows(

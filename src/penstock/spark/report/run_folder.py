@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from penstock.atomic_file import write_atomic
+from penstock.engine.slots.alignment import AlignmentTables
 from penstock.engine.wire.frames import SavepointPartHandle
 from penstock.engine.wire.log_capture import LogLine
 from penstock.jobs.registry.batch_report import BatchReport
@@ -132,6 +133,13 @@ class RunFolder:
     def last_report(self) -> BatchReport | None:
         """Returns the report of the last committed batch."""
         return self._read("report", BatchReport)
+
+    def write_alignment(self, tables: AlignmentTables) -> None:
+        self._write("alignment", tables)
+
+    def read_alignment(self) -> AlignmentTables:
+        """Returns the watermarks of aligned splits after the last committed batch."""
+        return self._read("alignment", AlignmentTables) or {}
 
     # -- metrics and log lines of user functions
 

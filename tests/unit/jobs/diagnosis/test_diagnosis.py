@@ -279,6 +279,16 @@ def test_a_source_that_becomes_idle() -> None:
     assert "others are 14 s ahead" in found.findings[0].evidence[0]
 
 
+def test_unread_files_hold_event_time_back() -> None:
+    def read_files(c: CheckpointStats) -> None:
+        hold_back(c)
+        c.sources[1].split, c.sources[1].highest = "*", 2_000_000 + c.id
+
+    found = diagnose_change(read_files)
+    assert found.cause == "unread-files"
+    assert "files_in_time_order" in found.findings[0].advice[1]
+
+
 def test_if_all_sources_are_idle_none_holds_event_time_back() -> None:
     def silent(c: CheckpointStats) -> None:
         hold_back(c)

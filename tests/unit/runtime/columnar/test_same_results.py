@@ -223,3 +223,48 @@ def test_early_firing_always_emits_a_final_result() -> None:
         assert [[value[3] for value, _ in batch] for batch in lost.run(columnar).outputs] == [[], [2], []], (
             "as in Flink"
         )
+
+
+@pytest.mark.parametrize("columnar", [True, False])
+@pytest.mark.parametrize(
+    ("assigner", "trigger", "results"),
+    [
+        (TumblingEventTimeWindows.of(86_400_000), EarlyFiringTrigger, [1, 10, 10]),
+        (TumblingEventTimeWindows.of(86_400_000), ContinuousProcessingTimeTrigger, [1, 10, 0]),
+        (TumblingProcessingTimeWindows.of(86_400_000), ContinuousProcessingTimeTrigger, [1, 10, 0]),
+        (TumblingProcessingTimeWindows.of(60_000), ContinuousProcessingTimeTrigger, [1, 10, 0]),
+    ],
+)
+def test_intervals_that_passed_while_the_job_was_down_are_one_firing(
+    assigner: Any, trigger: Any, results: list[int], columnar: bool
+) -> None:
+    """Ten keys, one firing per second, one hour without a batch."""
+    hour = 3600_000
+    steps = [
+        Step({"s0": [at("a", 1)]}, clock=500),
+        Step({"s0": [at(key, 2) for key in "bcdefghij"]}, clock=1000),
+        Step(clock=hour + 500),
+        Step(clock=hour + 900),
+        Step(clock=hour + 901, end=True),
+    ]
+    outcome = Job(assigner, count(), steps, trigger=trigger.of(1000)).run(columnar)
+    counts = [len(batch) for batch in outcome.outputs]
+    assert counts == [0, results[0], results[1], 0, results[2]]
+
+
+@pytest.mark.parametrize("columnar", [True, False])
+def test_the_next_early_result_after_a_pause_is_at_the_next_interval(columnar: bool) -> None:
+    steps = [Step({"s0": [at("a", 1)]}, clock=500)]
+    steps += [Step(clock=clock) for clock in (3600_500, 3600_999, 3601_000)]
+    steps += [Step(clock=3601_001, end=True)]
+    outcome = Job(TumblingEventTimeWindows.of(10), count(), steps, trigger=EarlyFiringTrigger.of(1000)).run(columnar)
+    assert [len(batch) for batch in outcome.outputs] == [0, 1, 0, 1, 1]
+
+
+@pytest.mark.parametrize("columnar", [True, False])
+def test_an_element_in_the_last_millisecond_of_a_processing_time_window_is_emitted(columnar: bool) -> None:
+    """The first interval after it is already in the next window."""
+    steps = [Step({"s0": [at("a", 1)]}, clock=9), Step(clock=14), Step(clock=15, end=True)]
+    trigger = ContinuousProcessingTimeTrigger.of(3)
+    outcome = Job(TumblingProcessingTimeWindows.of(10), count(), steps, trigger=trigger).run(columnar)
+    assert [[value[:4] for value, _ in batch] for batch in outcome.outputs] == [[], [("a", 0, 10, 1)], []]

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, get_args
 
 from penstock.connectors.file.system.file_system import FileStatus
 
+FileOrder = Literal["modification_time", "path"]
+FILE_ORDERS: tuple[FileOrder, ...] = get_args(FileOrder)
+
 
 class FileList:
-    """An append-only list. Each entry is on disk before it is used."""
+    """An append-only list. Each entry is on disk before it is used. Files that are found together are added in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, order: FileOrder = "modification_time") -> None:
+        self._order = order
         self._path = ""
         self._known: set[str] = set()
         self.files: list[FileStatus] = []
@@ -29,9 +33,10 @@ class FileList:
         return True
 
     def add(self, found: Iterable[FileStatus]) -> None:
-        """Adds files that are not in the list yet, oldest first."""
+        """Adds files that are not in the list yet, oldest first or by path."""
         new = {file.path: file for file in found if file.path not in self._known}
-        self._append(sorted(new.values(), key=lambda file: (file.modified, file.path)), "a")
+        by_path = self._order == "path"
+        self._append(sorted(new.values(), key=lambda file: (0 if by_path else file.modified, file.path)), "a")
 
     def replace(self, files: list[FileStatus]) -> None:
         """Replaces the list by that of a saved position, unless it already starts with it."""

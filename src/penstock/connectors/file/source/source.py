@@ -6,14 +6,15 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from penstock.connectors.file.source import source_builder
 from penstock.connectors.file.source.compressed import DamagedFileError, is_compressed
 from penstock.connectors.file.source.enumerator import FileEnumeratorProvider
-from penstock.connectors.file.source.file_list import FileList, to_file_status
-from penstock.connectors.file.source.split_reader import FileRange, create_reader
+from penstock.connectors.file.source.file_list import FILE_ORDERS, FileList, FileOrder, to_file_status
+from penstock.connectors.file.source.split_reader import FileRange, create_reader, split_name
 from penstock.connectors.file.source.stream_format import Decoder, JsonLines, StreamFormat, decode_text
 from penstock.connectors.file.system.file_system import FileStatus, FileSystem, Options, absolute_path, file_system
 from penstock.connectors.secret import wrap_secrets
@@ -39,6 +40,11 @@ class FileSource(Source):
 
     A file must be complete when it appears. The job fails if a file has changed or has been removed between the time when it was
     found and the time when it is read. With `changed_files="as_listed"`, a file that has grown is read up to its original size.
+
+    In event time, each file is a split. Files that have been found and not read yet hold the watermark back, so no record is late
+    because its file was read after another one. Windows stay in state until the last of these files is read. If each file
+    contains only events that happened after those of the previous file, set `files_in_time_order` to "modification_time" or
+    "path", which is the order in which the files are read. Event time then advances file by file.
     """
 
     def __init__(
@@ -53,12 +59,20 @@ class FileSource(Source):
         enumerator: FileEnumeratorProvider | None = None,
         look_every: float = 0.0,
         changed_files: str = "fail",
+        files_in_time_order: FileOrder | None = None,
         start_at: Offset | None = None,
         storage_options: Options | None = None,
     ) -> None:
         if changed_files not in ("fail", "as_listed"):
             raise ConfigError("CHANGED_FILES", f"changed_files is {changed_files!r}; expected 'fail' or 'as_listed'.")
+        if files_in_time_order not in (None, *FILE_ORDERS):
+            raise ConfigError(
+                "FILE_ORDER",
+                f"files_in_time_order is {files_in_time_order!r}; expected 'modification_time', 'path' or None. It declares that "
+                "event time advances from file to file in this order. Omit it if files overlap in time.",
+            )
         self.bounded = bounded
+        self.transient_splits = "unordered" if files_in_time_order is None else "sequence"
         paths = [path] if isinstance(path, (str, os.PathLike)) else path
         self._paths = [absolute_path(p) for p in paths]
         self._enumerator = enumerator or FileEnumeratorProvider(pattern=pattern)
@@ -73,7 +87,7 @@ class FileSource(Source):
         self._as_listed = changed_files == "as_listed"
         self._start_at = start_at
         self._options = wrap_secrets(storage_options or {})
-        self._list = FileList()
+        self._list = FileList(files_in_time_order or "modification_time")
         self._attached = False
 
     @staticmethod
@@ -189,7 +203,11 @@ class FileSource(Source):
         return [ALL_SPLITS] if self.bounded and offset["file"] >= len(self._list.files) else []
 
     def waiting(self, end: Offset) -> list[str]:
-        return [ALL_SPLITS] if end["file"] < len(self._list.files) else []
+        """Files that are known and have not been started hold event time back, unless the files are ordered in time."""
+        files, number = self._list.files, end["file"]
+        started = [split_name(number, files[number].path)] if end["byte"] else []
+        unread = (file.size > 0 for file in islice(files, number + len(started), None))
+        return started + [ALL_SPLITS] * any(unread)
 
     # -- reading
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.file.source.enumerator import FileEnumeratorProvider, FileSplitAssignerProvider
+from penstock.connectors.file.source.file_list import FileOrder
 from penstock.connectors.file.source.stream_format import StreamFormat
 from penstock.formats.bulk import BulkFormat
 from penstock.time import Duration
@@ -22,6 +23,7 @@ class FileSourceBuilder:
         self._paths = paths
         self._interval: Duration | None = None
         self._enumerator = FileEnumeratorProvider.default_splittable_file_enumerator()
+        self._order: FileOrder | None = None
         self._options: Mapping[str, Any] = {}
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
@@ -43,6 +45,15 @@ class FileSourceBuilder:
         """Has no effect, because Spark places tasks."""
         return self
 
+    def set_files_in_time_order(self, order: FileOrder = "modification_time") -> FileSourceBuilder:
+        """Declares that each file contains only events that happened after those of the previous file.
+
+        `order` is the order in which the files are read: "modification_time" or "path". Event time advances file by file. Without
+        this setting, files may overlap in time, and files that have not been read yet hold the watermark back.
+        """
+        self._order = order
+        return self
+
     def with_storage_options(self, options: Mapping[str, Any]) -> FileSourceBuilder:
         """Sets options of the file system, such as `endpoint_override` for S3."""
         self._options = options
@@ -59,5 +70,6 @@ class FileSourceBuilder:
             bounded=self._interval is None,
             look_every=every,
             enumerator=self._enumerator,
+            files_in_time_order=self._order,
             storage_options=self._options,
         )

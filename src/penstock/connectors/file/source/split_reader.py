@@ -35,8 +35,13 @@ class FileRange:
 
     @property
     def split(self) -> str:
-        """Name of the split. It starts with the number, so that splits sort like the files."""
-        return f"{self.number:09d}:{self.path}"
+        """Name of the split of the file."""
+        return split_name(self.number, self.path)
+
+
+def split_name(number: int, path: str) -> str:
+    """The name of the split of a file. It starts with the number, so that splits sort like the files."""
+    return f"{number:09d}:{path}"
 
 
 class FileReader(Protocol):
