@@ -100,7 +100,11 @@ CHAINING_MIXED = define(
     f"{NO_EFFECT} a job has one max parallelism.",
 )
 OBJECT_REUSE = define(
-    "pipeline.object-reuse", BOOLEAN, False, f"{NO_EFFECT} chained operators always share their elements."
+    "pipeline.object-reuse",
+    BOOLEAN,
+    False,
+    "Whether functions of one task share their elements. If false, an element that can be changed in place is copied when it is "
+    "emitted and when several branches read it. Elements of immutable types are never copied.",
 )
 CLOSURE_CLEANER = define(
     "pipeline.closure-cleaner-level",

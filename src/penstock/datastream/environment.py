@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from penstock.config import Configuration
-from penstock.config.execution_options import AUTO_UIDS, JOB_NAME, RUNTIME_MODE
+from penstock.config.execution_options import AUTO_UIDS, JOB_NAME, OBJECT_REUSE, RUNTIME_MODE
 from penstock.config.rescale_options import RESCALED
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
 from penstock.connectors.file.source.source import FileSource
@@ -211,7 +211,8 @@ class StreamExecutionEnvironment(JobSettings):
         name = job_name or self.configuration.get(JOB_NAME) or "job"
         nodes = self._limit_parallelism(nodes)
         graph = JobGraph(name, tuple(nodes), self.get_parallelism(), self.get_max_parallelism(), self.job_parameters())
-        graph = replace(graph, batch_mode=in_batch_mode(graph, self.configuration.get(RUNTIME_MODE)))
+        batch_mode = in_batch_mode(graph, self.configuration.get(RUNTIME_MODE))
+        graph = replace(graph, batch_mode=batch_mode, object_reuse=self.configuration.get(OBJECT_REUSE))
         graph.validate()
         self._check_uids(nodes)
         return graph
