@@ -65,13 +65,13 @@ def copy_element(value: Any) -> Any:
     >>> copy_element(key) is key
     True
     """
-    kind = type(value)
-    if kind is tuple:
-        for item in value:
-            if type(item) not in IMMUTABLE:
-                return _copy_tuple(value)
-        return value
     try:
+        kind = type(value)
+        if kind is tuple:
+            for item in value:
+                if type(item) not in IMMUTABLE:
+                    return tuple(map(_copy, value))
+            return value
         return _copiers[kind](value)
     except RecursionError:  # the value contains itself
         return copy.deepcopy(value)
@@ -97,31 +97,33 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _copy(value: Any) -> Any:
+    """Copies a part of an element."""
+    return _copiers[type(value)](value)
+
+
 def _copy_tuple(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    try:
-        return tuple(map(copy_element, value))
-    except RecursionError:  # the value contains itself
-        return copy.deepcopy(value)
+    return value if IMMUTABLE.issuperset(map(type, value)) else tuple(map(_copy, value))
 
 
 def _copy_named_tuple(value: Any) -> Any:
-    return value if IMMUTABLE.issuperset(map(type, value)) else value._make(map(copy_element, value))
+    return value if IMMUTABLE.issuperset(map(type, value)) else value._make(map(_copy, value))
 
 
 def _copy_list(value: list[Any]) -> list[Any]:
-    return value[:] if IMMUTABLE.issuperset(map(type, value)) else list(map(copy_element, value))
+    return value[:] if IMMUTABLE.issuperset(map(type, value)) else list(map(_copy, value))
 
 
 def _copy_dict(value: dict[Any, Any]) -> dict[Any, Any]:
     immutable = IMMUTABLE
     for item in value.values():
         if type(item) not in immutable:
-            return {key: copy_element(item) for key, item in value.items()}
+            return {key: _copy(item) for key, item in value.items()}
     return value.copy()
 
 
 def _copy_deque(value: deque[Any]) -> deque[Any]:
-    return deque(map(copy_element, value), value.maxlen)
+    return deque(map(_copy, value), value.maxlen)
 
 
 def _copy_row(value: Row) -> Row:
@@ -134,6 +136,7 @@ def _copy_array(value: Any) -> Any:
 
 _copiers.update(
     {
+        tuple: _copy_tuple,
         list: _copy_list,
         dict: _copy_dict,
         set: set.copy,  # items of sets are hashable, and taken as immutable
@@ -208,7 +211,7 @@ def _copy_slots(kind: type, slots: Iterable[str], has_dict: bool, value: Any) ->
     copied = object.__new__(kind)
     for slot in slots:
         if hasattr(value, slot):
-            object.__setattr__(copied, slot, copy_element(getattr(value, slot)))
+            object.__setattr__(copied, slot, _copy(getattr(value, slot)))
     if has_dict:
         copied.__dict__.update(_copy_dict(value.__dict__))
     return copied
@@ -221,7 +224,7 @@ def _copy_fields(
     for name in names:
         before = getattr(value, name, None)
         if before.__class__ not in IMMUTABLE:
-            set_field(copied, name, copy_element(before))
+            set_field(copied, name, _copy(before))
     return copied
 
 
@@ -232,12 +235,14 @@ _COPY_METHODS = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", 
 
 def _is_plain(kind: type) -> bool:
     """Whether all objects of a class are fully described by their attributes, as for most classes of user programs."""
-    methods = (
-        getattr(kind, name, None)
-        for name in _COPY_METHODS
-        if getattr(kind, name, None) is not getattr(object, name, None)
-    )
-    return kind.__new__ is object.__new__ and all(getattr(m, "__module__", "") == "dataclasses" for m in methods)
+    special = [m for name in _COPY_METHODS if (m := getattr(kind, name, None)) is not getattr(object, name, None)]
+    if kind.__new__ is not object.__new__ or any(getattr(m, "__module__", "") != "dataclasses" for m in special):
+        return False
+    try:
+        object.__new__(kind)  # fails for classes written in C, such as locks
+    except TypeError:
+        return False
+    return True
 
 
 def _is_frozen_dataclass(kind: type) -> bool:
