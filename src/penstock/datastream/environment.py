@@ -21,10 +21,11 @@ from penstock.datastream.jobs.job_client import JobClient
 from penstock.datastream.jobs.job_result import JobExecutionResult
 from penstock.datastream.settings.job_settings import JobSettings
 from penstock.datastream.settings.modes import in_batch_mode
+from penstock.datastream.settings.unused_options import unused_options
 from penstock.datastream.streams.argument_checks import check_argument
 from penstock.datastream.streams.data_stream import DataStream
 from penstock.datastream.streams.on_error import OnBadRecord, check_on_bad_record
-from penstock.errors import PlanError, UnsupportedOperation
+from penstock.errors import PlanError, UnsupportedOperation, warn_ignored
 from penstock.formats.bulk import BulkFormat
 from penstock.plan.element_types import with_element_type
 from penstock.plan.explain.json_plan import json_plan
@@ -215,6 +216,8 @@ class StreamExecutionEnvironment(JobSettings):
         graph = replace(graph, batch_mode=batch_mode, object_reuse=self.configuration.get(OBJECT_REUSE))
         graph.validate()
         self._check_uids(nodes)
+        for message in unused_options(self.configuration, graph):
+            warn_ignored(message)
         return graph
 
     def _limit_parallelism(self, nodes: list[Node]) -> list[Node]:

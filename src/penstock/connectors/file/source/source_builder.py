@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.file.source.enumerator import FileEnumeratorProvider, FileSplitAssignerProvider
 from penstock.connectors.file.source.stream_format import StreamFormat
+from penstock.errors import warn_ignored
 from penstock.formats.bulk import BulkFormat
 from penstock.time import Duration
 
@@ -41,6 +42,7 @@ class FileSourceBuilder:
 
     def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
         """Has no effect, because Spark places tasks."""
+        warn_ignored("set_split_assigner() has no effect. Spark places the tasks that read files.")
         return self
 
     def with_storage_options(self, options: Mapping[str, Any]) -> FileSourceBuilder:
