@@ -176,15 +176,15 @@ def warn_ignored(message: str) -> None:
     warnings.warn(message, OptionIgnored, stacklevel=level)
 
 
-def check_enum(error: type[PenstockError], code: str, method: str, value: object, kind: type[Enum]) -> None:
+def check_enum(method: str, value: object, kind: type[Enum]) -> None:
     """Raises an error unless a value is a member of an enumeration. Text is not converted, so that a misspelt name is detected.
 
     >>> from penstock.row import RowKind
-    >>> check_enum(PlanError, "ROW_KIND", "set_row_kind", RowKind.INSERT, RowKind)
+    >>> check_enum("set_row_kind", RowKind.INSERT, RowKind)
     """
     if not isinstance(value, kind):
         names = ", ".join(f"{kind.__qualname__}.{member.name}" for member in kind)
-        raise error(code, f"{method}() got {value!r}. Pass one of {names}.")
+        raise PlanError("ENUM_VALUE", f"{method}() got {value!r}. Pass one of {names}.")
 
 
 def __getattr__(name: str) -> type[PenstockError]:

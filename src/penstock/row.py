@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any
 
-from penstock.errors import PlanError, check_enum
+from penstock.errors import check_enum
 
 
 class RowKind(Enum):
@@ -63,7 +63,7 @@ class Row:
         <RowKind.DELETE: 3>
         """
         row = Row(*args, **kwargs)
-        check_enum(PlanError, "ROW_KIND", "of_kind", row_kind, RowKind)
+        check_enum("of_kind", row_kind, RowKind)
         row._row_kind = row_kind
         return row
 
@@ -83,7 +83,7 @@ class Row:
 
     def set_row_kind(self, row_kind: RowKind) -> None:
         """Sets the kind of change that the row describes."""
-        check_enum(PlanError, "ROW_KIND", "set_row_kind", row_kind, RowKind)
+        check_enum("set_row_kind", row_kind, RowKind)
         self._row_kind = row_kind
 
     def set_field_names(self, field_names: list[str]) -> None:

@@ -106,7 +106,7 @@ class StateTtlConfigBuilder:
 
     def set_update_type(self, update_type: StateTtlConfig.UpdateType) -> StateTtlConfigBuilder:
         """Sets which accesses renew the time to live of an entry."""
-        check_enum(StateError, "STATE_TTL", "set_update_type", update_type, StateTtlConfig.UpdateType)
+        check_enum("set_update_type", update_type, StateTtlConfig.UpdateType)
         self._update_type = update_type
         return self
 
@@ -120,7 +120,7 @@ class StateTtlConfigBuilder:
 
     def set_state_visibility(self, state_visibility: StateTtlConfig.StateVisibility) -> StateTtlConfigBuilder:
         """Sets whether expired entries are returned until they are removed."""
-        check_enum(StateError, "STATE_TTL", "set_state_visibility", state_visibility, StateTtlConfig.StateVisibility)
+        check_enum("set_state_visibility", state_visibility, StateTtlConfig.StateVisibility)
         self._visibility = state_visibility
         return self
 
@@ -137,7 +137,7 @@ class StateTtlConfigBuilder:
     ) -> StateTtlConfigBuilder:
         """Sets the time characteristic of the time to live. As in Flink, there is only processing time."""
         kind = StateTtlConfig.TtlTimeCharacteristic
-        check_enum(StateError, "STATE_TTL", "set_ttl_time_characteristic", ttl_time_characteristic, kind)
+        check_enum("set_ttl_time_characteristic", ttl_time_characteristic, kind)
         self._characteristic = ttl_time_characteristic
         return self
 
@@ -237,7 +237,7 @@ class StateTtlConfig:
             (state_visibility, StateTtlConfig.StateVisibility),
             (ttl_time_characteristic, StateTtlConfig.TtlTimeCharacteristic),
         ):
-            check_enum(StateError, "STATE_TTL", "StateTtlConfig", value, kind)
+            check_enum("StateTtlConfig", value, kind)
         self.update_type = update_type
         self.visibility = state_visibility
         self._characteristic = ttl_time_characteristic

@@ -256,7 +256,7 @@ class Pattern(Generic[T]):
         """
         if window_time is None:
             return self
-        check_enum(PlanError, "PATTERN_WITHIN", "within", within_type, WithinType)
+        check_enum("within", within_type, WithinType)
         length = self._length("within", window_time)
         if within_type is WithinType.FIRST_AND_LAST:
             return replace(self, window=length)

@@ -66,7 +66,7 @@ class RedisCommandDescription:
     additional_ttl: Ttl | None = None
 
     def __post_init__(self) -> None:
-        check_enum(ConfigError, "REDIS_COMMAND", "RedisCommandDescription", self.command, RedisCommand)
+        check_enum("RedisCommandDescription", self.command, RedisCommand)
         if self.command not in _REPEATABLE:
             raise UnsupportedOperation(
                 "REDIS_COMMAND",

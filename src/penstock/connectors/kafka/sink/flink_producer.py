@@ -45,7 +45,7 @@ class FlinkKafkaProducer(KafkaSink):
             raise ConfigError("KAFKA_SINK", "producer_config of FlinkKafkaProducer has no bootstrap.servers. Add them.")
         if kafka_producers_pool_size != 5:
             warn_ignored("FlinkKafkaProducer: kafka_producers_pool_size has no effect. Each task has one producer.")
-        check_enum(ConfigError, "KAFKA_SINK", "FlinkKafkaProducer", semantic, Semantic)
+        check_enum("FlinkKafkaProducer", semantic, Semantic)
         value = KafkaRecordSerializationSchema.builder().set_topic(topic)
         super().__init__(
             client_options(producer_config, "producer"),

@@ -45,7 +45,7 @@ class KafkaOffsetsInitializer:
     given: Mapping[KafkaTopicPartition, int] = field(default_factory=dict)  # for kind "offsets"
 
     def __post_init__(self) -> None:
-        check_enum(ConfigError, "KAFKA_OFFSETS", "KafkaOffsetsInitializer", self.reset, KafkaOffsetResetStrategy)
+        check_enum("KafkaOffsetsInitializer", self.reset, KafkaOffsetResetStrategy)
 
     @staticmethod
     def committed_offsets(
