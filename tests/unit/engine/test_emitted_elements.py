@@ -47,9 +47,7 @@ def harness_of(build: Callable[[Any], Any], reuse: bool = False, **settings: Any
 # -- single values instead of iterables
 
 
-class Returning(
-    ps.KeyedProcessFunction, ps.FlatMapFunction, ps.ProcessWindowFunction, ps.AllWindowFunction
-):  # one class for all methods
+class Returning(ps.KeyedProcessFunction, ps.FlatMapFunction, ps.AllWindowFunction):  # one class for several methods
     def __init__(self, result: Any) -> None:
         self.result = result
 
@@ -57,9 +55,6 @@ class Returning(
         return self.result
 
     def flat_map(self, value: Any) -> Any:
-        return self.result
-
-    def process(self, *arguments: Any) -> Any:
         return self.result
 
     def apply(self, *arguments: Any) -> Any:
@@ -72,6 +67,11 @@ class ReturningWithoutKeys(ps.ProcessFunction):
 
     def process_element(self, value: Any, ctx: Any) -> Any:
         return self.result
+
+
+class ProcessedWindow(ps.ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        return {"a": 1}
 
 
 class ReturningFromWindow(ps.WindowFunction):
@@ -163,7 +163,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "co-flat-map": lambda s: s.connect(s).flat_map(CoFlat()),
     "broadcast, element": lambda s: by_key(s).connect(s.broadcast(STATE)).process(Rules()),
     "broadcast, broadcast element": lambda s: by_key(s).connect(s.broadcast(STATE)).process(OnlyRules()),
-    "window process": lambda s: windows(s).process(Returning({"a": 1})),
+    "window process": lambda s: windows(s).process(ProcessedWindow()),
     "window apply": lambda s: windows(s).apply(ReturningFromWindow()),
     "all-window apply": lambda s: (
         s.assign_timestamps_and_watermarks(BY_TIME)
@@ -324,8 +324,10 @@ def test_a_list_that_changes_after_it_was_emitted(name: str) -> None:
 
 
 def test_results_that_an_asynchronous_function_returns_again() -> None:
-    wait = lambda s: AsyncDataStream.ordered_wait(s, KeepingAsync(), ps.Time.seconds(5), 1)  # noqa: E731
-    harness, out = harness_of(lambda s: wait(s).map(_append_zero))
+    def build(stream: Any) -> Any:
+        return AsyncDataStream.ordered_wait(stream, KeepingAsync(), ps.Time.seconds(5), 1).map(_append_zero)
+
+    harness, out = harness_of(build)
 
     with harness.batch():
         harness.push_all([1, 2])

@@ -202,13 +202,13 @@ def _object_copier(kind: type) -> Copier:
 
 
 def _copy_attributes(kind: type, value: Any) -> Any:
-    copied = object.__new__(kind)
+    copied: Any = object.__new__(kind)
     copied.__dict__.update(_copy_dict(value.__dict__))
     return copied
 
 
 def _copy_slots(kind: type, slots: Iterable[str], has_dict: bool, value: Any) -> Any:
-    copied = object.__new__(kind)
+    copied: Any = object.__new__(kind)
     for slot in slots:
         if hasattr(value, slot):
             object.__setattr__(copied, slot, _copy(getattr(value, slot)))
@@ -236,7 +236,8 @@ _COPY_METHODS = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", 
 def _is_plain(kind: type) -> bool:
     """Whether all objects of a class are fully described by their attributes, as for most classes of user programs."""
     special = [m for name in _COPY_METHODS if (m := getattr(kind, name, None)) is not getattr(object, name, None)]
-    if kind.__new__ is not object.__new__ or any(getattr(m, "__module__", "") != "dataclasses" for m in special):
+    make: object = kind.__new__
+    if make is not object.__new__ or any(getattr(m, "__module__", "") != "dataclasses" for m in special):
         return False
     try:
         object.__new__(kind)  # fails for classes written in C, such as locks

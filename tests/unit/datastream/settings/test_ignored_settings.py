@@ -191,7 +191,7 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "within": lambda: Pattern.begin("a").within(SECOND, "previous"),  # type: ignore[arg-type]
     "KafkaOffsetsInitializer": lambda: KafkaOffsetsInitializer.committed_offsets("earliest"),  # type: ignore[arg-type]
     "FlinkKafkaProducer": lambda: FlinkKafkaProducer(
-        *("t", SimpleStringSchema(), {"bootstrap.servers": "h:1"}),  # type: ignore[arg-type]
+        *("t", SimpleStringSchema(), {"bootstrap.servers": "h:1"}),
         semantic="exactly-once",  # type: ignore[arg-type]
     ),
     "RedisCommandDescription": lambda: RedisCommandDescription("HSET", "h"),  # type: ignore[arg-type]
