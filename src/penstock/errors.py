@@ -17,11 +17,16 @@ A message contains, in this order, what was found, what was expected, and what t
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
+from enum import Enum
 
 import msgspec
 
 from penstock.redaction import redact
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class FailedCall(msgspec.Struct, kw_only=True):
@@ -160,7 +165,26 @@ class JobError(PenstockError):
 
 
 class OptionIgnored(UserWarning):
-    """Warns that an option of Flink was set that has no effect in Penstock."""
+    """Warns that a setting has no effect: an option of Flink that Penstock does not need, or one that does not apply here."""
+
+
+def warn_ignored(message: str) -> None:
+    """Warns that a setting has no effect. The warning shows the line of the program that uses Penstock."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, OptionIgnored, stacklevel=level)
+
+
+def check_enum(method: str, value: object, kind: type[Enum]) -> None:
+    """Raises an error unless a value is a member of an enumeration. Text is not converted, so that a misspelt name is detected.
+
+    >>> from penstock.row import RowKind
+    >>> check_enum("set_row_kind", RowKind.INSERT, RowKind)
+    """
+    if not isinstance(value, kind):
+        names = ", ".join(f"{kind.__qualname__}.{member.name}" for member in kind)
+        raise PlanError("ENUM_VALUE", f"{method}() got {value!r}. Pass one of {names}.")
 
 
 def __getattr__(name: str) -> type[PenstockError]:

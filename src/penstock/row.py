@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any
 
+from penstock.errors import check_enum
+
 
 class RowKind(Enum):
     """The kind of change that a row describes in a changelog.
@@ -61,6 +63,7 @@ class Row:
         <RowKind.DELETE: 3>
         """
         row = Row(*args, **kwargs)
+        check_enum("of_kind", row_kind, RowKind)
         row._row_kind = row_kind
         return row
 
@@ -80,6 +83,7 @@ class Row:
 
     def set_row_kind(self, row_kind: RowKind) -> None:
         """Sets the kind of change that the row describes."""
+        check_enum("set_row_kind", row_kind, RowKind)
         self._row_kind = row_kind
 
     def set_field_names(self, field_names: list[str]) -> None:

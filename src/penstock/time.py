@@ -260,6 +260,12 @@ class WatermarkStrategy:
                 f"with_timestamp_assigner() got {timestamp_assigner!r}. Pass a TimestampAssigner object (not the class), or a "
                 "function of an element and its current timestamp.",
             )
+        if self.kind == "ingestion":
+            raise TimeError(
+                "TIMESTAMP_ASSIGNER",
+                "with_timestamp_assigner() was called on for_ingestion_time(), whose timestamps are the start time of the batch. "
+                "Use for_monotonous_timestamps() or for_bounded_out_of_orderness() with an assigner.",
+            )
         return replace(self, assigner=timestamp_assigner)
 
     def with_idleness(self, idle_timeout: Duration | timedelta | int) -> WatermarkStrategy:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import TypeAlias
 
-from penstock.errors import StateError
+from penstock.errors import StateError, check_enum, warn_ignored
 from penstock.time import Duration, Time, to_millis
 
 _DEFAULT_CLEANUP_SIZE = 1000  # entries per batch and state
@@ -106,6 +106,7 @@ class StateTtlConfigBuilder:
 
     def set_update_type(self, update_type: StateTtlConfig.UpdateType) -> StateTtlConfigBuilder:
         """Sets which accesses renew the time to live of an entry."""
+        check_enum("set_update_type", update_type, StateTtlConfig.UpdateType)
         self._update_type = update_type
         return self
 
@@ -119,6 +120,7 @@ class StateTtlConfigBuilder:
 
     def set_state_visibility(self, state_visibility: StateTtlConfig.StateVisibility) -> StateTtlConfigBuilder:
         """Sets whether expired entries are returned until they are removed."""
+        check_enum("set_state_visibility", state_visibility, StateTtlConfig.StateVisibility)
         self._visibility = state_visibility
         return self
 
@@ -133,7 +135,9 @@ class StateTtlConfigBuilder:
     def set_ttl_time_characteristic(
         self, ttl_time_characteristic: StateTtlConfig.TtlTimeCharacteristic
     ) -> StateTtlConfigBuilder:
-        """Sets the time characteristic of the time to live."""
+        """Sets the time characteristic of the time to live. As in Flink, there is only processing time."""
+        kind = StateTtlConfig.TtlTimeCharacteristic
+        check_enum("set_ttl_time_characteristic", ttl_time_characteristic, kind)
         self._characteristic = ttl_time_characteristic
         return self
 
@@ -149,6 +153,16 @@ class StateTtlConfigBuilder:
         self, cleanup_size: int, run_cleanup_for_every_record: bool = False
     ) -> StateTtlConfigBuilder:
         """Checks this many entries in every batch. `run_cleanup_for_every_record` has no effect."""
+        size: object = cleanup_size
+        if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+            raise StateError(
+                "STATE_TTL",
+                f"cleanup_incrementally() got {size!r}. Pass the number of entries to check in every batch, or 0 for none.",
+            )
+        if run_cleanup_for_every_record:
+            warn_ignored(
+                "cleanup_incrementally: run_cleanup_for_every_record has no effect. Entries are checked once per batch."
+            )
         strategy = TtlCleanup.IncrementalCleanupStrategy(cleanup_size, run_cleanup_for_every_record)
         return self._with(TtlCleanup.Strategies.INCREMENTAL_CLEANUP, strategy)
 
@@ -218,6 +232,12 @@ class StateTtlConfig:
         ttl: Duration | timedelta | int,
         cleanup_strategies: TtlCleanup,
     ) -> None:
+        for value, kind in (
+            (update_type, StateTtlConfig.UpdateType),
+            (state_visibility, StateTtlConfig.StateVisibility),
+            (ttl_time_characteristic, StateTtlConfig.TtlTimeCharacteristic),
+        ):
+            check_enum("StateTtlConfig", value, kind)
         self.update_type = update_type
         self.visibility = state_visibility
         self._characteristic = ttl_time_characteristic

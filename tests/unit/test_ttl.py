@@ -34,6 +34,7 @@ def test_everything_can_be_set() -> None:
     assert descriptor.ttl is None
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")
 def test_explicit_cleanup_stays_enabled_without_background_cleanup() -> None:
     def cleanup(builder: StateTtlConfig.Builder) -> StateTtlConfig.CleanupStrategies:
         return builder.disable_cleanup_in_background().build().get_cleanup_strategies()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.config.execution_options import NO_EFFECT
-from penstock.config.registry import define
+from penstock.config.registry import NO_EFFECT, define
 from penstock.config.value_kinds import (
     BOOLEAN,
     DURATION,
@@ -184,4 +183,5 @@ CHANGELOG = define(
     None,
     f"{NO_EFFECT} state is always stored as a log of changes.",
     "state.backend.changelog.enabled",
+    always=True,
 )

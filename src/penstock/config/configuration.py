@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from penstock.config.registry import Option, find, is_tuning, reject_key
+from penstock.config.registry import NO_EFFECT, Option, find, is_tuning, reject_key
 from penstock.config.value_kinds import LIST, read_boolean
-from penstock.errors import ConfigError, OptionIgnored, UnsupportedOperation
+from penstock.errors import ConfigError, UnsupportedOperation, warn_ignored
 
 OPTIONS_VARIABLE = "PENSTOCK_OPTIONS"
 
@@ -48,13 +47,14 @@ class Configuration:
         """Sets an option by its key or by a deprecated key of it."""
         option = find(key)
         if option is not None:
-            self._values[option.key] = option.read(value)
+            read = self._values[option.key] = option.read(value)
+            if option.is_ignored(read):
+                reason = option.doc.removeprefix(NO_EFFECT).strip()
+                warn_ignored(f"Option '{key}' has no effect in Penstock: {reason}")
         elif key.startswith("spark."):
             self._others[key] = str(value)
         elif is_tuning(key):
-            warnings.warn(
-                f"Option '{key}' tunes internals of Flink and has no effect in Penstock.", OptionIgnored, stacklevel=3
-            )
+            warn_ignored(f"Option '{key}' tunes internals of Flink and has no effect in Penstock.")
             self._others[key] = str(value)
         else:
             reject_key(key)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.config.registry import define
+from penstock.config.registry import NO_EFFECT, define
 from penstock.config.value_kinds import BOOLEAN, DURATION, MAP, PATH, STRING, choice, integer
-
-NO_EFFECT = "Accepted for compatibility, has no effect:"
 
 # -- the job
 
@@ -77,11 +75,11 @@ BUFFER_TIMEOUT = define(
     "execution.buffer-timeout.interval",
     DURATION,
     100,
-    f"{NO_EFFECT} records are exchanged in batches.",
+    "Has no effect: records are exchanged in batches.",
     "execution.buffer-timeout",
 )
 BUFFER_TIMEOUT_ENABLED = define(
-    "execution.buffer-timeout.enabled", BOOLEAN, True, f"{NO_EFFECT} records are exchanged in batches."
+    "execution.buffer-timeout.enabled", BOOLEAN, True, "Has no effect: records are exchanged in batches."
 )
 WATERMARK_INTERVAL = define(
     "pipeline.auto-watermark-interval", DURATION, 200, f"{NO_EFFECT} watermarks are computed after every record."
@@ -100,7 +98,11 @@ CHAINING_MIXED = define(
     f"{NO_EFFECT} a job has one max parallelism.",
 )
 OBJECT_REUSE = define(
-    "pipeline.object-reuse", BOOLEAN, False, f"{NO_EFFECT} chained operators always share their elements."
+    "pipeline.object-reuse",
+    BOOLEAN,
+    False,
+    "Whether functions of one task share their elements. If false, an element that can be changed in place is copied when it is "
+    "emitted and when several branches read it. Elements of immutable types are never copied.",
 )
 CLOSURE_CLEANER = define(
     "pipeline.closure-cleaner-level",

@@ -10,6 +10,10 @@ from penstock.config.flink_keys import REFUSED, TUNING_KEYS, TUNING_STARTS
 from penstock.config.value_kinds import ValueKind
 from penstock.errors import ConfigError, UnsupportedOperation
 
+NO_EFFECT = (
+    "Accepted for compatibility, has no effect:"  # the documentation of such an option continues with the reason
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -20,6 +24,11 @@ class Option:
     default: Any
     doc: str
     aliases: tuple[str, ...] = ()
+    always: Any = None  # of an option without effect: the value that describes what happens anyway, if not the default
+
+    def is_ignored(self, value: Any) -> bool:
+        """Returns whether a value requests something that does not happen, because the option has no effect."""
+        return self.doc.startswith(NO_EFFECT) and value not in (self.default, self.always)
 
     def read(self, value: Any) -> Any:
         """Converts a configured value to the value that the program uses."""
@@ -41,9 +50,9 @@ _OPTIONS: dict[str, Option] = {}
 _NAMES: dict[str, Option] = {}  # by key and by alias
 
 
-def define(key: str, kind: ValueKind, default: Any, doc: str, *aliases: str) -> Option:
+def define(key: str, kind: ValueKind, default: Any, doc: str, *aliases: str, always: Any = None) -> Option:
     """Adds an option to the registry."""
-    option = _OPTIONS[key] = Option(key, kind, default, doc, aliases)
+    option = _OPTIONS[key] = Option(key, kind, default, doc, aliases, always)
     for name in (key, *aliases):
         assert name not in _NAMES, name
         _NAMES[name] = option

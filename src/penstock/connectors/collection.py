@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from penstock.connectors.source import DEFAULT_RECORDS_PER_BATCH, Chunk, Offset, Source, even_ranges
+from penstock.runtime.loop.element_copy import collect_copies, copy_elements
 
 
 class CountedSource(Source):
@@ -56,7 +57,9 @@ class CollectionSource(CountedSource):
 
     def read(self, task: Any) -> Iterator[Chunk]:
         low, values = task
-        yield Chunk("0", low, values)
+        yield Chunk(
+            "0", low, copy_elements(values)
+        )  # an object may be in the collection twice, and functions may change it
 
     def without_values(self) -> CollectionSource:
         """Returns a copy without the elements, for tasks. Each task contains the elements that it reads."""
@@ -121,4 +124,4 @@ class DataGeneratorSource(CountedSource):
         low, high = task
         generator = self._generator
         for at in range(low, high, 50_000):
-            yield Chunk("0", at, [generator(i) for i in range(at, min(high, at + 50_000))])
+            yield Chunk("0", at, collect_copies(map(generator, range(at, min(high, at + 50_000)))))

@@ -11,6 +11,7 @@ from typing import Any
 from penstock.atomic_file import write_atomic
 from penstock.connectors.source import DEFAULT_RECORDS_PER_BATCH, Chunk, Offset, Source, even_ranges
 from penstock.errors import PlanError
+from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element
 
 _CHUNK_SIZE = 10_000
 
@@ -124,7 +125,10 @@ class SimpleSource(Source):
                     "read_range.",
                 )
             minimum = position + 1
-            yield position, value
+            yield (
+                position,
+                value if value.__class__ in IMMUTABLE else copy_element(value),
+            )  # it may be an object of the source
 
     def splits(self, offset: Offset) -> list[str]:
         return list(dict.fromkeys([*offset, *self._known_ends()]))

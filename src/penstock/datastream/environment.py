@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from penstock.config import Configuration
-from penstock.config.execution_options import AUTO_UIDS, JOB_NAME, RUNTIME_MODE
+from penstock.config.execution_options import AUTO_UIDS, JOB_NAME, OBJECT_REUSE, RUNTIME_MODE
 from penstock.config.rescale_options import RESCALED
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
 from penstock.connectors.file.source.source import FileSource
@@ -21,10 +21,11 @@ from penstock.datastream.jobs.job_client import JobClient
 from penstock.datastream.jobs.job_result import JobExecutionResult
 from penstock.datastream.settings.job_settings import JobSettings
 from penstock.datastream.settings.modes import in_batch_mode
+from penstock.datastream.settings.unused_options import unused_options
 from penstock.datastream.streams.argument_checks import check_argument
 from penstock.datastream.streams.data_stream import DataStream
 from penstock.datastream.streams.on_error import OnBadRecord, check_on_bad_record
-from penstock.errors import PlanError, UnsupportedOperation
+from penstock.errors import PlanError, UnsupportedOperation, warn_ignored
 from penstock.formats.bulk import BulkFormat
 from penstock.plan.element_types import with_element_type
 from penstock.plan.explain.json_plan import json_plan
@@ -211,9 +212,12 @@ class StreamExecutionEnvironment(JobSettings):
         name = job_name or self.configuration.get(JOB_NAME) or "job"
         nodes = self._limit_parallelism(nodes)
         graph = JobGraph(name, tuple(nodes), self.get_parallelism(), self.get_max_parallelism(), self.job_parameters())
-        graph = replace(graph, batch_mode=in_batch_mode(graph, self.configuration.get(RUNTIME_MODE)))
+        batch_mode = in_batch_mode(graph, self.configuration.get(RUNTIME_MODE))
+        graph = replace(graph, batch_mode=batch_mode, object_reuse=self.configuration.get(OBJECT_REUSE))
         graph.validate()
         self._check_uids(nodes)
+        for message in unused_options(self.configuration, graph):
+            warn_ignored(message)
         return graph
 
     def _limit_parallelism(self, nodes: list[Node]) -> list[Node]:

@@ -9,7 +9,7 @@ from typing import Any, Generic, NoReturn, Self, overload
 
 from typing_extensions import TypeVar
 
-from penstock.errors import PlanError, UnsupportedOperation
+from penstock.errors import PlanError, UnsupportedOperation, check_enum
 from penstock.patterns.condition import (
     Always,
     Both,
@@ -256,6 +256,7 @@ class Pattern(Generic[T]):
         """
         if window_time is None:
             return self
+        check_enum("within", within_type, WithinType)
         length = self._length("within", window_time)
         if within_type is WithinType.FIRST_AND_LAST:
             return replace(self, window=length)

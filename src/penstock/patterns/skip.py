@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from penstock.errors import warn_ignored
+
 
 @dataclass(frozen=True, slots=True)
 class AfterMatchSkipStrategy:
@@ -44,7 +46,12 @@ class AfterMatchSkipStrategy:
 
     def throw_exception_on_miss(self) -> AfterMatchSkipStrategy:
         """Fails the job if the match has no event of the step to skip to, or if that event is its first."""
-        return replace(self, throws=True) if self.pattern_name is not None else self
+        if self.pattern_name is None:
+            warn_ignored(
+                f"throw_exception_on_miss() has no effect on the skip strategy {self.kind}, which names no step."
+            )
+            return self
+        return replace(self, throws=True)
 
     @property
     def skips(self) -> bool:

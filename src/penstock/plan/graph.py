@@ -24,6 +24,7 @@ class JobGraph:
     max_parallelism: int = 128
     parameters: dict[str, str] = field(default_factory=dict)
     batch_mode: bool = False  # the input is bounded and is processed key by key
+    object_reuse: bool = False  # elements are not copied between the functions of a task
 
     @cached_property
     def by_id(self) -> dict[int, Node]:

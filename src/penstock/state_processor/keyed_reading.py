@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from penstock.errors import StateError
 from penstock.functions.function import Function
+from penstock.runtime.loop.call_results import check_results
 from penstock.runtime.loop.operator import FunctionRuntimeContext
 from penstock.runtime.state.backend import KeyedStateStore
 from penstock.runtime.state.keys import KeyTable, encode_key
@@ -111,7 +112,7 @@ def _read_file(
             key, context.key = keys.decode(encoded), encoded
             _check(key, encoded)
             backend.set_key(key)
-            yield from function.read_key(key, context) or ()
+            yield from check_results(function.read_key(key, context)) or ()
             if number % _CLEAR_INTERVAL == 0:
                 backend.undo()
     finally:

@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from penstock.config.execution_options import RUNTIME_MODE
+from penstock.config.execution_options import BATCH_RECORDS, RUNTIME_MODE
 from penstock.config.state_options import BACKEND
 from penstock.connectors.scripted import At, Mark, Step
-from penstock.connectors.source import Offset
+from penstock.connectors.source import Offset, ReadContext
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.engine.program.builder import build_program
 from penstock.engine.wire.frames import ChunkProgress, Control
@@ -94,6 +94,7 @@ class Harness:
         self._pipeline = ObservedPipeline(env)
         self._batch_mode = (env.configuration.get(RUNTIME_MODE) == "BATCH") if batch_mode is None else batch_mode
         self._cached = env.configuration.get(BACKEND) == "hashmap"
+        self._max_records = env.configuration.get(BATCH_RECORDS) or None
         self._real_sinks = real_sinks
         self._seed = seed
         self._running_pipeline: _RunningPipeline | None = None
@@ -226,8 +227,11 @@ class Harness:
         [1, 4, 9]
         """
         if self._reader is None:
-            paused = self.job.paused_splits
-            self._reader = LocalSourceReader(self._pipeline.sources(), self.parallelism, self._offsets, paused)
+            sources = self._pipeline.sources()
+            if self._max_records is not None:
+                for source in sources:
+                    source.configure(ReadContext(self._max_records))
+            self._reader = LocalSourceReader(sources, self.parallelism, self._offsets, self.job.paused_splits)
         tasks: list[PlannedTask] = []
         for batch in islice(self._reader.batches(), max_batches):
             for number, splits in batch.known.items():

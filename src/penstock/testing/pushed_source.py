@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.connectors.scripted import At, Mark
 from penstock.connectors.source import Chunk, Offset, ReadContext, Source
 from penstock.engine.program.program import Program
 from penstock.engine.wire.frames import ChunkProgress
+from penstock.runtime.loop.element_copy import copy_element, copy_elements
 from penstock.testing.local_engine import PlannedTask
 from penstock.time import NO_TIMESTAMP
 
@@ -69,7 +70,7 @@ class PushableSource(Source):
 
     def read(self, task: Any) -> Iterator[Chunk]:
         if isinstance(task, Chunk):
-            yield task
+            yield replace(task, values=copy_elements(task.values))  # a batch that fails is read again
         else:
             yield from self._source.read(task)
 
@@ -83,7 +84,9 @@ class PendingInput:
     end: bool = False
 
     def add(self, source: int, split: str, items: Iterable[Item]) -> None:
-        self.items.setdefault((source, split), []).extend(items)
+        self.items.setdefault((source, split), []).extend(
+            map(copy_element, items)
+        )  # a test may change them before the batch
 
     def plan(self, program: Program, positions: dict[SplitKey, int]) -> tuple[list[PlannedTask], list[ChunkProgress]]:
         """Returns the tasks and watermarks of the batch. A watermark splits the elements of its split into chunks."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.windows.trigger import Trigger, TriggerResult
+from penstock.windows.validation import check_trigger_result
 from penstock.windows.window import Window
 
 
@@ -26,13 +27,13 @@ class PurgingTrigger(Trigger[Any, Window]):
         return PurgingTrigger(nested_trigger)
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        return _add_purge(self.nested_trigger.on_element(element, timestamp, window, ctx))
+        return self._add_purge(self.nested_trigger.on_element(element, timestamp, window, ctx))
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        return _add_purge(self.nested_trigger.on_processing_time(time, window, ctx))
+        return self._add_purge(self.nested_trigger.on_processing_time(time, window, ctx))
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        return _add_purge(self.nested_trigger.on_event_time(time, window, ctx))
+        return self._add_purge(self.nested_trigger.on_event_time(time, window, ctx))
 
     def can_merge(self) -> bool:
         return self.nested_trigger.can_merge()
@@ -46,6 +47,6 @@ class PurgingTrigger(Trigger[Any, Window]):
     def waits_for_end(self) -> bool:
         return type(self) is PurgingTrigger and self.nested_trigger.waits_for_end()
 
-
-def _add_purge(result: TriggerResult) -> TriggerResult:
-    return TriggerResult.FIRE_AND_PURGE if result.is_fire() else result
+    def _add_purge(self, nested: TriggerResult) -> TriggerResult:
+        result = check_trigger_result(self.nested_trigger, nested)
+        return TriggerResult.FIRE_AND_PURGE if result.is_fire() else result

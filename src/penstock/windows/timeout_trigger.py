@@ -11,6 +11,7 @@ from penstock.state import ValueStateDescriptor
 from penstock.time import Duration, to_millis
 from penstock.types import Types
 from penstock.windows.trigger import Trigger, TriggerResult
+from penstock.windows.validation import check_trigger_result
 from penstock.windows.window import Window
 
 
@@ -52,7 +53,9 @@ class ProcessingTimeoutTrigger(Trigger[Any, Window]):
         )
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        result = self.nested_trigger.on_element(element, timestamp, window, ctx)
+        result = check_trigger_result(
+            self.nested_trigger, self.nested_trigger.on_element(element, timestamp, window, ctx)
+        )
         if result.is_fire():
             self.clear(window, ctx)
             return result
@@ -85,7 +88,8 @@ class ProcessingTimeoutTrigger(Trigger[Any, Window]):
         """Fires for any timer of the window, as in Flink."""
         if self.should_clear_on_timeout:
             self.clear(window, ctx)
-        return TriggerResult.FIRE_AND_PURGE if nested.is_purge() else TriggerResult.FIRE
+        result = check_trigger_result(self.nested_trigger, nested)
+        return TriggerResult.FIRE_AND_PURGE if result.is_purge() else TriggerResult.FIRE
 
 
 def _timeout_state(ctx: Trigger.TriggerContext) -> Any:

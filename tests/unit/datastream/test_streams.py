@@ -82,6 +82,7 @@ def test_projection_requires_positions(indexes: Any) -> None:
         numbers().project(*indexes)
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")
 def test_settings_return_the_same_stream_and_are_in_the_plan() -> None:
     stream = numbers().map(str)
     settled = (
@@ -105,6 +106,7 @@ def test_a_stream_returns_the_settings_of_its_job() -> None:
     assert stream.get_execution_config().get_parallelism() == 3
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")
 def test_sinks_have_settings_too() -> None:
     sink = numbers().sink_to(CollectSink()).name("out").uid("o").set_description("d").set_parallelism(1)
     sink.disable_chaining().slot_sharing_group("g")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
-from penstock.errors import ConfigError, UnsupportedOperation
+from penstock.errors import ConfigError, UnsupportedOperation, check_enum
 from penstock.time import Duration
 
 T = TypeVar("T")
@@ -66,6 +66,7 @@ class RedisCommandDescription:
     additional_ttl: Ttl | None = None
 
     def __post_init__(self) -> None:
+        check_enum("RedisCommandDescription", self.command, RedisCommand)
         if self.command not in _REPEATABLE:
             raise UnsupportedOperation(
                 "REDIS_COMMAND",

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import CHECKPOINT_DIR, CHECKPOINT_STORAGE
-from penstock.errors import UnsupportedOperation
+from penstock.errors import UnsupportedOperation, warn_ignored
 
 
 class CheckpointStorage:
@@ -23,6 +23,8 @@ class JobManagerCheckpointStorage(CheckpointStorage):
     DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
 
     def __init__(self, checkpoint_path: str | None = None, max_state_size: int | None = None) -> None:
+        if max_state_size is not None:
+            warn_ignored("JobManagerCheckpointStorage: max_state_size has no effect. Checkpoints are in a folder.")
         self._path = checkpoint_path
         self._max_state_size = self.DEFAULT_MAX_STATE_SIZE if max_state_size is None else max_state_size
 
@@ -60,6 +62,11 @@ class FileSystemCheckpointStorage(CheckpointStorage):
     ) -> None:
         if checkpoint_path is None:
             raise ValueError("checkpoint_path must not be None")
+        if file_state_size_threshold not in (None, -1) or write_buffer_size >= 0:
+            warn_ignored(
+                "FileSystemCheckpointStorage: file_state_size_threshold and write_buffer_size have no effect. Spark writes "
+                "checkpoints."
+            )
         self._path: str = CHECKPOINT_DIR.read(checkpoint_path)
         self._threshold = 20 * 1024 if file_state_size_threshold in (None, -1) else int(file_state_size_threshold or 0)
         self._buffer = 4 * 1024 if write_buffer_size < 0 else write_buffer_size

@@ -97,6 +97,22 @@ class ExecutionConfig:
         """Sets how long a job that ends waits for running tasks, in milliseconds. 0 means no limit."""
         return self._set(CANCEL_TIMEOUT, timeout)
 
+    def enable_object_reuse(self) -> ExecutionConfig:
+        """Does not copy elements between the functions of a task.
+
+        This is faster for elements that can be changed in place. Then a function must not change an element after it has emitted
+        it, or if several functions read it.
+        """
+        return self._set(OBJECT_REUSE, True)
+
+    def disable_object_reuse(self) -> ExecutionConfig:
+        """Copies elements that can be changed in place when they are emitted. This is the default."""
+        return self._set(OBJECT_REUSE, False)
+
+    def is_object_reuse_enabled(self) -> bool:
+        """Returns whether the functions of a task share their elements."""
+        return self._flag(OBJECT_REUSE)
+
     # -- settings without an effect
 
     def get_task_cancellation_interval(self) -> int:
@@ -134,18 +150,6 @@ class ExecutionConfig:
     def is_closure_cleaner_enabled(self) -> bool:
         """Returns the configured value, which has no effect."""
         return bool(self._configuration.get(CLOSURE_CLEANER) != "NONE")
-
-    def enable_object_reuse(self) -> ExecutionConfig:
-        """Accepted for compatibility, has no effect. Chained operators always share their elements."""
-        return self._set(OBJECT_REUSE, True)
-
-    def disable_object_reuse(self) -> ExecutionConfig:
-        """Accepted for compatibility, has no effect."""
-        return self._set(OBJECT_REUSE, False)
-
-    def is_object_reuse_enabled(self) -> bool:
-        """Returns the configured value, which has no effect."""
-        return self._flag(OBJECT_REUSE)
 
     def is_use_snapshot_compression(self) -> bool:
         """Returns the configured value, which has no effect."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any, ClassVar, Self
 
 from penstock.config import Configuration
@@ -33,7 +32,7 @@ from penstock.datastream.settings.modes import CheckpointingMode, RuntimeExecuti
 from penstock.datastream.settings.restart_strategies import RestartStrategyConfiguration, configured_strategy
 from penstock.datastream.settings.slot_sharing_group import SlotSharingGroup
 from penstock.datastream.settings.state_backends import StateBackend, configured_backend
-from penstock.errors import ConfigError, OptionIgnored, PlanError, UnsupportedOperation
+from penstock.errors import ConfigError, PlanError, UnsupportedOperation, warn_ignored
 
 
 class JobSettings:
@@ -205,6 +204,7 @@ class JobSettings:
 
     def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> Self:
         """Sets the restart strategy. It is equivalent to the options `restart-strategy.*`."""
+        _check_class("set_restart_strategy", restart_strategy_configuration, RestartStrategyConfiguration)
         restart_strategy_configuration.write_to(self.configuration)
         return self
 
@@ -214,6 +214,7 @@ class JobSettings:
 
     def set_state_backend(self, state_backend: StateBackend) -> Self:
         """Sets the state backend. It is equivalent to the option `state.backend.type`."""
+        _check_class("set_state_backend", state_backend, StateBackend)
         state_backend.write_to(self.configuration)
         return self
 
@@ -253,11 +254,9 @@ class JobSettings:
         """Adds jar files to Spark. Jar files of Flink are ignored with a warning, because Penstock does not need them."""
         ignored = [path for path in jars_path if os.path.basename(path).startswith("flink-")]
         if ignored:
-            warnings.warn(
+            warn_ignored(
                 f"add_jars: {', '.join(os.path.basename(path) for path in ignored)} ignored. The connectors and formats of "
-                "Penstock need no jar files of Flink.",
-                OptionIgnored,
-                stacklevel=2,
+                "Penstock need no jar files of Flink."
             )
         self.configuration.add_to(JARS, *(path for path in jars_path if path not in ignored))
 
@@ -293,6 +292,11 @@ class JobSettings:
 
     def job_parameters(self) -> dict[str, Any]:
         return self.get_config().get_global_job_parameters()
+
+
+def _check_class(method: str, value: object, expected: type) -> None:
+    if not isinstance(value, expected):
+        raise ConfigError("SETTING_TYPE", f"{method}() got {value!r}, but takes a {expected.__name__}.")
 
 
 def _existing(path: str) -> str:

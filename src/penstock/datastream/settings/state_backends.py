@@ -8,7 +8,7 @@ from typing import Any
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import INCREMENTAL
 from penstock.config.state_options import BACKEND, LOCAL_DIR, ROCKSDB_OPTIONS, ROCKSDB_THREADS
-from penstock.errors import UnsupportedOperation
+from penstock.errors import UnsupportedOperation, check_enum
 
 
 class StateBackend:
@@ -76,6 +76,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
         """Accepted for compatibility, has no effect. The working copy is not in RocksDB."""
+        check_enum("set_predefined_options", options, PredefinedOptions)
         self._options = options
 
     def get_predefined_options(self) -> PredefinedOptions:

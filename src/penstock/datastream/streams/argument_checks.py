@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
+from types import CodeType
 from typing import Any
 
 from penstock.datastream.streams.operator_settings import OperatorSettings
-from penstock.errors import PlanError
-from penstock.functions import Function
+from penstock.errors import PlanError, warn_ignored
+from penstock.functions import Function, OutputTag
 from penstock.runtime.failure import short_repr
 
 
@@ -17,15 +19,42 @@ def check_function(method: str, function: Any, *classes: type, or_callable: bool
     >>> check_function("map", len, Function, or_callable=True)
     """
     if isinstance(function, classes):
+        warn_lost_results(function)
         return
     if isinstance(function, type) and issubclass(function, Function):
         hint = f"create an object: {method}({function.__name__}(...))"
     elif or_callable and callable(function) and not isinstance(function, Function):
+        warn_lost_results(function)
         return
     expected = " or ".join([*(f"a {c.__name__}" for c in classes), *(["a plain function"] if or_callable else [])])
     raise PlanError(
         "FUNCTION_TYPE", f"{method}() got {_describe(function)}; it takes {expected}{'; ' + hint if hint else ''}."
     )
+
+
+def warn_lost_results(function: Any) -> None:
+    """Warns if a generator function also returns a value, which nobody would get."""
+    methods = [getattr(type(function), name) for name in dir(type(function)) if not name.startswith("_")]
+    for candidate in methods if isinstance(function, Function) else [function]:
+        code = getattr(inspect.unwrap(candidate) if callable(candidate) else None, "__code__", None)
+        if code is not None and code.co_flags & inspect.CO_GENERATOR and (line := _line_of_lost_value(code)):
+            warn_ignored(
+                f"{code.co_name}() in {code.co_filename}:{line} is a generator function, so the value that it returns there is "
+                "not emitted. Use yield, followed by return if the function ends there."
+            )
+
+
+def _line_of_lost_value(code: CodeType) -> int:
+    """The line of a `return` with a value, or 0 if there is none."""
+    before = ("", None)
+    for instruction in dis.get_instructions(code):
+        name, value, positions = instruction.opname, instruction.argval, instruction.positions
+        if (name == "RETURN_VALUE" and before != ("LOAD_CONST", None)) or (
+            name == "RETURN_CONST" and value is not None
+        ):
+            return code.co_firstlineno if positions is None or positions.lineno is None else positions.lineno
+        before = (name, value)
+    return 0
 
 
 def check_argument(method: str, argument: Any, classes: type | tuple[type, ...], expected: str) -> None:
@@ -50,6 +79,13 @@ def check_setting(method: str, setting: Any, expected: type, example: str) -> No
         raise PlanError(
             "WINDOW_SETTING", f"{method}() got {_describe(setting)}; it takes a {expected.__name__}, such as {example}."
         )
+
+
+def warn_late_settings(subject: str, lateness: int, late_tag: OutputTag[Any] | None) -> None:
+    """Warns if an operator without event time has settings for late elements."""
+    names = ["allowed_lateness"] * bool(lateness) + ["side_output_late_data"] * (late_tag is not None)
+    if names:
+        warn_ignored(f"{subject} does not use event time, so no element is late. {' and '.join(names)} has no effect.")
 
 
 def _describe(value: Any) -> str:

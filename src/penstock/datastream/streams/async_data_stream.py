@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from penstock.datastream.streams.argument_checks import check_function
 from penstock.datastream.streams.data_stream import DataStream
 from penstock.datastream.streams.on_error import OnError
-from penstock.errors import PlanError
+from penstock.errors import PlanError, warn_ignored
 from penstock.functions import AsyncFunction, AsyncRetryStrategy
 from penstock.functions.async_retry import NO_RETRY_STRATEGY
 from penstock.functions.async_settings import AsyncSettings
@@ -175,5 +175,12 @@ def check_retry_strategy(method: str, strategy: Any) -> AsyncRetryStrategy[Any]:
             "RETRY_STRATEGY",
             f"get_retry_predicate() of {type(strategy).__name__} returned None. It must return an AsyncRetryPredicate, which "
             "determines which calls are retried.",
+        )
+    predicate = strategy.get_retry_predicate()
+    retries = strategy is not NO_RETRY_STRATEGY and strategy.can_retry(1)
+    if retries and predicate.result_predicate() is None and predicate.exception_predicate() is None:
+        warn_ignored(
+            f"{method}() got a {type(strategy).__name__} without a predicate, so no call is ever retried. Pass a result predicate "
+            "or an exception predicate, such as has_exception_predicate."
         )
     return strategy

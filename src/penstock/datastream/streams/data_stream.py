@@ -17,7 +17,7 @@ from penstock.datastream.streams.fields import Projection
 from penstock.datastream.streams.on_error import OnError, check_on_error, check_side_output, with_error_handling
 from penstock.datastream.streams.operator_settings import OperatorSettings
 from penstock.datastream.streams.sink import DataStreamSink
-from penstock.errors import PlanError, UnsupportedOperation
+from penstock.errors import PlanError, UnsupportedOperation, warn_ignored
 from penstock.functions import (
     DEAD_LETTERS,
     FilterFunction,
@@ -97,7 +97,11 @@ class DataStream(OperatorSettings, Generic[T]):
 
     def start_new_chain(self) -> Self:
         """Accepted for compatibility, has no effect. See `disable_chaining`."""
-        return self._apply_setting("chaining")
+        stream = self._apply_setting("chaining")
+        warn_ignored(
+            "start_new_chain() has no effect. Operators without an exchange between them always run in one process."
+        )
+        return stream
 
     def _add(self, node_type: type[Node], name: str, *inputs: Node, **fields: Any) -> Node:
         from penstock.datastream.environment import user_line

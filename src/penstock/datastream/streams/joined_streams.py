@@ -15,6 +15,7 @@ from penstock.datastream.streams.argument_checks import (
     check_function,
     check_same_environment,
     check_setting,
+    warn_late_settings,
 )
 from penstock.datastream.streams.data_stream import DataStream, R, T, U
 from penstock.datastream.streams.on_error import OnError
@@ -143,6 +144,8 @@ class _Windows(ABC, Generic[T, U, K]):
         return self._with(allowed_lateness=millis)
 
     def _add_operator(self, function: Any, of: str, output_type: Any, on_error: OnError) -> DataStream[Any]:
+        if not self._spec.assigner.is_event_time():
+            warn_late_settings(type(self._spec.assigner).__name__, self._spec.allowed_lateness, None)
         name = "co_group" if of == "co_group" else "join"
         spec = replace(self._spec, function=function, of=of)
         fields = {"spec": spec, "output_type": output_type, "on_error": on_error}

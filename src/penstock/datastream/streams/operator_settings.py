@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from penstock.errors import UnsupportedOperation
-from penstock.plan.nodes import Node, WatermarkNode
+from penstock.connectors.basic_sinks import CollectSink
+from penstock.errors import UnsupportedOperation, warn_ignored
+from penstock.plan.nodes import Node, SinkNode, SourceNode, WatermarkNode
 
 if TYPE_CHECKING:
     from penstock.datastream.environment import StreamExecutionEnvironment
@@ -40,7 +41,16 @@ class OperatorSettings:
         )
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """Sets the number of subtasks of the operator, at most the parallelism of the job."""
+        """Sets the number of subtasks of the operator, at most the parallelism of the job.
+
+        It has no effect on a source or a sink, because Spark plans the tasks that read and write a batch.
+        """
+        if isinstance(self._node, (SourceNode, SinkNode)) and not isinstance(
+            getattr(self._node, "sink", None), CollectSink
+        ):
+            warn_ignored(
+                f"set_parallelism() has no effect on '{self._node.name}'. Spark plans the tasks that read sources and write sinks."
+            )
         return self._apply_setting("parallelism", parallelism=parallelism)
 
     def set_description(self, description: str) -> Self:
@@ -49,11 +59,17 @@ class OperatorSettings:
 
     def disable_chaining(self) -> Self:
         """Accepted for compatibility, has no effect. Operators without an exchange between them always run in one process."""
-        return self._apply_setting("chaining")
+        stream = self._apply_setting("chaining")
+        warn_ignored(
+            "disable_chaining() has no effect. Operators without an exchange between them always run in one process."
+        )
+        return stream
 
     def slot_sharing_group(self, slot_sharing_group: Any) -> Self:
         """Accepted for compatibility, has no effect. All operators of a job share the slots of its Spark query."""
-        return self._apply_setting("slot sharing group")
+        stream = self._apply_setting("slot sharing group")
+        warn_ignored("slot_sharing_group() has no effect. All operators of a job share the slots of its Spark query.")
+        return stream
 
     def _apply_setting(self, setting: str, **fields: Any) -> Self:
         if fields:

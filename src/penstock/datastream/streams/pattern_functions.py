@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.functions import Function, OutputTag, RuntimeContext
 from penstock.patterns import PatternContext, PatternProcessFunction, TimedOutPartialMatchHandler
+from penstock.runtime.loop.call_results import check_results
 
 
 class SelectAdapter(PatternProcessFunction[Any, Any]):
@@ -59,4 +60,4 @@ class SelectWithTimeoutAdapter(SelectAdapter, TimedOutPartialMatchHandler[Any]):
     def process_timed_out_match(self, match: Any, ctx: PatternContext) -> Iterable[Any] | None:
         f = self._timeout
         result = (f.timeout if isinstance(f, Function) else f)(match, ctx.timestamp())  # type: ignore[attr-defined]
-        return [(self._tag, r) for r in (result or () if self._flat else (result,))]
+        return ((self._tag, r) for r in (check_results(result) or () if self._flat else (result,)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Generic
 
-from penstock.datastream.streams.argument_checks import check_function
+from penstock.datastream.streams.argument_checks import check_function, warn_late_settings
 from penstock.datastream.streams.data_stream import DataStream, R, T
 from penstock.datastream.streams.keyed_stream import KeyedStream
 from penstock.datastream.streams.on_error import OnError
@@ -187,6 +187,8 @@ class PatternStream(Generic[T]):
 
     def _operator(self, name: str, function: Any, output_type: Any, on_error: OnError) -> DataStream[Any]:
         stream = self._stream
+        if not self._event_time:
+            warn_late_settings("A pattern in processing time", 0, self._late_tag)
         keyed = stream if isinstance(stream, KeyedStream) else stream.key_by(NullByteKeySelector())
         settings = (function, self._event_time, self._comparator, self._late_tag)
         fields: dict[str, Any] = {"output_type": output_type, "on_error": on_error}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, overl
 
 from typing_extensions import TypeVar
 
-from penstock.datastream.streams.argument_checks import check_function, check_setting
+from penstock.datastream.streams.argument_checks import check_function, check_setting, warn_late_settings
 from penstock.datastream.streams.data_stream import DataStream, R, T
 from penstock.datastream.streams.on_error import OnError
 from penstock.datastream.streams.window_aggregates import NamedWindowAggregates
@@ -113,6 +113,8 @@ class Windows(Generic[T, W]):
         if trigger is None:
             trigger = self._assigner.get_default_trigger(self.get_execution_environment())
             check_trigger(self._assigner, trigger)
+        if not self._assigner.is_event_time():
+            warn_late_settings(type(self._assigner).__name__, self._lateness, self._late_tag)
         description = WindowDescription(
             assigner=self._assigner,
             trigger=trigger,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import accumulate, chain
 from typing import Any
 
@@ -17,6 +18,7 @@ from penstock.engine.program.subtask_context import ChunkPosition
 from penstock.errors import PenstockError, UserFunctionError
 from penstock.functions import DEAD_LETTERS
 from penstock.runtime.async_io.calls import AsyncCalls
+from penstock.runtime.loop.call_results import collect_results, is_collection
 from penstock.runtime.loop.call_site import CallSite
 from penstock.runtime.loop.emission_check import check_emissions
 from penstock.runtime.loop.operator import FunctionRuntimeContext, IndexedError
@@ -29,7 +31,8 @@ class AsyncStep:
         function = step.function
         self._guarded = step.guarded
         self._site = site
-        self._calls = AsyncCalls(function.async_invoke, step.settings, function.timeout, _result_check(step.declared))
+        check = _result_check(step.declared, not runtime.object_reuse)
+        self._calls = AsyncCalls(function.async_invoke, step.settings, function.timeout, check)
         try:
             self._calls.open(function, runtime)
         except Exception as error:
@@ -86,20 +89,17 @@ class AsyncStep:
         self._calls.close()
 
 
-def _result_check(declared: DeclaredOutput | None) -> Callable[[Any], list[Any]]:
+def _result_check(declared: DeclaredOutput | None, copies: bool) -> Callable[[Any], list[Any]]:
     """Returns the function that converts the result of a call to a list, and checks it if a type is declared."""
     if declared is None:
-        return _elements
-    return lambda result: check_emissions(declared.name, declared.line, declared.type_info, _elements(result))
+        return partial(_elements, copies)
+    return lambda result: check_emissions(declared.name, declared.line, declared.type_info, _elements(copies, result))
 
 
-def _elements(result: Any) -> list[Any]:
-    """The result of a call as a list."""
-    if result.__class__ is list:
-        elements: list[Any] = result
-        return elements
-    if isinstance(result, Iterable) and not isinstance(result, (str, bytes)):
-        return list(result)
+def _elements(copies: bool, result: Any) -> list[Any]:
+    """The result of a call as a list. Elements are copied, because the function may return them again from a cache."""
+    if result is not None and (result.__class__ is list or is_collection(result.__class__)):
+        return collect_results(result, copies)
     raise UserFunctionError(
         "ASYNC_RESULT",
         f"async_invoke() or timeout() returned {'None' if result is None else f'a {type(result).__name__}'}. It must return a "

@@ -9,6 +9,8 @@ from typing import Any
 from penstock.engine.chain.flow import Flow
 from penstock.engine.program.steps import TransformStep
 from penstock.functions import Function, OutputTag
+from penstock.runtime.loop.call_results import collect_results
+from penstock.runtime.loop.element_copy import copy_element
 from penstock.runtime.loop.emission_check import check_emissions
 from penstock.runtime.loop.records import column
 from penstock.types.check import convert_elements
@@ -30,9 +32,14 @@ def element_callable(step: TransformStep) -> Callable[..., Any]:
     return getattr(function, alone) if hasattr(function, alone) else getattr(function, both[step.input])  # type: ignore[no-any-return]
 
 
-def result_list_callable(step: TransformStep, call: Callable[..., Any]) -> Callable[[Any, Any], list[Any]]:
-    """A callable that takes an element and a ctx and returns all results as a list, checked against the declared type."""
-    results, declared = _result_list(step.kind, call), step.declared
+def result_list_callable(
+    step: TransformStep, call: Callable[..., Any], copies: bool
+) -> Callable[[Any, Any], list[Any]]:
+    """A callable that takes an element and a ctx and returns all results as a list, checked against the declared type.
+
+    With `copies`, results that can be changed in place are copied.
+    """
+    results, declared = _result_list(step.kind, call, copies), step.declared
     if declared is None:
         return results
     if step.kind == "map":
@@ -43,14 +50,14 @@ def result_list_callable(step: TransformStep, call: Callable[..., Any]) -> Calla
     return lambda value, ctx: fit(results(value, ctx))
 
 
-def _result_list(kind: str, call: Callable[..., Any]) -> Callable[[Any, Any], list[Any]]:
+def _result_list(kind: str, call: Callable[..., Any], copies: bool) -> Callable[[Any, Any], list[Any]]:
     if kind == "map":
-        return lambda value, _: [call(value)]
+        return lambda value, _: [copy_element(call(value)) if copies else call(value)]
     if kind == "filter":
         return lambda value, _: [value] if call(value) else []
     if kind == "process":
-        return lambda value, context: list(call(value, context) or ())
-    return lambda value, _: list(call(value) or ())
+        return lambda value, context: collect_results(call(value, context), copies)
+    return lambda value, _: collect_results(call(value), copies)
 
 
 def separate_side_outputs(flow: Flow, values: list[Any], picked: list[int]) -> tuple[Flow, dict[str, Flow]]:

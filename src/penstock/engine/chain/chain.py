@@ -28,12 +28,15 @@ from penstock.engine.program.steps import (
     all_steps,
     downstream_steps,
     side_output_steps,
+    steps_that_copy,
 )
 from penstock.engine.program.subtask_context import ChunkPosition, SubtaskContext
 from penstock.engine.program.timestamp_use import ignores_timestamp
 from penstock.engine.wire.frames import Bundles
 from penstock.functions import DEAD_LETTERS, Function
+from penstock.runtime.loop.call_results import COLLECTIONS, check_results
 from penstock.runtime.loop.call_site import CallSite, Locate
+from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element, copy_elements
 from penstock.runtime.loop.records import Column
 from penstock.time import NO_TIMESTAMP
 from penstock.types.check import convert_elements
@@ -69,6 +72,7 @@ class ChainRunner:
         self._senders: dict[int, RowSender | ColumnSender] = {}
         self._sink_senders: dict[int, SinkSender] = {}
         self._ignores_timestamps: set[int] = set()  # watermark steps that do not read earlier timestamps
+        self._copying = set() if subtask.object_reuse else steps_that_copy(steps) | steps_that_copy(dead_letter_steps)
         self._flows: dict[str, tuple[int, int]] = {}
         self._work: dict[str, float] = {}  # seconds by step
 
@@ -94,7 +98,8 @@ class ChainRunner:
     def _open_transform(self, step: TransformStep) -> None:
         self._sites[id(step)] = site = CallSite(step.name, step.uid, step.function)
         if step.kind == "async":
-            self._calls[id(step)] = AsyncStep(step, site, self._subtask.function_context(step.uid, step.name))
+            runtime = self._subtask.function_context(step.uid, step.name)
+            self._calls[id(step)] = AsyncStep(step, site, runtime)
             return
         if isinstance(step.function, Function):
             try:
@@ -189,6 +194,7 @@ class ChainRunner:
         """Runs one step. Returns its main output, None for a step without one, and its side outputs."""
         if not flow.values and not isinstance(step, (WatermarkStep, CheckStep)):
             return None, ()
+        flow = self._own_flow(step, flow)
         if isinstance(step, CheckStep):
             declared = step.declared
             values = convert_elements(declared.name, declared.line, declared.type_info, flow.values)
@@ -201,17 +207,29 @@ class ChainRunner:
             flow, dead = self._run_watermarks(step, flow)
             return flow, [(_DEAD, dead_letters) for dead_letters in dead]
         if step.kind == "async":
-            return self.run_async(step, [(flow, chunk)], None)[0]
+            return self._run_async(step, [(flow, chunk)], None)[0]
         entered, began = len(flow.values), time.perf_counter()
         flow, sides = self._run_guarded(step, flow) if step.guarded else self._run_transform(step, flow)
         self._add_seconds(step.uid, began)
         self._count(step.uid, entered, len(flow.values) + sum(len(side.values) for side in sides.values()))
         return flow, list(sides.items())
 
+    def _own_flow(self, step: Step, flow: Flow) -> Flow:
+        """Copies elements for a step that may change them while other steps read them, too."""
+        if id(step) not in self._copying:
+            return flow
+        values = copy_elements(flow.values)
+        return flow if values is flow.values else Flow(values, flow.base, flow.at)
+
     def run_async(
-        self, step: TransformStep, parts: list[ChunkFlow], enter: Callable[[ChunkPosition], None] | None
+        self, step: TransformStep, parts: list[ChunkFlow], enter: Callable[[ChunkPosition], None]
     ) -> list[StepOutput]:
         """Runs an asynchronous step. The calls for all chunks run concurrently."""
+        return self._run_async(step, [(self._own_flow(step, flow), chunk) for flow, chunk in parts], enter)
+
+    def _run_async(
+        self, step: TransformStep, parts: list[ChunkFlow], enter: Callable[[ChunkPosition], None] | None
+    ) -> list[StepOutput]:
         self._subtask.running.operator = step.name
         outputs: list[StepOutput] = []
         began = time.perf_counter()
@@ -227,26 +245,29 @@ class ChainRunner:
         call = self._calls[id(step)]
         self._subtask.running.operator = step.name
         rest = iter(flow.values)
+        immutable, copies = IMMUTABLE, not self._subtask.object_reuse
         try:
             if step.kind == "map":
-                return Flow([call(v) for v in rest], flow.base, flow.at), {}
+                mapped = _map_copying(call, rest) if copies else [call(v) for v in rest]
+                return Flow(mapped, flow.base, flow.at), {}
             if step.kind == "filter":
                 picked = [i for i, v in enumerate(rest) if call(v)]
                 return flow.derive([flow.values[i] for i in picked], picked), {}
             values: list[Any] = []
             picked = []
-            if step.kind == "process":
-                context = ChainContext(flow)
-                for i, v in enumerate(rest):
+            context, collections = ChainContext(flow), COLLECTIONS
+            with_context = step.kind == "process"
+            for i, v in enumerate(rest):
+                if with_context:
                     context.index = i
-                    for result in call(v, context) or ():
-                        values.append(result)
-                        picked.append(i)
-            else:
-                for i, v in enumerate(rest):
-                    for result in call(v) or ():
-                        values.append(result)
-                        picked.append(i)
+                    results = call(v, context)
+                else:
+                    results = call(v)
+                if results.__class__ not in collections:
+                    check_results(results)
+                for result in results or ():
+                    values.append(copy_element(result) if copies and type(result) not in immutable else result)
+                    picked.append(i)
         except Exception as error:
             at = len(flow.values) - operator.length_hint(rest) - 1
             raise self._sites[id(step)].error(error, **call_details(flow, at)) from error
@@ -254,7 +275,7 @@ class ChainRunner:
 
     def _run_guarded(self, step: TransformStep, flow: Flow) -> tuple[Flow, dict[str, Flow]]:
         """Calls the function element by element. If a call raises, its results are dropped and a dead letter is made."""
-        results = result_list_callable(step, self._calls[id(step)])
+        results = result_list_callable(step, self._calls[id(step)], not self._subtask.object_reuse)
         self._subtask.running.operator = step.name
         context, rejected = ChainContext(flow), RejectedElements(self._sites[id(step)], flow, True)
         values: list[Any] = []
@@ -305,3 +326,22 @@ class ChainRunner:
         self._add_seconds(step.uid, began)
         self._sink_senders[id(step)].send(rejected.remove_from(flow), out)
         return rejected.dead_letters()
+
+
+def _map_copying(call: Callable[[Any], Any], values: Iterable[Any]) -> list[Any]:
+    """The results of a map function, copied as by `copy_element`."""
+    immutable = IMMUTABLE
+    mapped: list[Any] = []
+    append = mapped.append
+    for value in values:
+        result = call(value)
+        kind = type(result)
+        if kind is tuple:
+            for item in result:
+                if type(item) not in immutable:
+                    result = copy_element(result)
+                    break
+        elif kind not in immutable:
+            result = copy_element(result)
+        append(result)
+    return mapped

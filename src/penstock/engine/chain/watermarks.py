@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import logging
 import operator
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from penstock.runtime.loop.records import Column, column
 from penstock.time import MIN_WATERMARK, WatermarkGenerator, WatermarkOutput, WatermarkStrategy
 
 _MAX_EXPLICIT = 1000
+_log = logging.getLogger(__name__)
 
 
 class ChunkWatermarks:
@@ -109,9 +112,18 @@ class _WatermarkCollector(WatermarkOutput):
 
     def mark_idle(self) -> None:
         """Idleness is decided by the batch clock (time-rules 2.7)."""
+        _warn_idleness()
 
     def mark_active(self) -> None:
         """Idleness is decided by the batch clock (time-rules 2.7)."""
+
+
+@cache
+def _warn_idleness() -> None:
+    """Warns once per process, because generators may call it for each record."""
+    _log.warning(
+        "A watermark generator called mark_idle(), which has no effect. Use WatermarkStrategy.with_idleness()."
+    )
 
 
 def assign_timestamps(

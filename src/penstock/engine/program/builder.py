@@ -76,6 +76,7 @@ class _Builder:
             self._levels.depth,
             sink_uids=[n.uid for n in graph.sinks],
             batch_mode=graph.batch_mode,
+            object_reuse=graph.object_reuse,
         )
 
     def _operator(self, number: int, node: OperatorNode) -> OperatorProgram:

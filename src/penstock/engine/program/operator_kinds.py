@@ -32,6 +32,7 @@ class ExchangeOperator:
     """Forwards its input."""
 
     keyed = False
+    copies_results = True  # each element is forwarded once
 
     def open(self, context: OperatorContext) -> None:
         """Has nothing to open."""

@@ -97,6 +97,7 @@ class Program:
     batch_partition_count: int = 1  # in batch mode: partitions of the keys of each slot
     max_records: int | None = None  # per batch and source, if the configuration limits them
     attempt: int = 0  # number of restarts so far
+    object_reuse: bool = False  # elements are not copied between the functions of a task
     # States of a savepoint whose values are rewritten, by uid and state name.
     changed_states: dict[tuple[str, str], StateDescriptor] = field(default_factory=dict)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -138,6 +138,29 @@ def downstream_steps(step: Step) -> list[Step]:
 def side_output_steps(step: Step) -> dict[str, list[Step]]:
     """The steps that read the side outputs of a step, by tag."""
     return {} if isinstance(step, CheckStep) else step.side
+
+
+def steps_that_copy(steps: Sequence[Step]) -> set[int]:
+    """The ids of steps that copy their input, because they may change elements that other steps read later, or still have to send.
+
+    `steps` read the same elements. All branches but the last one copy, and the last one if an earlier branch holds elements.
+    """
+    copying: set[int] = set()
+    held = False
+    for number, step in enumerate(steps):
+        if (number < len(steps) - 1 or held) and any(map(_may_change_elements, all_steps([step]))):
+            copying.add(id(step))
+        held = held or any(isinstance(s, SendStep) and s.columns is not None for s in all_steps([step]))
+        for readers in (downstream_steps(step), *side_output_steps(step).values()):
+            copying |= steps_that_copy(readers)
+    return copying
+
+
+def _may_change_elements(step: Step) -> bool:
+    """Whether the function of a step gets elements and may change them. Filters, selectors and assigners must not change them."""
+    if isinstance(step, TransformStep):
+        return step.kind != "filter"
+    return isinstance(step, SinkStep) and step.function is not None
 
 
 def has_async_step(*steps: Step) -> bool:

@@ -29,6 +29,7 @@ class SubtaskContext:
         self.slot = slot
         self.max_parallelism = program.max_parallelism
         self.batch_mode = program.batch_mode
+        self.object_reuse = program.object_reuse
         self.batch_partitions = program.batch_partitions
         self._program = program
         self._parallelism = parallelism
@@ -47,6 +48,7 @@ class SubtaskContext:
             backend=backend,
             attempt=self._program.attempt,
             in_batch_mode=self._program.batch_mode,
+            object_reuse=self.object_reuse,
         )
         self._contexts.append(context)
         return context

@@ -94,7 +94,7 @@ class PatternLoop(SlotLoop):
             self._process_key(key, events, watermark, results)
         if len(results) > 1:
             results.sort(key=_time_and_hash)
-        keep, fired = out.appender(context.backend.mutable), out.fired
+        keep, fired = out.values.append, out.fired
         for time, hashed, result in results:
             due = max(time, before + 1)
             out.emitters.append(~len(fired))

@@ -19,6 +19,8 @@ from penstock.runtime.cep.automaton import NOT_EVALUATED, Automaton
 from penstock.runtime.cep.compiler import compile_pattern
 from penstock.runtime.cep.key_state import EventCodec, KeyState, decode_key_state, encode_key_state
 from penstock.runtime.cep.matcher import NOT_DECODED, Event, Matcher, MatchResult
+from penstock.runtime.loop.call_results import collect_results
+from penstock.runtime.loop.element_copy import copy_elements
 from penstock.runtime.loop.lateness import pattern_is_late
 from penstock.runtime.loop.operator import Emitted, OperatorContext, TimestampedResult
 from penstock.runtime.state.evolution.shape import OperatorStateDescriptor
@@ -60,6 +62,7 @@ class PatternOperator:
 
     keyed = True
     stamps_results = True
+    copies_results = True
 
     def __init__(
         self,
@@ -277,11 +280,15 @@ class PatternOperator:
         context = self._match
         context.pattern = pattern or None
         on_match, on_timeout = self._function.process_match, self._on_timeout
+        copies = self._context.copies_elements
         for link, time, timed_out in results:
             if timed_out and on_timeout is None:
                 continue
             context.time = time
-            for result in (on_timeout if timed_out else on_match)(matcher.match_events(link), context) or ():
+            match = matcher.match_events(link)
+            if copies:  # several matches may contain an event
+                match = {name: copy_elements(events) for name, events in match.items()}
+            for result in collect_results((on_timeout if timed_out else on_match)(match, context), copies):
                 emit(result, time)
 
 

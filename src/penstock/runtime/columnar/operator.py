@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -21,8 +20,6 @@ from penstock.runtime.loop.call_site import CallSite
 from penstock.runtime.loop.emissions import Advance
 from penstock.runtime.loop.operator import OperatorContext
 from penstock.runtime.loop.records import column
-from penstock.runtime.pickling import dumps
-from penstock.runtime.state.codec import is_immutable
 from penstock.runtime.state.timers import Timer
 from penstock.runtime.windows.context import WindowFunctionContext
 from penstock.runtime.windows.functions import WindowEvaluator, make_clear_function, make_evaluator
@@ -125,7 +122,7 @@ class ColumnarWindowOperator:
         out: ColumnarEmissions,
     ) -> None:
         """Calls the user's window function for each key and window."""
-        context, mutable, clear = self._context, self._context.backend.mutable, self._clear if firing.closing else None
+        context, clear = self._context, self._clear if firing.closing else None
         in_event_time = firing.before is None
         context.domain = TimeDomain.EVENT_TIME if in_event_time else TimeDomain.PROCESSING_TIME
         bounds = zip(firing.starts.tolist(), firing.ends.tolist(), strict=True)
@@ -143,7 +140,7 @@ class ColumnarWindowOperator:
                     clear(key, namespace, window)
             except Exception as error:
                 raise self._site.error(error, key=key, timer=time) from error
-            values += [_copy_if_mutable(v) for v in emitted] if mutable else emitted
+            values += emitted
             emitters += [index] * len(emitted)
         context.fired = None
         out.add_firing(firing, hashes, values, column(emitters))
@@ -192,11 +189,6 @@ class GridWindowOperator(ColumnarWindowOperator):
         """Adds groups, one per key, to the stored accumulators of a window."""
         stored = self._table.read_keys(start, groups.codes)
         self._table.write(start, groups if stored is None else self._fold_by_key(Groups.join([stored, groups])))
-
-
-def _copy_if_mutable(value: Any) -> Any:
-    """Returns a copy of a value that may be part of mutable state."""
-    return value if is_immutable(value) else pickle.loads(dumps(value))
 
 
 def watermark_at_timer(due: int, marks: list[int]) -> int:

@@ -166,7 +166,7 @@ class BatchLoop(SlotLoop):
                 self._call_guarded(records, index, out)
             return
         functions = self._operator.elements()
-        append, emit = out.appender(context.backend.mutable), out.emitters.append
+        append, emit = out.appender(self._copies()), out.emitters.append
         inputs, only = records.inputs, functions[0]
         index = at.start
         try:

@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.functions import DEAD_LETTERS
 from penstock.runtime.loop.call_site import CallSite
+from penstock.runtime.loop.element_copy import collect_copies
 from penstock.runtime.loop.emissions import Emissions
 from penstock.runtime.loop.operator import Emitted, OperatorContext
 from penstock.runtime.state.timers import TimerQueue
@@ -76,7 +77,7 @@ class CallGuard:
         for queue in queues:
             queue.mark()  # type: ignore[attr-defined]
         try:
-            emitted = list(call() or ())
+            emitted = collect_copies(call() or ()) if self._context.copies_elements else list(call() or ())
             if self._check is not None:
                 emitted = self._check(emitted)
         except Exception as error:
@@ -90,9 +91,7 @@ class CallGuard:
             else:
                 site.dead_letters_made -= 1
             return False
-        append = out.appender(backend.mutable)
-        for result in emitted:
-            append(result)
+        out.values += emitted
         out.emitters += [emitter] * len(emitted)
         try:
             backend.flush()

@@ -14,7 +14,7 @@ from penstock.time import NO_TIMESTAMP
 Locate = Callable[[Tags, int], dict[str, Any]]  # returns the source of an element, as fields of FailedCall
 
 # Penstock errors about a value. All others are mistakes in the program and fail the job whatever the element is.
-_ABOUT_VALUES = {"ASYNC_RESULT", "ELEMENT_TYPE", "TIMESTAMP_TYPE"} | {
+_ABOUT_VALUES = {"ASYNC_RESULT", "ELEMENT_TYPE", "FUNCTION_RESULT", "TIMESTAMP_TYPE"} | {
     "KEY_IS_NONE",
     "KEY_IS_NAN",
     "KEY_MISFIT",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from penstock.runtime.loop.element_copy import copy_element
 from penstock.runtime.loop.operator import TimestampedResult
 from penstock.runtime.loop.records import PHASE_ELEMENT, PHASE_PROCESSING_TIMER, Column, Records, Tags, column
-from penstock.runtime.pickling import dumps
-from penstock.runtime.state.codec import is_immutable
 from penstock.runtime.state.keys import KeyTable
 
 
@@ -45,12 +43,11 @@ class Emissions:
     def appender(self, copies: bool) -> Callable[[Any], None]:
         """Returns the function that adds an emitted value.
 
-        With `copies`, mutable values are copied, because they may be part of state that changes later in the batch.
+        With `copies`, mutable values are copied, because the function may change them later in the batch, or they may be part of
+        state.
         """
         append = self.values.append
-        if not copies:
-            return append
-        return lambda value: append(value if is_immutable(value) else pickle.loads(dumps(value)))
+        return (lambda value: append(copy_element(value))) if copies else append
 
     def unwrap_timestamps(self) -> Emissions:
         """Replaces every TimestampedResult by its value and records its timestamp."""

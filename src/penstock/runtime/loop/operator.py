@@ -53,6 +53,8 @@ class Operator(Protocol):
     """The logic of one operator in one slot."""
 
     keyed: bool
+    # Optional attributes: `stamps_results` (some results are TimestampedResult), `copies_results` (results are copies of what the
+    # function emitted, or are not shared with it, so that loops need not copy them).
 
     def open(self, context: OperatorContext) -> None: ...
 
@@ -91,6 +93,11 @@ class OperatorContext(OnTimerContext, TimerService):
         self._counters: dict[bytes, int] = {}
         self._random: random.Random | None = None
         self._random_for: Any = None
+
+    @property
+    def copies_elements(self) -> bool:
+        """Whether emitted elements are copied. Parts of state are always copied, because state may change later in the batch."""
+        return self.backend.mutable or not self.runtime.object_reuse
 
     # -- the current element or timer
 
@@ -172,6 +179,7 @@ class FunctionRuntimeContext(RuntimeContext):
         backend: KeyedStateStore | None,
         attempt: int = 0,
         in_batch_mode: bool = False,
+        object_reuse: bool = False,
     ) -> None:
         self.uid = uid
         self._name = name
@@ -182,6 +190,7 @@ class FunctionRuntimeContext(RuntimeContext):
         self._backend = backend
         self._attempt = attempt
         self.in_batch_mode = in_batch_mode  # the complete input is available, so only final results are emitted
+        self.object_reuse = object_reuse  # emitted elements are not copied
         self.metrics: SubtaskMetrics | None = None  # created when the function requests its metrics group
 
     def get_task_name(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.errors import TimeError
 from penstock.runtime.loop.call_guard import CallGuard
 from penstock.runtime.loop.call_site import CallSite
+from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element
 from penstock.runtime.loop.emissions import Advance, Emissions
 from penstock.runtime.loop.operator import IndexedError, Operator, OperatorContext
 from penstock.runtime.loop.records import PHASE_EVENT_TIMER, PHASE_PROCESSING_TIMER, Records
@@ -98,8 +99,8 @@ class SlotLoop:
         """The hot path. It repeats lines of `_process_inputs`, since a call per element would cost more."""
         context, cell, timers = self._context, self._context.cell, self._context.event_timers
         process = self._operator.elements()[0]
-        append, emit, extend = out.appender(context.backend.mutable), out.emitters.append, out.values.extend
-        values_only = not self._traced and not context.backend.mutable
+        append, emit, extend = out.values.append, out.emitters.append, out.values.extend
+        traced, copies, immutable = self._traced, self._copies(), IMMUTABLE
         watermark = context.watermark
         for index, (value, key, now) in enumerate(zip(values, keys, effective, strict=True)):
             if now > watermark:
@@ -113,18 +114,35 @@ class SlotLoop:
             emitted = process(value, context)
             if emitted is None:
                 continue
-            if values_only:
+            if copies:
+                for result in emitted:
+                    kind = type(result)
+                    if kind is tuple:
+                        for item in result:
+                            if type(item) not in immutable:
+                                result = copy_element(result)
+                                break
+                    elif kind not in immutable:
+                        result = copy_element(result)
+                    append(result)
+                    if traced:
+                        emit(index)
+            elif not traced:
                 extend(emitted)
             else:
                 for result in emitted:
                     append(result)
                     emit(index)
 
+    def _copies(self) -> bool:
+        """Whether the values that the operator emits are copied."""
+        return not getattr(self._operator, "copies_results", False) and self._context.copies_elements
+
     def _process_inputs(self, records: Records, effective: list[int], marks: list[int], out: Emissions) -> None:
         """Processes elements of several inputs, or without keys."""
         context, cell, timers = self._context, self._context.cell, self._context.event_timers
         functions = self._operator.elements()
-        append, emit = out.appender(context.backend.mutable), out.emitters.append
+        append, emit = out.appender(self._copies()), out.emitters.append
         inputs = records.inputs or [0] * len(records.values)
         keys = records.keys or [NO_KEY] * len(records.values)
         watermark = context.watermark
@@ -219,7 +237,7 @@ class SlotLoop:
             try:
                 emitted = self._operator.on_timer(timer, context)
                 if emitted is not None:
-                    append = out.appender(context.backend.mutable)
+                    append = out.appender(self._copies())
                     for result in emitted:
                         append(result)
                         out.emitters.append(emitter)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.functions import Function, RuntimeContext, TaggedUnion
+from penstock.runtime.loop.call_results import check_results
 from penstock.runtime.loop.operator import Emitted, OperatorContext
 from penstock.runtime.state.backend import KeyedStateStore
 from penstock.runtime.state.timers import Timer
@@ -63,7 +64,7 @@ class GroupFunction(Function):
 
     `kind` is "co_group" for groups; for pairs it is "join" (one result per pair) or "flat_join" (any number of results).
 
-    >>> GroupFunction(lambda one, two: one + two, "join").apply("key", None, [["a", "b"], ["c"]])
+    >>> list(GroupFunction(lambda one, two: one + two, "join").apply("key", None, [["a", "b"], ["c"]]))
     ['ac', 'bc']
     """
 
@@ -83,17 +84,16 @@ class GroupFunction(Function):
     def apply(self, key: Any, window: Window | None, groups: Any) -> Emitted:
         first, second = groups
         if self._kind == "co_group":
-            emitted: Emitted = self._call(first, second)
-            return emitted
+            return check_results(self._call(first, second))
         call = self._call
         if self._kind == "join":
-            return [call(one, two) for one in first for two in second]
+            return (call(one, two) for one in first for two in second)
         return self._flat_join(first, second)
 
     def _flat_join(self, first: list[Any], second: list[Any]) -> Iterator[Any]:
         for one in first:
             for two in second:
-                yield from self._call(one, two) or ()
+                yield from check_results(self._call(one, two)) or ()
 
 
 class ElementGroupFunction(GroupFunction):
@@ -114,6 +114,7 @@ class CoGroupOperator:
 
     keyed = True
     stamps_results = True
+    copies_results = True
 
     def __init__(
         self,

@@ -7,6 +7,8 @@ from typing import Any
 
 from penstock.errors import PlanError, TimeError
 from penstock.functions import JoinContext, OutputTag
+from penstock.runtime.loop.call_results import collect_results
+from penstock.runtime.loop.element_copy import copy_element
 from penstock.runtime.loop.lateness import join_is_late
 from penstock.runtime.loop.operator import Emitted, OperatorContext, TimestampedResult
 from penstock.runtime.state.timeline import KeyTimeline, TimelineDescriptor
@@ -20,12 +22,13 @@ _CLEANUPS = 4  # per lifetime of an element; fewer need fewer timers, but retain
 class PairContext(JoinContext):
     """The timestamps of the current pair of a join function, and what it sent to side outputs."""
 
-    __slots__ = ("left", "right", "sent")
+    __slots__ = ("copies", "left", "right", "sent")
 
     def __init__(self) -> None:
         self.left = 0
         self.right = 0
         self.sent: list[Any] = []
+        self.copies = True  # whether values are copied, because the function may change them later
 
     def begin(self) -> PairContext:
         """Starts the pairs of another element, and drops what a call that raised has sent."""
@@ -42,7 +45,7 @@ class PairContext(JoinContext):
         return max(self.left, self.right)
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
-        self.sent.append((output_tag, value))
+        self.sent.append((output_tag, copy_element(value) if self.copies else value))
 
 
 class JoinSide:
@@ -98,6 +101,7 @@ class IntervalJoinOperator:
 
     keyed = True
     stamps_results = True
+    copies_results = True
 
     def __init__(
         self,
@@ -121,8 +125,11 @@ class IntervalJoinOperator:
         self._left = JoinSide(0, type_information(left_type), (low, high), left_late_tag)
         self._right = JoinSide(1, type_information(right_type), (-high, -low), right_late_tag)
         self._pair = PairContext()
+        self._context: OperatorContext
 
     def open(self, context: OperatorContext) -> None:
+        self._context = context
+        self._pair.copies = context.copies_elements
         self._left.open(context)
         self._right.open(context)
         if hasattr(self._function, "open"):
@@ -170,17 +177,15 @@ class IntervalJoinOperator:
     def _collect(self, emitted: list[Any], results: Emitted, other_is_later: bool) -> None:
         """Adds the results of a pair. If the other element is the later one, they get its timestamp."""
         pair = self._pair
+        found = collect_results(results, self._context.copies_elements)
+        if pair.sent:
+            found += pair.sent
+            pair.sent = []
         if other_is_later:
             timestamp = pair.get_timestamp()
-            emitted += [TimestampedResult(result, timestamp) for result in results or ()]
-            emitted += [TimestampedResult(sent, timestamp) for sent in pair.sent]
+            emitted += [TimestampedResult(result, timestamp) for result in found]
         else:
-            if results is not None:
-                emitted += results
-            if pair.sent:
-                emitted += pair.sent
-        if pair.sent:
-            pair.sent = []
+            emitted += found
 
     def _late(self, value: Any, timestamp: int, side: JoinSide) -> Emitted:
         if timestamp == NO_TIMESTAMP:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.functions import TimerService
+from penstock.runtime.loop.call_results import check_results, checked_results, collect_results
 from penstock.runtime.loop.operator import ClockOnlyTimerService, Emitted, OperatorContext
 from penstock.runtime.state.cell import NO_KEY
 from penstock.runtime.state.timers import Timer
@@ -19,22 +20,22 @@ class ProcessOperator:
         self.keyed = keyed
         self._function = function
         self._two_inputs = two_inputs
-        self._context: Any = None
+        self._functions: tuple[Callable[[Any, Any], Emitted], ...] = ()
 
     def open(self, context: OperatorContext) -> None:
-        self._context = context if self.keyed else UnkeyedContext(context)
-        self._function.open(context.runtime)
+        f = self._function
+        f.open(context.runtime)
+        methods = (f.process_element1, f.process_element2) if self._two_inputs else (f.process_element,)
+        self._functions = tuple(map(checked_results, methods))
+        if not self.keyed:
+            own_context = UnkeyedContext(context)
+            self._functions = tuple(_with_context(function, own_context) for function in self._functions)
 
     def elements(self) -> tuple[Callable[[Any, Any], Emitted], ...]:
-        f = self._function
-        functions = (f.process_element1, f.process_element2) if self._two_inputs else (f.process_element,)
-        if self.keyed:
-            return functions
-        return tuple(_with_context(function, self._context) for function in functions)
+        return self._functions
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
-        emitted: Emitted = self._function.on_timer(timer.time, context)
-        return emitted
+        return check_results(self._function.on_timer(timer.time, context))
 
     def close(self) -> None:
         self._function.close()
@@ -84,18 +85,16 @@ class BroadcastOperator:
         return self._element, self._broadcast_element
 
     def _element(self, value: Any, context: OperatorContext) -> Emitted:
-        emitted: Emitted = self._function.process_element(value, self._context.as_reader())
-        return emitted
+        return check_results(self._function.process_element(value, self._context.as_reader()))
 
     def _broadcast_element(self, value: Any, context: OperatorContext) -> Emitted:
         context.cell.at = NO_KEY
         side = self._context.as_writer()
-        emitted = list(self._function.process_broadcast_element(value, side) or ())
+        emitted = collect_results(self._function.process_broadcast_element(value, side), context.copies_elements)
         return emitted if self.keeps_output or side.applied else None
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
-        emitted: Emitted = self._function.on_timer(timer.time, self._context.as_reader())
-        return emitted
+        return check_results(self._function.on_timer(timer.time, self._context.as_reader()))
 
     def close(self) -> None:
         self._function.close()

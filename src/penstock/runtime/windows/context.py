@@ -102,6 +102,10 @@ class WindowFunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindow
         self._window_state = ScopedStateStore(context, "namespace")
         self._global_state = ScopedStateStore(context, "key")
 
+    @property
+    def copies_elements(self) -> bool:
+        return self._context.copies_elements
+
     def set_current(self, key: Any, namespace: Namespace, window: Window) -> WindowFunctionContext:
         self._window = window
         self._context.backend.set_namespace(key, namespace)

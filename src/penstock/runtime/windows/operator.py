@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.errors import PlanError
 from penstock.functions import OutputTag, TimeDomain
+from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element
 from penstock.runtime.loop.lateness import element_is_late, window_is_late
 from penstock.runtime.loop.operator import Emitted, OperatorContext, TimestampedResult
 from penstock.runtime.state.codec import is_immutable
@@ -31,7 +32,7 @@ from penstock.windows import (
     Window,
     WindowAssigner,
 )
-from penstock.windows.validation import check_lateness, check_trigger
+from penstock.windows.validation import check_lateness, check_trigger, check_trigger_result
 
 CONTINUE = TriggerResult.CONTINUE
 
@@ -49,6 +50,7 @@ class WindowOperator:
 
     keyed = True
     stamps_results = True
+    copies_results = True
     merges = False  # whether the class can merge windows
 
     def __init__(
@@ -129,12 +131,15 @@ class WindowOperator:
         if current.first_max_timestamp <= context.watermark:
             return self._add_to_windows(value, timestamp, context)
         key, add = context.cell.at, self._contents.add
+        shared = len(current.windows) > 1 and value.__class__ not in IMMUTABLE
         for cached in current.windows:
             pane = cached.panes.get(key)
             if pane is None:
                 pane = cached.panes[key] = self._contents.pane((key, cached.namespace))
                 self._call_trigger(value, timestamp, cached, key, context)
             add(pane, value, timestamp)
+            if shared:
+                value = copy_element(value)  # a reduce function may change the first element of a window
         return None
 
     def _process_element(self, value: Any, context: OperatorContext) -> Emitted:
@@ -146,6 +151,8 @@ class WindowOperator:
         emitted: list[Any] = []
         added = False
         for cached, state_window in self._target_windows(value, timestamp, context):
+            if added:
+                value = copy_element(value)  # each window has its own
             added = True
             pane_key = (key, state_window)
             contents.add(contents.pane(pane_key), value, timestamp)
@@ -226,6 +233,7 @@ class WindowOperator:
         closing: bool = False,
     ) -> list[Any]:
         """Fires and purges. If `stamped`, results are emitted with their own timestamp, not with that of the timer."""
+        check_trigger_result(self._trigger, result)
         emitted: list[Any] = []
         purging = result.is_purge()
         if result.is_fire():

@@ -159,6 +159,7 @@ def test_subfolders_are_read_and_hidden_names_are_not(tree: Path, tmp_path: Path
     assert sorted(values(lines(tree), tmp_path / "m")) == ["2024/f.txt", "a.txt", "b.csv", "deep/er/c.txt"]
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
@@ -399,6 +400,20 @@ def test_bulk_files_are_not_split(tmp_path: Path) -> None:
     first, rest = chunks(source, tmp_path / "n")
     assert first.values == [b"aa", b"bb", b"cc"]
     assert (rest.bad[0].position, str(rest.bad[0].error)) == (3, "half an element at the end")
+
+
+class Texts(BulkFormat):
+    """Yields a text in place of a list of elements."""
+
+    def read(self, file_object: IO[bytes]) -> Iterator[list[Any]]:
+        yield file_object.read().decode()  # type: ignore[misc]
+
+
+def test_a_bulk_format_that_yields_no_lists(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("abc")
+    source = FileSource(tmp_path / "a.txt", Texts())
+    with pytest.raises(UserFunctionError, match=r"BULK_FORMAT.*read\(\) of Texts yielded a str.*`yield \[element\]`"):
+        read(source, tmp_path / "m")
 
 
 @pytest.mark.parametrize("batch", [1, 700, 5_000, 1 << 20])

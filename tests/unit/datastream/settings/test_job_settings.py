@@ -27,6 +27,7 @@ from penstock.errors import ConfigError, PlanError, UnsupportedOperation
 from tests.unit.datastream.recording_engine import environment
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")
 def test_every_pair_of_setter_and_getter_of_the_execution_config() -> None:
     env = environment()
     made = env.get_config()
@@ -91,6 +92,7 @@ def test_the_local_parallelism_is_of_all_environments() -> None:
     assert environment().set_parallelism(2).get_parallelism() == 2
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")
 def test_every_pair_of_setter_and_getter_of_the_checkpoint_config() -> None:
     env = environment()
     made = env.get_checkpoint_config()
@@ -124,6 +126,7 @@ def test_every_pair_of_setter_and_getter_of_the_checkpoint_config() -> None:
         made.set_max_concurrent_checkpoints(0)
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")
 def test_enable_checkpointing_sets_interval_mode_and_folder() -> None:
     env = environment().enable_checkpointing(3000, ps.CheckpointingMode.AT_LEAST_ONCE, folder="/data")
     assert env.get_checkpoint_interval() == 3000
@@ -133,6 +136,7 @@ def test_enable_checkpointing_sets_interval_mode_and_folder() -> None:
     assert env.configuration.get_string("execution.checkpointing.dir") == "/data"
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")
 def test_settings_without_an_effect_are_stored() -> None:
     env = environment()
     assert env.get_buffer_timeout() == 100
@@ -221,6 +225,7 @@ def test_strategies_return_their_settings() -> None:
 # -- state backends and checkpoint storage
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")
 def test_state_backends_are_keys() -> None:
     env = environment()
     assert env.get_state_backend() is None
@@ -255,6 +260,7 @@ def test_java_backends_are_not_supported() -> None:
         environment(**{"state.backend.type": "forst"})
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")
 def test_checkpoint_storage_is_a_folder() -> None:
     env = environment()
     made = env.get_checkpoint_config()

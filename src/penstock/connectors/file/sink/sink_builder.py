@@ -11,7 +11,7 @@ from penstock.connectors.file.sink.bucket_assigner import BucketAssigner
 from penstock.connectors.file.sink.compaction import FileCompactor, FileCompactStrategy
 from penstock.connectors.file.sink.output_file_config import OutputFileConfig
 from penstock.connectors.file.sink.rolling_policy import OnCheckpointRollingPolicy, RollingPolicy
-from penstock.errors import ConfigError
+from penstock.errors import ConfigError, warn_ignored
 
 if TYPE_CHECKING:
     from penstock.connectors.file.sink.sink import FileSink
@@ -29,6 +29,7 @@ class SinkBuilder:
 
     def with_bucket_check_interval(self, interval: int) -> Self:
         """Has no effect, because a batch runs when a file is due."""
+        warn_ignored("with_bucket_check_interval() has no effect. A batch runs when the rolling policy closes a file.")
         return self
 
     def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> Self:

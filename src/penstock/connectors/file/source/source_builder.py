@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.connectors.file.source.enumerator import FileEnumeratorProvider, FileSplitAssignerProvider
 from penstock.connectors.file.source.file_list import FileOrder
 from penstock.connectors.file.source.stream_format import StreamFormat
+from penstock.errors import warn_ignored
 from penstock.formats.bulk import BulkFormat
 from penstock.time import Duration
 
@@ -43,6 +44,7 @@ class FileSourceBuilder:
 
     def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
         """Has no effect, because Spark places tasks."""
+        warn_ignored("set_split_assigner() has no effect. Spark places the tasks that read files.")
         return self
 
     def set_files_in_time_order(self, order: FileOrder = "modification_time") -> FileSourceBuilder:

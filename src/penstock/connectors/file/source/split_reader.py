@@ -15,7 +15,7 @@ from penstock.connectors.file.source.lines import (
 )
 from penstock.connectors.file.source.stream_format import Decoder
 from penstock.connectors.source import Chunk
-from penstock.errors import ConfigError
+from penstock.errors import ConfigError, UserFunctionError
 from penstock.formats.bad_record import BadRecord
 from penstock.formats.bulk import BulkFormat
 from penstock.formats.decoding import Decoding
@@ -152,6 +152,8 @@ class BulkReader:
         while True:
             try:
                 block = next(blocks, None)
+            except UserFunctionError:  # not an error of the file
+                raise
             except Exception as error:
                 yield _damaged_chunk(file_range, first, b"", error)
                 return
@@ -169,6 +171,12 @@ class BulkReader:
             return
         start = 0
         for values in self._format.read(open_decompressed(file, file_range.path) if compressed else file):
+            if not isinstance(values, list):  # the items of a string or a dict would become elements
+                raise UserFunctionError(
+                    "BULK_FORMAT",
+                    f"read() of {type(self._format).__name__} yielded a {type(values).__name__}. It must yield lists of elements, "
+                    "such as `yield [element]`.",
+                )
             yield start, values
             start += len(values)
 

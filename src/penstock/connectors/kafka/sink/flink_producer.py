@@ -10,7 +10,7 @@ from penstock.connectors.delivery_guarantee import DeliveryGuarantee
 from penstock.connectors.kafka.client.options import client_options
 from penstock.connectors.kafka.sink.record_serializer import KafkaRecordSerializationSchema
 from penstock.connectors.kafka.sink.sink import KafkaSink
-from penstock.errors import ConfigError, UnsupportedOperation
+from penstock.errors import ConfigError, UnsupportedOperation, check_enum, warn_ignored
 from penstock.formats import SerializationSchema
 
 
@@ -43,6 +43,9 @@ class FlinkKafkaProducer(KafkaSink):
     ) -> None:
         if not producer_config.get("bootstrap.servers"):
             raise ConfigError("KAFKA_SINK", "producer_config of FlinkKafkaProducer has no bootstrap.servers. Add them.")
+        if kafka_producers_pool_size != 5:
+            warn_ignored("FlinkKafkaProducer: kafka_producers_pool_size has no effect. Each task has one producer.")
+        check_enum("FlinkKafkaProducer", semantic, Semantic)
         value = KafkaRecordSerializationSchema.builder().set_topic(topic)
         super().__init__(
             client_options(producer_config, "producer"),
@@ -73,4 +76,7 @@ class FlinkKafkaProducer(KafkaSink):
 
     def ignore_failures_after_transaction_timeout(self) -> Self:
         """Has no effect. No transaction outlives its batch, so none can time out between two runs."""
+        warn_ignored(
+            "ignore_failures_after_transaction_timeout() has no effect. No transaction outlives its batch, so none can time out."
+        )
         return self

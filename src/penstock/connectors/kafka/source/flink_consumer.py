@@ -9,6 +9,7 @@ from typing import Any
 from penstock.connectors.kafka.source.offsets_initializer import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
 from penstock.connectors.kafka.source.source import KafkaSource
 from penstock.connectors.kafka.source.source_builder import KafkaSourceBuilder
+from penstock.errors import warn_ignored
 from penstock.formats.schema import DeserializationSchema
 from penstock.types import TypeInformation
 
@@ -64,6 +65,10 @@ class FlinkKafkaConsumer:
 
     def disable_filter_restored_partitions_with_subscribed_topics(self) -> FlinkKafkaConsumer:
         """Has no effect. A resumed job reads the partitions in its checkpoint and those of its topics."""
+        warn_ignored(
+            "disable_filter_restored_partitions_with_subscribed_topics() has no effect. A resumed job reads the partitions in its "
+            "checkpoint and those of its topics."
+        )
         return self
 
     def get_produced_type(self) -> TypeInformation:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, NamedTuple
 
-from penstock.errors import ConfigError
+from penstock.errors import ConfigError, check_enum
 
 Kind = Literal["earliest", "latest", "committed", "timestamp", "offsets"]
 
@@ -43,6 +43,9 @@ class KafkaOffsetsInitializer:
     reset: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE
     at: int = 0  # milliseconds; for kind "timestamp"
     given: Mapping[KafkaTopicPartition, int] = field(default_factory=dict)  # for kind "offsets"
+
+    def __post_init__(self) -> None:
+        check_enum("KafkaOffsetsInitializer", self.reset, KafkaOffsetResetStrategy)
 
     @staticmethod
     def committed_offsets(
