@@ -129,8 +129,8 @@ def test_an_incomplete_line_is_ignored(tmp_path: Path) -> None:
 def test_durations_of_a_checkpoint() -> None:
     tasks = [
         TaskStats(0, 0, 10.1, run=0.2),
-        TaskStats(1, 0, 10.4, catch_up=0.1, run=0.5, sync=0.1, state_bytes=100, written_bytes=10),
-        TaskStats(1, 1, 10.4, catch_up=0.0, run=0.3, sync=0.1, state_bytes=300, written_bytes=20),
+        TaskStats(1, 0, 10.4, catch_up=0.1, run=0.5, sync=0.1, state_bytes=100, written_bytes=10, state_log_bytes=50),
+        TaskStats(1, 1, 10.4, catch_up=0.0, run=0.3, sync=0.1, state_bytes=300, written_bytes=20, state_log_bytes=70),
     ]
     c = CheckpointStats(
         0,
@@ -141,6 +141,6 @@ def test_durations_of_a_checkpoint() -> None:
     assert round(c.work, 3) == 1.0  # 0.2 of the source, 0.5 of the slower slot, 0.3 of the sink
     assert round(c.storing, 3) == 0.26
     assert round(c.overhead, 3) == 1.0
-    assert (c.state_bytes, c.written_bytes) == (400, 30)
+    assert (c.state_bytes, c.state_log_bytes, c.written_bytes) == (400, 120, 30)
     assert c.latest_acknowledged is not None
     assert round(c.latest_acknowledged - c.triggered, 3) == 1.1
