@@ -10,8 +10,6 @@ import random
 from itertools import chain, islice
 from typing import Any
 
-import lmdb
-
 from penstock.spark.state.copy_view import LONG_KEY
 
 _SAMPLE = 500  # changed entries whose old size is read
@@ -36,18 +34,18 @@ class CopySize:
     def write(self, puts: Entries, deleted: list[bytes], *, append: bool = False) -> int:
         """Writes and deletes stored entries, both in order. Returns by how many bytes the entries have grown."""
         txn, db = self._txn, self._entries
-        before = txn.stat(db)["entries"]
+        before: int = txn.stat(db)["entries"]
         with txn.cursor(db=db) as cursor:
             sample = [] if append or not before else self._sample(cursor, puts, deleted)
         for key in deleted:
             txn.delete(key, db=db)
         with txn.cursor(db=db) as cursor:
             cursor.putmulti(puts, append=append)
-        replaced = before + len(puts) - txn.stat(db)["entries"]
+        replaced: int = before + len(puts) - txn.stat(db)["entries"]
         mean = stored_size(sample) / len(sample) if sample else 0.0
         return stored_size(puts) - round(replaced * mean)
 
-    def _sample(self, cursor: lmdb.Cursor, puts: Entries, deleted: list[bytes]) -> Entries:
+    def _sample(self, cursor: Any, puts: Entries, deleted: list[bytes]) -> Entries:
         """Returns entries that will be replaced or deleted: all of them, or some if there are many."""
         keys = [key for key, _ in puts] + deleted
         if not keys or not cursor.last() or min(keys[0], keys[-1]) > cursor.key():
@@ -55,7 +53,8 @@ class CopySize:
         if len(keys) > _SAMPLE:
             keys = sorted(random.sample(keys, _SAMPLE))
             self._add(ESTIMATED, len(puts) + len(deleted))
-        return cursor.getmulti(keys)  # type: ignore[return-value]
+        found: Entries = cursor.getmulti(keys)
+        return found
 
     def add_part(self, growth: int) -> None:
         """Adds the growth by a part of a delta."""
