@@ -115,6 +115,10 @@ class CheckpointStats(msgspec.Struct, omit_defaults=True):
     sources: list[SourceStats] = []
     sinks: list[SinkStats] = []
     waits_for: list[UnfinishedTask] = []
+    # Of a checkpoint in progress, since it is shown: seconds in which threads of Spark's JVM computed, and in which they were
+    # ready to compute and all CPUs were in use. Tasks report theirs when they are done.
+    cpu_seconds: float = 0.0
+    cpu_wait: float = 0.0
 
     @property
     def triggered(self) -> float:
