@@ -92,7 +92,13 @@ def test_the_checkpoint_in_progress_is_last_until_it_completes(tmp_path: Path) -
     ledger.add([CheckpointStats(0, all_tasks=6)], {0: SparkTimings(1.0, 1.0)}, 100.0)
     ledger.show_in_progress(CheckpointStats(1, "in progress", acknowledged_tasks=2, all_tasks=3))
     current = history.latest()[-1]
-    assert (current.status, current.acknowledged_tasks, current.all_tasks) == ("in progress", 2, 6)
+    assert (current.status, current.acknowledged_tasks, current.all_tasks) == (
+        "in progress",
+        2,
+        3,
+    )  # a batch may have fewer tasks than the last
+    ledger.show_in_progress(CheckpointStats(1, "in progress"))
+    assert history.latest()[-1].all_tasks == 6  # Spark does not know yet
     ledger.add([CheckpointStats(1)], {1: SparkTimings(2.0, 1.0)}, 101.0)
     assert ids(history) == [(0, "completed"), (1, "completed")]
 
