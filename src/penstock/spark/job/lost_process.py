@@ -24,10 +24,10 @@ def explain_lost_process(error: BaseException, failure: Exception, processes: He
         killed = ["the process that commits the sinks on the driver's machine"]
     if not killed:
         return failure
-    text = " and ".join(killed)
+    names = " and ".join(killed)
     explained = JobError(
         "HELPER_PROCESS_DIED",
-        f"{text[0].upper()}{text[1:]} ended without an error message, usually because it was killed or the machine ran out "
+        f"A process that Spark uses ended without an error message: {names}. Usually it was killed, or the machine ran out "
         "of memory. The batch was not committed, and no data is lost. The job is restarted if its restart strategy allows it "
         "(restart-strategy.type). Otherwise resume it.",
     )

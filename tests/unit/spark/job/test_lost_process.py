@@ -35,8 +35,8 @@ def test_the_killed_process_is_named(processes: HelperProcesses) -> None:
     [killed] = processes.killed()
     explained = explain_lost_process(BROKEN, BROKEN, processes)
     assert str(explained).startswith(
-        "[HELPER_PROCESS_DIED] The process that plans the batches of source 'orders' "
-        f"(process {killed.process.pid} on laptop) ended without an error message"
+        "[HELPER_PROCESS_DIED] A process that Spark uses ended without an error message: the process that plans the batches "
+        f"of source 'orders' (process {killed.process.pid} on laptop). "
     )
     assert is_retryable(explained)
 
