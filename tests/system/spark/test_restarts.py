@@ -176,14 +176,13 @@ def test_a_killed_source_process_is_named_and_the_job_is_restarted(
         os.kill(helper.process.pid, signal.SIGKILL)
         until(lambda attempt=attempt: job.attempt > attempt or job.finished.done())  # type: ignore[misc]
     with pytest.raises(
-        JobError, match=r"HELPER_PROCESS_DIED.*The process that starts the batches of the job \(process \d+"
+        JobError, match=r"HELPER_PROCESS_DIED.*the process that starts the batches of the job \(process \d+"
     ):
         job.finished.result()
     history = CheckpointHistory(registry_of().job_folder(job.job_id)).latest()
     reasons = [c.reason for c in history if c.status == "failed"]
-    assert reasons[0].startswith(
-        "[HELPER_PROCESS_DIED] The process that plans the batches of source 'orders' (process "
-    )
+    assert "[HELPER_PROCESS_DIED]" in reasons[0]
+    assert "the process that plans the batches of source 'orders' (process " in reasons[0]
     assert job.attempt == 1
 
 
