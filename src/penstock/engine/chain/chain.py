@@ -34,6 +34,7 @@ from penstock.engine.program.timestamp_use import ignores_timestamp
 from penstock.engine.wire.frames import Bundles
 from penstock.functions import DEAD_LETTERS, Function
 from penstock.runtime.loop.call_site import CallSite, Locate
+from penstock.runtime.loop.call_watch import ChunkCalls, watch
 from penstock.runtime.loop.records import Column
 from penstock.time import NO_TIMESTAMP
 from penstock.types.check import convert_elements
@@ -227,13 +228,15 @@ class ChainRunner:
         call = self._calls[id(step)]
         self._subtask.running.operator = step.name
         rest = iter(flow.values)
+        values: list[Any] = []
+        watched = ChunkCalls(step.name, flow.values, rest, values)
+        watch.begin(watched)
         try:
             if step.kind == "map":
                 return Flow([call(v) for v in rest], flow.base, flow.at), {}
             if step.kind == "filter":
                 picked = [i for i, v in enumerate(rest) if call(v)]
                 return flow.derive([flow.values[i] for i in picked], picked), {}
-            values: list[Any] = []
             picked = []
             if step.kind == "process":
                 context = ChainContext(flow)
@@ -250,6 +253,8 @@ class ChainRunner:
         except Exception as error:
             at = len(flow.values) - operator.length_hint(rest) - 1
             raise self._sites[id(step)].error(error, **call_details(flow, at)) from error
+        finally:
+            watch.end(watched)
         return separate_side_outputs(flow, values, picked)
 
     def _run_guarded(self, step: TransformStep, flow: Flow) -> tuple[Flow, dict[str, Flow]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import TimeError
 from penstock.functions import TimeDomain
-from penstock.runtime.loop.call_watch import WatchedBatch, watch
+from penstock.runtime.loop.call_watch import LoopCalls, watch
 from penstock.runtime.loop.emissions import Advance, Emissions
 from penstock.runtime.loop.records import (
     PHASE_ELEMENT,
@@ -77,7 +77,7 @@ class BatchLoop(SlotLoop):
             queue.begin(MAX_WATERMARK)  # the store has no timers: those of a key are discarded with it
         ranges = _key_ranges(self.sort(records))
         context.timestamps = records.timestamps.tolist()
-        watched = WatchedBatch(self._name, context, out)
+        watched = LoopCalls(self._name, context, out.values)
         watch.begin(watched)
         try:
             if self._prepare is not None:

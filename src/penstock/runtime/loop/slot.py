@@ -8,7 +8,7 @@ from typing import Any
 from penstock.errors import TimeError
 from penstock.runtime.loop.call_guard import CallGuard
 from penstock.runtime.loop.call_site import CallSite
-from penstock.runtime.loop.call_watch import WatchedBatch, watch
+from penstock.runtime.loop.call_watch import LoopCalls, watch
 from penstock.runtime.loop.emissions import Advance, Emissions
 from penstock.runtime.loop.operator import IndexedError, Operator, OperatorContext
 from penstock.runtime.loop.records import PHASE_EVENT_TIMER, PHASE_PROCESSING_TIMER, Records
@@ -54,7 +54,7 @@ class SlotLoop:
         marks = advance.marks[::-1]
         context.event_timers.begin(advance.end)
         self._repeated_timers.begin_batch()
-        watched = WatchedBatch(self._name, context, out)
+        watched = LoopCalls(self._name, context, out.values)
         watch.begin(watched)
         try:
             self._fire_processing_timers(advance, out)

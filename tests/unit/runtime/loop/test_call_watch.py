@@ -65,8 +65,12 @@ class Endless(KeyedProcessFunction):
         return self._run()
 
     def _run(self) -> Iterator[Any]:
-        while not _ended.wait(0.0001 if self._emits else _TIMEOUT):
-            yield 0
+        return values_until_ended(0.0001 if self._emits else _TIMEOUT)
+
+
+def values_until_ended(pause: float = 0.0001) -> Iterator[int]:
+    while not _ended.wait(pause):
+        yield 0
 
 
 def run(function: KeyedProcessFunction) -> None:
@@ -102,6 +106,19 @@ def test_a_call_that_takes_long_is_reported(logged: list[str], monkeypatch: pyte
         "Operator 'tested' has been processing an element of key 'b' for 0 s. The batch ends when"
     )
     assert "set a timeout" in message
+
+
+def test_a_function_in_a_chain_that_does_not_end_is_reported(
+    logged: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(call_watch, "_MANY_VALUES", 20)
+    env = StreamExecutionEnvironment()
+    stream = env.from_source(PushSource()).flat_map(lambda v: values_until_ended() if v == "b" else [v]).name("split")
+    harness = Harness(env)
+    harness.collect(stream)
+    harness.push_all(["a", "b", "c"])
+    [message] = logged
+    assert message.startswith("Operator 'split' has been processing the element 'b' for 0 s and has emitted ")
 
 
 def test_the_report_does_not_wait_for_the_end_of_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
