@@ -10,6 +10,7 @@ import penstock as ps
 from penstock.connectors import CollectSink, DataGeneratorSource
 from penstock.jobs.registry.history import CheckpointHistory
 from penstock.jobs.registry.registry import registry_of
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark
 
@@ -21,6 +22,48 @@ class Seen(ps.KeyedProcessFunction):
     def process_element(self, value: tuple[str, int], ctx: ps.KeyedProcessFunction.Context) -> list[tuple[str, int]]:
         self.seen.update((self.seen.value() or 0) + 1)
         return [value]
+
+
+class Blocking(Seen):
+    """Waits for a file at one element. Its state has always the same size."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def process_element(self, value: tuple[str, int], ctx: ps.KeyedProcessFunction.Context) -> list[tuple[str, int]]:
+        if value[1] == 3500:
+            until(self._file.exists)
+        self.seen.update(value[1] % 100)
+        return [value]
+
+
+def test_a_checkpoint_in_progress_has_the_numbers_of_the_finished_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    env = ps.StreamExecutionEnvironment.get_execution_environment(
+        ps.Configuration({"parallelism.default": 2, "execution.checkpointing.dir": str(tmp_path / "checkpoints")})
+    )
+    numbers = DataGeneratorSource(lambda i: (f"key {i % 10}", i), 9000, records_per_batch=1000)
+    orders = env.from_source(numbers, ps.WatermarkStrategy.no_watermarks(), "orders")
+    orders.key_by(lambda v: v[0]).process(Blocking(tmp_path / "go")).sink_to(CollectSink())
+    client = env.execute_async("figures")
+    history = CheckpointHistory(registry_of().job_folder(str(client.get_job_id())))
+    until(lambda: [c for c in history.latest() if c.status == "in progress" and c.acknowledged_tasks == 3])
+    current = history.latest()[-1]
+    (tmp_path / "go").touch()
+    client.get_job_execution_result().result()
+    checkpoints = history.latest()
+    [finished] = [c for c in checkpoints if c.id == current.id]
+    assert finished.status == "completed"
+    assert current.all_tasks == finished.all_tasks == 2 + 2
+    assert [(u.level, u.slot) for u in current.waits_for] in ([(1, 0)], [(1, 1)])
+    assert current.triggered == finished.triggered
+    live = [c.state_bytes for c in checkpoints if c.records]
+    assert len(live) == 9
+    assert set(live[1:]) == {live[-1]}, "the state does not grow"
+    log = [c.state_log_bytes for c in checkpoints if c.records]
+    assert log == sorted(set(log)), "the log grows until it is compacted"
 
 
 def test_statistics_of_tasks_operators_sources_and_sinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -12,12 +14,22 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock as ps
-from penstock.connectors import CollectSink, JsonLinesSink, ScriptedSource, Step
-from penstock.errors import ConfigError, UserFunctionError
+from penstock.connectors import (
+    CollectSink,
+    DataGeneratorSource,
+    DiscardingSink,
+    JsonLinesSink,
+    ScriptedSource,
+    Step,
+)
+from penstock.errors import ConfigError, JobError, UserFunctionError
+from penstock.jobs.registry.history import CheckpointHistory
+from penstock.jobs.registry.registry import registry_of
 from penstock.spark.job.job import SparkJob
 from tests.system.spark.fails_once import CollectFailsOnce, CommitFailsOnce
 from tests.system.spark.processes import lines_of
 from tests.system.spark.test_jobs import environment
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark
 
@@ -142,6 +154,36 @@ def test_a_commit_that_fails_when_another_sink_has_committed(spark: SparkSession
     assert job.attempt == 1
     assert Counter(job.collected(0)) == Counter(v for s in STEPS for v in s.splits["s"])
     assert lines_of(tmp_path / "lines") == sorted(f'"{v}"' for s in STEPS for v in s.splits["s"])
+
+
+def test_a_killed_source_process_is_named_and_the_job_is_restarted(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    env = environment(tmp_path, **FIXED, **{"restart-strategy.fixed-delay.attempts": 1})
+    numbers = env.from_source(
+        DataGeneratorSource(lambda i: i, None, 100), ps.WatermarkStrategy.no_watermarks(), "orders"
+    )
+    numbers.key_by(lambda i: i % 2).reduce(max).sink_to(DiscardingSink())
+    job = SparkJob(env.graph(), env.configuration, env.files)
+    job.start()
+    job.run_in_background()
+    for task in ("plans the batches of source 'orders'", "starts the batches of the job"):
+        batch = job.folder.reports.totals().batches
+        until(lambda batch=batch: job.folder.reports.totals().batches > batch + 1 or job.finished.done())  # type: ignore[misc]
+        attempt = job.attempt
+        helper = next(p for p in job.folder.processes.all() if p.task == task)
+        os.kill(helper.process.pid, signal.SIGKILL)
+        until(lambda attempt=attempt: job.attempt > attempt or job.finished.done())  # type: ignore[misc]
+    with pytest.raises(
+        JobError, match=r"HELPER_PROCESS_DIED.*the process that starts the batches of the job \(process \d+"
+    ):
+        job.finished.result()
+    history = CheckpointHistory(registry_of().job_folder(job.job_id)).latest()
+    reasons = [c.reason for c in history if c.status == "failed"]
+    assert "[HELPER_PROCESS_DIED]" in reasons[0]
+    assert "the process that plans the batches of source 'orders' (process " in reasons[0]
+    assert job.attempt == 1
 
 
 def test_permanent_errors_are_not_retried(spark: SparkSession, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def completed(number: int) -> CheckpointStats:
         measured=SparkTimings(began, 0.9, planning=0.1, logging=0.05, storing=[0.04], loading=[0.01], files=4),
         tasks=[
             TaskStats(0, 0, began + 0.1, 500, run=0.2),
-            TaskStats(1, 0, began + 0.4, 500, 0.01, 0.3, 0.02, 2_000_000, 30_000, "laptop:77"),
+            TaskStats(1, 0, began + 0.4, 500, 0.01, 0.3, 0.02, 2_000_000, 30_000, "laptop:77", 450_000),
         ],
         operators=[OperatorStats("t", "totals", 1, 500, 20, 0.3, 0.3, 1.4, 60, 30_000, None, [("'anna'", 0.4)])],
         sources=[SourceStats("s", "orders", 500, 0.1, lag=1200)],
@@ -63,7 +63,7 @@ def test_lists_one_checkpoint_per_row(history: CheckpointHistory) -> None:
         ["7", "completed", "2/2"],
         ["8", "in", "progress"],
     ]
-    assert rows[0][4:] == ["+730", "ms", "900", "ms", "500", "2.0", "MB", "30.0", "KB", "4"]
+    assert rows[0][4:] == ["+730", "ms", "900", "ms", "500", "2.0", "MB", "450.0", "KB", "30.0", "KB", "4"]
     assert "7 failed: the disk is full" in shown
 
 
@@ -84,6 +84,7 @@ def test_shows_one_checkpoint_in_detail(history: CheckpointHistory) -> None:
         "laptop:77",
         "3 of 1.0 KB",
         "1,200",
+        "2.0 MB; log 450.0 KB; written 30.0 KB",
     ):
         assert expected in shown, shown
 
@@ -92,6 +93,7 @@ def test_json_output(history: CheckpointHistory) -> None:
     history.add([completed(6)])
     [output] = [json.loads(line) for line in penstock("checkpoints", "orders", "6", "--json").stdout.splitlines()]
     assert (output["seconds"], output["work"], output["overhead"], output["files"]) == (0.9, 0.53, 0.37, 4)
+    assert (output["state_bytes"], output["state_log_bytes"]) == (2_000_000, 450_000)
     assert output["operators"][0]["hot"] == [["'anna'", 0.4]]
     assert output["latest_acknowledged"] == pytest.approx(1_767_258_006.73)
 

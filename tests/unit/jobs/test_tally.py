@@ -20,10 +20,11 @@ def test_counts_add_up() -> None:
     tally = new_tally()
     tally.add(report(0, 10, 2, watermarks={"w": 7}), now=101.0)
     flows = {"s": RecordCounts(0, 5), "w": RecordCounts(5, 4), "out": RecordCounts(1, 0), "gone": RecordCounts(9, 9)}
-    tally.add(report(1, flows=flows, late={"w": 3}, watermarks={"w": 9}, state_bytes=7), now=102.0)
+    tally.add(report(1, flows=flows, late={"w": 3}, watermarks={"w": 9}, state_bytes=7, state_log_bytes=90), now=102.0)
     progress = tally.progress
     assert (progress.batches, progress.read, progress.written, progress.late) == (2, 15, 3, 3)
-    assert (progress.watermark, progress.state_bytes) == (9, 7)
+    assert (progress.watermark, progress.state_bytes, progress.state_log_bytes) == (9, 7, 90)
+    assert (progress.recent[-1].state_bytes, progress.recent[-1].state_log_bytes) == (7, 90)
     window = progress.operators[1]
     assert (window.records_in, window.records_out, window.late, window.watermark) == (5, 4, 3, 9)
     assert [(b.batch, b.read, b.written, b.late) for b in progress.recent] == [(0, 10, 2, 0), (1, 5, 1, 3)]

@@ -93,6 +93,7 @@ def _row(c: CheckpointStats) -> list[Cell]:
         ("took", 0, format_latency(c.seconds) if done else ""),
         ("in", 70, f"{c.records:,}" if done else ""),
         ("state", 60, format_size(c.state_bytes) if c.tasks else ""),
+        ("log", 100, format_size(c.state_log_bytes) if c.tasks else ""),
         ("written", 80, format_size(c.written_bytes) if c.tasks else ""),
         ("files", 90, str(c.measured.files or "")),
     ]
@@ -129,10 +130,15 @@ def _summary(c: CheckpointStats) -> Text:
         ("last ack", f"{format_latency(acknowledged - c.triggered)} later" if acknowledged else ""),
         ("took", f"{format_latency(c.seconds)}, {format_latency(c.work)} of it for the elements" if c.seconds else ""),
         ("", f"planning {planning}, logs {logging}, state {storing}" if c.seconds else ""),
-        ("state", f"{format_size(c.state_bytes)}; written {format_size(c.written_bytes)}" if c.tasks else ""),
+        ("state", _state(c) if c.tasks else ""),
         ("files", f"{timings.files} in the checkpoint" if timings.files else ""),
     ]
     return Text("\n").join(Text.assemble((f"{name:<15}", "bold"), value) for name, value in rows if value)
+
+
+def _state(c: CheckpointStats) -> str:
+    live, log, written = map(format_size, (c.state_bytes, c.state_log_bytes, c.written_bytes))
+    return f"{live}; log {log}; written {written}"
 
 
 def _operator(o: OperatorStats) -> list[Cell]:
@@ -160,6 +166,7 @@ def _task(c: CheckpointStats, t: TaskStats) -> list[Cell]:
         ("async", 60, _async(c, t)),
         ("in", 50, f"{t.records:,}"),
         ("state", 100, format_size(t.state_bytes) if t.level else ""),
+        ("log", 120, format_size(t.state_log_bytes) if t.level else ""),
         ("written", 90, format_size(t.written_bytes) if t.level else ""),
         ("worker", 110, t.worker),
     ]

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from penstock.cli.arguments import Job
 from penstock.cli.jobs.list_jobs import status_text
-from penstock.cli.render.board import operators_table, rejected_text, stage_text
+from penstock.cli.render.board import format_state, operators_table, rejected_text, stage_text
 from penstock.cli.render.error_exit import error_exit
 from penstock.cli.render.times import format_lag, format_time, format_watermark
 from penstock.jobs.actions.jobs import find_job
@@ -79,7 +79,7 @@ def _summary(entry: JobEntry, progress: Progress) -> Text:
         ("log", entry.log),
         ("records", f"{progress.read:,} in, {progress.written:,} out, {progress.late:,} late{rejected_text(progress)}"),
         ("event time", _event_time(entry, progress)),
-        ("state", format_size(progress.state_bytes) if progress.batches else ""),
+        ("state", format_state(progress) if progress.batches else ""),
     ]
     lines = [Text.assemble((f"{name:<15}", "bold"), value) for name, value in rows if value]
     return Text("\n").join(lines)
@@ -93,7 +93,7 @@ def _event_time(entry: JobEntry, progress: Progress) -> str:
 
 def _batches(progress: Progress) -> Table:
     table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
-    for heading in ("batch", "ended", "took", "in", "out", "late", "state"):
+    for heading in ("batch", "ended", "took", "in", "out", "late", "state", "log"):
         table.add_column(heading, justify="right", no_wrap=True)
     for batch in progress.recent[-_BATCHES:]:
         table.add_row(
@@ -104,6 +104,7 @@ def _batches(progress: Progress) -> Table:
             f"{batch.written:,}",
             f"{batch.late:,}",
             format_size(batch.state_bytes),
+            format_size(batch.state_log_bytes),
         )
     return table
 

@@ -48,8 +48,18 @@ def progress_line(entry: JobEntry, progress: Progress) -> str:
     if watermark := format_watermark(progress.watermark):
         lag = format_lag(progress.watermark, time.time())
         parts.append(f"event time {watermark}" + (f" (lag {lag})" if lag else ""))
-    parts.append(f"state {format_size(progress.state_bytes)}")
+    parts.append(f"state {format_state(progress)}")
     return " · ".join(parts)
+
+
+def format_state(progress: Progress) -> str:
+    """The size of the state, and of the log of its changes that waits for compaction.
+
+    >>> format_state(Progress(state_bytes=20, state_log_bytes=8_600))
+    '20 B (log 8.6 KB)'
+    """
+    log = f" (log {format_size(progress.state_log_bytes)})" if progress.state_log_bytes else ""
+    return format_size(progress.state_bytes) + log
 
 
 def stage_text(stages: list[StageProgress]) -> str:

@@ -89,6 +89,7 @@ def job_totals(job: JobEntry, progress: Progress) -> dict[str, Any]:
         "dead": progress.dead,
         "skipped": progress.skipped,
         "state_bytes": progress.state_bytes,
+        "state_log_bytes": progress.state_log_bytes,
         "operators": msgspec.to_builtins(progress.operators),
         "metrics": progress.metrics,
     }

@@ -36,6 +36,7 @@ from penstock.engine.wire.frames import Bundles
 from penstock.functions import DEAD_LETTERS, Function
 from penstock.runtime.loop.call_results import COLLECTIONS, check_results
 from penstock.runtime.loop.call_site import CallSite, Locate
+from penstock.runtime.loop.call_watch import ChunkCalls, watch
 from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element, copy_elements
 from penstock.runtime.loop.records import Column
 from penstock.time import NO_TIMESTAMP
@@ -246,6 +247,9 @@ class ChainRunner:
         self._subtask.running.operator = step.name
         rest = iter(flow.values)
         immutable, copies = IMMUTABLE, not self._subtask.object_reuse
+        values: list[Any] = []
+        watched = ChunkCalls(step.name, flow.values, rest, values)
+        watch.begin(watched)
         try:
             if step.kind == "map":
                 mapped = _map_copying(call, rest) if copies else [call(v) for v in rest]
@@ -253,7 +257,6 @@ class ChainRunner:
             if step.kind == "filter":
                 picked = [i for i, v in enumerate(rest) if call(v)]
                 return flow.derive([flow.values[i] for i in picked], picked), {}
-            values: list[Any] = []
             picked = []
             context, collections = ChainContext(flow), COLLECTIONS
             with_context = step.kind == "process"
@@ -271,6 +274,8 @@ class ChainRunner:
         except Exception as error:
             at = len(flow.values) - operator.length_hint(rest) - 1
             raise self._sites[id(step)].error(error, **call_details(flow, at)) from error
+        finally:
+            watch.end(watched)
         return separate_side_outputs(flow, values, picked)
 
     def _run_guarded(self, step: TransformStep, flow: Flow) -> tuple[Flow, dict[str, Flow]]:

@@ -112,7 +112,7 @@ class SlotReport(msgspec.Struct, tag=5, array_like=True):
     broadcast_hashes: dict[str, int]  # by operator, equal in all slots
     ended: bool
     aligned_progress: list[ChunkProgress] = []  # of aligned streams whose watermark generators run in hosts
-    state_bytes: int = 0
+    state_bytes: int = 0  # of all keys and values
     delta_bytes: int = 0
     seconds: dict[str, float] = {}  # by part of the work
     metrics: MetricsDelta = {}  # of user functions
@@ -128,6 +128,9 @@ class SlotReport(msgspec.Struct, tag=5, array_like=True):
     # By source: the split with the lowest watermark, its watermark, and the highest watermark of all splits.
     slowest_splits: dict[str, tuple[str, int, int]] = {}
     savepoint_part: SavepointPartHandle | None = None  # if a savepoint was requested for this batch
+    state_log_bytes: int = 0  # deltas that are not compacted yet
+    cpu_seconds: float = 0.0  # in which the task computed
+    cpu_wait: float = 0.0  # seconds in which the task was ready to compute, and all CPUs were in use
 
 
 class SourceTaskReport(msgspec.Struct, tag=6, array_like=True):

@@ -18,10 +18,15 @@ import msgspec
 
 from penstock.engine.program.running_function import RunningFunction, running_function_scope
 from penstock.redaction import redact
+from penstock.runtime.loop.call_watch import IMMEDIATELY
 
 MAX_LINES = 1000  # per subtask and batch
 _MAX_CHARACTERS = 10_000
 _IGNORED_LOGGERS = ("py4j", "pyspark")
+_IMMEDIATELY = next(iter(IMMEDIATELY))  # an attribute of log records
+
+
+WriteLines = Callable[[list["LogLine"]], object]
 
 
 class LogLine(msgspec.Struct, array_like=True):
@@ -41,10 +46,11 @@ class LogLine(msgspec.Struct, array_like=True):
 class LogCapture(logging.Handler):
     """Collects the log lines of a batch, up to a limit."""
 
-    def __init__(self, running: RunningFunction, for_report: bool) -> None:
+    def __init__(self, running: RunningFunction, write: WriteLines | None) -> None:
         super().__init__()
         self.lines: list[LogLine] = []
-        self.for_report = for_report
+        self.for_report = write is None
+        self._write = write
         self._running = running
         self._dropped = 0
 
@@ -63,6 +69,11 @@ class LogCapture(logging.Handler):
         text = redact(text)[:_MAX_CHARACTERS]
         running = self._running
         line = LogLine(int(record.created * 1000), record.levelno, record.name, running.operator, running.subtask, text)
+        if getattr(record, _IMMEDIATELY, False):  # the batch may never end
+            if self._write is not None:
+                self._write([line])
+                return
+            print(line, file=sys.stderr, flush=True)
         self.lines.append(line)
 
     def take(self) -> list[LogLine]:
@@ -80,7 +91,7 @@ _active: ContextVar[LogCapture | None] = ContextVar("penstock_log_capture", defa
 
 
 @contextmanager
-def capture_logs(write: Callable[[list[LogLine]], object] | None = None) -> Iterator[LogCapture]:
+def capture_logs(write: WriteLines | None = None) -> Iterator[LogCapture]:
     """Captures what functions log inside. If nobody configured the root logger, its level is INFO meanwhile.
 
     `write` gets all lines at the end, also when the batch fails. Without it the lines are for the report of the batch
@@ -90,7 +101,7 @@ def capture_logs(write: Callable[[list[LogLine]], object] | None = None) -> Iter
     level = root.level
     outer = _active.get()
     with running_function_scope() as running:
-        capture = LogCapture(running, for_report=write is None)
+        capture = LogCapture(running, write)
         _active.set(capture)
         root.addHandler(capture)
         if level == logging.WARNING:  # Python's default

@@ -45,6 +45,7 @@ def checkpoint_as_dict(checkpoint: CheckpointStats) -> dict[str, Any]:
         "storing": round(checkpoint.storing, 4),
         "overhead": round(checkpoint.overhead, 4),
         "state_bytes": checkpoint.state_bytes,
+        "state_log_bytes": checkpoint.state_log_bytes,
         "written_bytes": checkpoint.written_bytes,
         "files": checkpoint.measured.files,
         "records": checkpoint.records,

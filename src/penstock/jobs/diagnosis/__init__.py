@@ -16,13 +16,15 @@ from penstock.jobs.diagnosis.files import small_files
 from penstock.jobs.diagnosis.finding import Finding
 from penstock.jobs.diagnosis.functions import slow_function, slow_sink, slow_source
 from penstock.jobs.diagnosis.load import backpressure, skewed_keys
+from penstock.jobs.diagnosis.machine import overloaded_in_progress, overloaded_machine
 from penstock.jobs.diagnosis.storage import lost_storage, short_interval, slow_storage, too_much_state
 from penstock.jobs.diagnosis.workers import failing, stalled_worker
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats
 
 Rule = Callable[[Evidence], list[Finding]]
-STOPPING: tuple[Rule, ...] = (lost_storage, stalled_worker, failing)
+STOPPING: tuple[Rule, ...] = (lost_storage, overloaded_in_progress, stalled_worker, failing)
 SLOWING: tuple[Rule, ...] = (
+    overloaded_machine,
     slow_function,
     slow_sink,
     slow_source,

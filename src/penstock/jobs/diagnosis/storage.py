@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.jobs.diagnosis.evidence import Evidence
 from penstock.jobs.diagnosis.finding import Finding, lag_evidence
+from penstock.jobs.diagnosis.machine import overloaded_machine, wait_share
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats
 from penstock.units import format_latency, format_size
 
@@ -28,11 +29,16 @@ def lost_storage(e: Evidence) -> list[Finding]:
 
 
 def slow_storage(e: Evidence) -> list[Finding]:
-    """The checkpoint storage needs long for little data."""
+    """The checkpoint storage needs long for little data.
+
+    On a machine with too few CPUs, the time includes waiting for a CPU, which is not counted.
+    """
     share, written = e.share(lambda c: c.measured.logging + c.storing), e.median(lambda c: c.written_bytes)
     logs, store = e.median(lambda c: c.measured.logging), e.median(_store_commit)
-    rate = written / max(e.median(lambda c: c.storing), 1e-6)
-    slow_logs, slow_store = logs >= SLOW_LOGS, store >= SLOW_LOGS and rate < SLOW_STORE
+    in_storage = 1 - wait_share(e)
+    rate = written / max(e.median(lambda c: c.storing) * in_storage, 1e-6)
+    slow_logs = logs * in_storage >= SLOW_LOGS
+    slow_store = store * in_storage >= SLOW_LOGS and rate < SLOW_STORE
     if share < STORE_SHARE or not (slow_logs or slow_store):
         return []
     return [
@@ -103,7 +109,7 @@ def short_interval(e: Evidence) -> list[Finding]:
     lagging = e.lagging_source()
     if share < HIGH_OVERHEAD or not (exceeded or lagging):
         return []
-    if slow_storage(e) or too_much_state(e):
+    if overloaded_machine(e) or slow_storage(e) or too_much_state(e):
         return []  # another rule explains why checkpoints are expensive
     overhead, duration = format_latency(e.median(lambda c: c.overhead)), format_latency(e.median(lambda c: c.seconds))
     work = format_latency(e.median(lambda c: c.work))

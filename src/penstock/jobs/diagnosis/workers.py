@@ -6,6 +6,7 @@ from statistics import fmean, median
 
 from penstock.jobs.diagnosis.evidence import MOSTLY, Evidence
 from penstock.jobs.diagnosis.finding import LARGE_SHARE, Finding, task_name
+from penstock.jobs.diagnosis.machine import overloaded_in_progress
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats, TaskStats
 from penstock.units import format_latency
 
@@ -17,7 +18,7 @@ SLOW_WORKER = 3.0  # times what the other tasks of a level need for an element
 def stalled_worker(e: Evidence) -> list[Finding]:
     """A checkpoint waits for a few tasks while the others are done, or one worker is always much slower."""
     c = e.current
-    if c is None or not c.waits_for:
+    if c is None or not c.waits_for or overloaded_in_progress(e):
         return _slow_worker(e)
     slowest = max((d.seconds for d in e.completed), default=0.0)
     elapsed = e.now - c.triggered

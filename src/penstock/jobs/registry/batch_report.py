@@ -41,8 +41,9 @@ class BatchReport(msgspec.Struct, rename=_JSON_NAMES):
     skipped: dict[str, int] = {}  # by the uid of a source: records that cannot be decoded and were dropped
     records_read: dict[int, int] = {}  # by the number of a source
     records_written: dict[int, int] = {}  # by the number of a sink
-    state_bytes: int = 0
-    delta_bytes: int = 0
+    state_bytes: int = 0  # of all keys and values
+    state_log_bytes: int = 0  # deltas that are not compacted yet
+    delta_bytes: int = 0  # written by this batch
     seconds: dict[str, float] = {}  # of all tasks together, by "map" or by "level <n> <step>"
 
     def to_dict(self) -> dict[str, Any]:

@@ -20,9 +20,12 @@ class TaskStats(msgspec.Struct, omit_defaults=True):
     catch_up: float = 0.0  # applying missing deltas to the working copy of the state
     run: float = 0.0  # in the functions of operators; for a source task, reading and the chained steps
     sync: float = 0.0  # writing the changed state; the batch waits for it
-    state_bytes: int = 0
+    state_bytes: int = 0  # of all keys and values
     written_bytes: int = 0
     worker: str = ""
+    state_log_bytes: int = 0  # deltas that are not compacted yet
+    cpu_seconds: float = 0.0  # in which the task computed
+    cpu_wait: float = 0.0  # in which the task was ready to compute, and all CPUs were in use
 
     @property
     def acknowledged(self) -> float:
@@ -112,6 +115,10 @@ class CheckpointStats(msgspec.Struct, omit_defaults=True):
     sources: list[SourceStats] = []
     sinks: list[SinkStats] = []
     waits_for: list[UnfinishedTask] = []
+    # Of a checkpoint in progress, since it is shown: seconds in which threads of Spark's JVM computed, and in which they were
+    # ready to compute and all CPUs were in use. Tasks report theirs when they are done.
+    cpu_seconds: float = 0.0
+    cpu_wait: float = 0.0
 
     @property
     def triggered(self) -> float:
@@ -134,7 +141,13 @@ class CheckpointStats(msgspec.Struct, omit_defaults=True):
 
     @property
     def state_bytes(self) -> int:
+        """The size of all keys and values."""
         return sum(t.state_bytes for t in self.tasks)
+
+    @property
+    def state_log_bytes(self) -> int:
+        """The size of the deltas that are not compacted yet."""
+        return sum(t.state_log_bytes for t in self.tasks)
 
     @property
     def written_bytes(self) -> int:

@@ -37,6 +37,7 @@ class BatchProgress(msgspec.Struct):
     late: int
     state_bytes: int
     millis: int | None = None  # duration; Spark reports it a little later than the other values
+    state_log_bytes: int = 0
 
 
 class StageProgress(msgspec.Struct):
@@ -55,7 +56,8 @@ class Progress(msgspec.Struct):
     read: int = 0
     written: int = 0
     late: int = 0
-    state_bytes: int = 0
+    state_bytes: int = 0  # of all keys and values
+    state_log_bytes: int = 0  # deltas that are not compacted yet
     watermark: int | None = None  # the lowest watermark of all operators
     read_rate: float = 0.0
     recent: list[BatchProgress] = []

@@ -71,7 +71,7 @@ class CheckpointLedger:
             return
         if current is not None:
             current.run, current.interval = self._run, self._interval
-            current.all_tasks = max(current.all_tasks, self._tasks)
+            current.all_tasks = max(current.all_tasks, current.acknowledged_tasks) or self._tasks
         self._shown = current is not None
         self._history.write_current(current)
 

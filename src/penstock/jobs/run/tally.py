@@ -37,9 +37,19 @@ class Tally:
         progress.late += late
         progress.dead += sum(report.dead_letters.values())
         progress.skipped += sum(report.skipped.values())
-        progress.state_bytes = report.state_bytes
+        progress.state_bytes, progress.state_log_bytes = report.state_bytes, report.state_log_bytes
         progress.watermark = min((w for o in progress.operators if (w := o.watermark) is not None), default=None)
-        progress.recent.append(BatchProgress(report.batch, ended, read, written, late, progress.state_bytes))
+        progress.recent.append(
+            BatchProgress(
+                report.batch,
+                ended,
+                read,
+                written,
+                late,
+                report.state_bytes,
+                state_log_bytes=report.state_log_bytes,
+            )
+        )
         del progress.recent[:-_RECENT]
         self._history.append((ended, [(o.records_in, o.records_out) for o in progress.operators]))
         self.refresh(ended)

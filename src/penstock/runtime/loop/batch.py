@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import TimeError
 from penstock.functions import TimeDomain
+from penstock.runtime.loop.call_watch import LoopCalls, watch
 from penstock.runtime.loop.emissions import Advance, Emissions
 from penstock.runtime.loop.records import (
     PHASE_ELEMENT,
@@ -76,12 +77,15 @@ class BatchLoop(SlotLoop):
             queue.begin(MAX_WATERMARK)  # the store has no timers: those of a key are discarded with it
         ranges = _key_ranges(self.sort(records))
         context.timestamps = records.timestamps.tolist()
+        watched = LoopCalls(self._name, context, out.values)
+        watch.begin(watched)
         try:
             if self._prepare is not None:
                 self._prepare_operator(records)
             for start, stop in ranges:
                 self._run_key(records, start, stop, out, self.key_continues and stop == len(records.values))
         finally:
+            watch.end(watched)
             context.backend.unset_key()
         self._emitted += len(out.values)
         return out.unwrap_timestamps()

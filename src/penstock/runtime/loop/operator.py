@@ -85,7 +85,7 @@ class OperatorContext(OnTimerContext, TimerService):
         self.watermark = MIN_WATERMARK
         self.now = 0
         self.timestamps: list[int] = []
-        self.index = 0
+        self.index = -1  # of the current element
         self.fired: Timer | None = None
         self.domain = 0
         self.running_due: int | None = None
@@ -160,6 +160,7 @@ class OperatorContext(OnTimerContext, TimerService):
         self.backend.now = now
         self._counters = {}
         self._random = None
+        self.index = -1  # no call is running; see call_watch.py
         self.fired = None
         self.running_due = None
 

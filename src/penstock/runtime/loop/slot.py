@@ -8,13 +8,15 @@ from typing import Any
 from penstock.errors import TimeError
 from penstock.runtime.loop.call_guard import CallGuard
 from penstock.runtime.loop.call_site import CallSite
+from penstock.runtime.loop.call_watch import LoopCalls, watch
 from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element
 from penstock.runtime.loop.emissions import Advance, Emissions
 from penstock.runtime.loop.operator import IndexedError, Operator, OperatorContext
 from penstock.runtime.loop.records import PHASE_EVENT_TIMER, PHASE_PROCESSING_TIMER, Records
+from penstock.runtime.loop.repeated_timers import RepeatedTimers
 from penstock.runtime.state.cell import NO_KEY
 from penstock.runtime.state.timers import Timer
-from penstock.time import MAX_WATERMARK, NO_TIMESTAMP
+from penstock.time import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP
 
 _MAX_RENEWALS_AT_END = 100_000
 
@@ -40,6 +42,7 @@ class SlotLoop:
         self._context = context
         self._guard = guard
         self._renewals_at_end: dict[Any, int] = {}  # by key
+        self._repeated_timers = RepeatedTimers(name)
         self._prepare: Callable[[Records], None] | None = getattr(operator, "prepare", None)
         self.site = CallSite(name, context.runtime.uid)
 
@@ -51,17 +54,21 @@ class SlotLoop:
         context.watermark = advance.before
         marks = advance.marks[::-1]
         context.event_timers.begin(advance.end)
-        self._fire_processing_timers(advance, out)
-        records.sort(advance.before, advance.end)
-        context.timestamps = records.timestamps.tolist()
-        if out.key_table is not None and records.keys is not None:
-            out.key_table.prepare_batch(records.keys)
+        self._repeated_timers.begin_batch()
+        watched = LoopCalls(self._name, context, out.values)
+        watch.begin(watched)
         try:
+            self._fire_processing_timers(advance, out)
+            records.sort(advance.before, advance.end)
+            context.timestamps = records.timestamps.tolist()
+            if out.key_table is not None and records.keys is not None:
+                out.key_table.prepare_batch(records.keys)
             if self._prepare is not None:
                 self._prepare_operator(records)
             self._process_elements(records, marks, out)
             self._advance_watermark(advance.end, marks, out)
         finally:
+            watch.end(watched)
             context.backend.unset_key()
         return out.unwrap_timestamps() if getattr(self._operator, "stamps_results", False) else out
 
@@ -209,8 +216,10 @@ class SlotLoop:
             context.running_due = due
             out.fired.append((due - 1, PHASE_EVENT_TIMER, due, timer.hash, timer.time))
             self._fire(timer, 0, out)
-            if watermark == MAX_WATERMARK and timer.due is not None:  # registered by a timer that fired in this advance
-                self._count_renewal(timer)
+            if timer.due is not None:  # registered by a timer that fired in this advance
+                self._repeated_timers.add(timer)
+                if watermark == MAX_WATERMARK:
+                    self._count_renewal(timer)
         context.running_due = None
         context.watermark = watermark
 
@@ -218,7 +227,11 @@ class SlotLoop:
         """Fires the timers that are due at the start of the batch. Later registrations wait for the next one (time-rules 3.6)."""
         queue = self._context.processing_timers
         queue.begin(advance.now, advance.now - 1)
+        last = MIN_WATERMARK
         while (timer := queue.pop(advance.now)) is not None:
+            if timer.time <= last:
+                self._repeated_timers.add(timer)
+            last = timer.time
             out.fired.append((advance.before, PHASE_PROCESSING_TIMER, timer.time, timer.hash, NO_TIMESTAMP))
             self._fire(timer, 1, out)
         queue.stop_firing()

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors.exceptions.captured import CapturedException
@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import STORE_MOST_PAUSE, STORE_PATIENCE, STORE_SLOW
 from penstock.errors import CheckpointError
+from penstock.jobs.diagnosis.machine import OVERLOADED
+from penstock.jobs.registry.cpu_time import CpuTime
 from penstock.spark.checkpoint.storage_failure import (
     find_damage,
     find_file_failure,
@@ -24,6 +26,7 @@ from penstock.spark.checkpoint.storage_failure import (
     is_disk_error_without_path,
     is_reachable,
 )
+from penstock.spark.session.jvm_process import jvm_cpu_time
 
 _FIRST_PAUSE = 1.0  # seconds
 _POLL_SECONDS = 0.05
@@ -39,6 +42,19 @@ _OPERATIONS = (
     ("streaming.state.", "reading or writing state"),
     ("streaming.checkpointing.", "reading or writing Spark's logs"),
 )
+
+
+class OperationSample(NamedTuple):
+    """A thread that accessed storage at one moment."""
+
+    thread: int
+    operation: str
+    cpu: CpuTime  # of the JVM, until then
+
+    def is_blocked_since(self, before: OperationSample) -> bool:
+        """Whether the thread was in the same operation at an earlier moment, and a lack of CPU time does not explain it."""
+        is_same = (self.thread, self.operation) == (before.thread, before.operation)
+        return is_same and self.cpu.since(before.cpu).wait_share < OVERLOADED
 
 
 class StorageWatch:
@@ -61,6 +77,7 @@ class StorageWatch:
         self._batch = -1
         self._last_progress = time.monotonic()
         self._next_check = 0.0
+        self._last_sample: OperationSample | None = None  # at the last check
         self.report: Callable[[str], None] = lambda message: None  # an empty message ends the wait
 
     # -- errors
@@ -176,39 +193,46 @@ class StorageWatch:
         """Checks whether batches make progress, and reports a storage operation that does not end. Called regularly."""
         now, batch = time.monotonic(), self._last_batch()
         if batch != self._batch:
-            self._batch, self._last_progress = batch, now
+            self._batch, self._last_progress, self._last_sample = batch, now, None
             self._end_failure()
             return
         if now - self._last_progress < self._slow or now < self._next_check:
             return
         self._next_check = now + _CHECK_SECONDS
-        operation = self._storage_operation(query.name) if query.isActive and query.status["isTriggerActive"] else None
-        if operation is not None:
+        is_running = query.isActive and query.status["isTriggerActive"]
+        before, self._last_sample = self._last_sample, self._sample(query.name) if is_running else None
+        if self._last_sample is None:
+            if self._blocked:  # the batch waits for something else now
+                self._end_failure()
+        elif before is not None and self._last_sample.is_blocked_since(before):
             self._begin_failure()
             self._blocked = True
-            current = "the first batch" if batch < 0 else f"the batch after {batch}"
+            current, operation = "the first batch" if batch < 0 else f"the batch after {batch}", before.operation
             self.report(
                 f"waits for checkpoint storage since {self._failed_since_text}: {operation} does not end, in {current}"
             )
-        elif self._blocked:  # the batch waits for something else now
-            self._end_failure()
 
-    def _storage_operation(self, query: Any) -> str | None:
-        """The storage operation of a Spark thread of the driver process; None if no thread accesses storage."""
-        jvm: Any = self._session._jvm
+    def _sample(self, query: str) -> OperationSample | None:
+        """What a Spark thread is doing in storage now; None if no thread accesses storage."""
         try:
-            threads = jvm.java.lang.Thread.getAllStackTraces()
-            for entry in threads.entrySet():
-                name = entry.getKey().getName()
-                if not name.startswith(f"stream execution thread for {query}") and "task launch worker" not in name:
-                    continue
-                stack = "\n".join(frame.toString() for frame in entry.getValue())
-                if _STORAGE_FRAME.search(stack):
-                    operation = next((text for method, text in _OPERATIONS if method in stack), None)
-                    if operation is not None:
-                        return operation
+            found = self._storage_operation(query)
+            return None if found is None else OperationSample(*found, jvm_cpu_time(self._session))
         except Py4JError:  # Spark has ended, which the job reports
             return None
+
+    def _storage_operation(self, query: str) -> tuple[int, str] | None:
+        """A Spark thread of the driver process that accesses storage, and what it does; None if there is none."""
+        jvm: Any = self._session._jvm
+        threads = jvm.java.lang.Thread.getAllStackTraces()
+        for entry in threads.entrySet():
+            name = entry.getKey().getName()
+            if not name.startswith(f"stream execution thread for {query}") and "task launch worker" not in name:
+                continue
+            stack = "\n".join(frame.toString() for frame in entry.getValue())
+            if _STORAGE_FRAME.search(stack):
+                operation = next((text for method, text in _OPERATIONS if method in stack), None)
+                if operation is not None:
+                    return int(entry.getKey().getId()), operation
         return None
 
 

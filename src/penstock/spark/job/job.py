@@ -30,6 +30,7 @@ from penstock.spark.checkpoint.storage_watch import StorageWatch
 from penstock.spark.job.attempts import Attempts
 from penstock.spark.job.checkpoint_repair import CheckpointRepair
 from penstock.spark.job.driver_outputs import DriverOutput, DriverOutputs
+from penstock.spark.job.lost_process import explain_lost_process
 from penstock.spark.job.monitor import JobMonitor
 from penstock.spark.job.pacing import Pacing
 from penstock.spark.job.registration import RegisteredJob, end_run, end_run_on_error, register
@@ -219,7 +220,7 @@ class SparkJob:
     def _restart(self, error: Exception) -> None:
         """Starts the next attempt after a query has failed, or raises the failure if the job cannot be restarted."""
         assert self.run is not None
-        run, failure = self.run, translate_error(error)
+        run, failure = self.run, explain_lost_process(error, translate_error(error), self.folder.processes)
         if not self.real_time and self._repair.restart(error):
             return
         storage_failure = self._recovery.failure_in(error, failure)

@@ -21,6 +21,7 @@ from penstock.engine.program.program import Program
 from penstock.errors import PenstockError
 from penstock.jobs.registry.batch_report import BatchReport
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings
+from penstock.jobs.registry.cpu_time import CpuTime
 from penstock.jobs.registry.entry import Failure, JobEntry
 from penstock.jobs.registry.launch import current_launch
 from penstock.jobs.registry.process import this_process
@@ -36,6 +37,7 @@ from penstock.spark.checkpoint.spark_log import SparkLog
 from penstock.spark.query.batch_query import BatchQuery
 from penstock.spark.report.query_progress import checkpoint_in_progress, read_timings
 from penstock.spark.report.reports import ReportReader
+from penstock.spark.session.jvm_process import jvm_cpu_time
 from penstock.spark.state.local_folders import working_copy_folder
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ class RegisteredJob:
     def __init__(self, job: SparkJob) -> None:
         self._job = job
         self._reader = ReportReader(job.folder.path)
+        self._cpu_before = -1, CpuTime()  # of the JVM when the checkpoint with this number was first shown
 
     def new_reports(self) -> list[BatchReport]:
         return self._reader.read_new()
@@ -106,8 +109,16 @@ class RegisteredJob:
         return {} if isinstance(query, BatchQuery) else read_timings(query, known)
 
     def checkpoint_in_progress(self, number: int) -> CheckpointStats | None:
-        query = self._query
-        return None if isinstance(query, BatchQuery) else checkpoint_in_progress(self._job.session, query, number)
+        query, session = self._query, self._job.session
+        if isinstance(query, BatchQuery):
+            return None
+        current = checkpoint_in_progress(session, query, number, self._job.folder.has_control_task())
+        if current is not None:
+            cpu = jvm_cpu_time(session)
+            if number != self._cpu_before[0]:
+                self._cpu_before = number, cpu
+            current.cpu_seconds, current.cpu_wait = cpu.since(self._cpu_before[1])
+        return current
 
     def on_checkpoint_complete(self, checkpoint: CheckpointStats) -> None:
         """Updates the pause between batches."""

@@ -25,6 +25,7 @@ from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.error_transport import wrap_errors
 from penstock.spark.session.pickling import unpickle_program
 
+_PROCESS = "control"
 SplitsBySource = dict[int, list[str]]
 
 
@@ -73,6 +74,7 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._sources = [s.source for s in program.sources]
         self._script = next((s.steps for s in self._sources if isinstance(s, ScriptedSource) and s.lockstep), None)
         self._finished = False
+        self._is_registered = False  # as a helper process
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_folder": None, "_facts": None, "_sources": [], "_script": None}
@@ -88,6 +90,7 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         with wrap_errors():
+            self._register()
             check_reachable(self._facts.checkpoint)
             offset = read_offset(start)
             if offset.is_final:
@@ -95,6 +98,17 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 return start
             new = self._next_scripted(offset) if self._script is not None else self._next(offset)
             return start if new is None else new.to_json()
+
+    def _register(self) -> None:
+        """Registers this process. Spark creates readers in other processes too, which plan nothing."""
+        assert self._folder is not None
+        if not self._is_registered:
+            self._is_registered = True
+            self._folder.processes.begin(_PROCESS, "starts the batches of the job")
+
+    def stop(self) -> None:
+        if self._is_registered and self._folder is not None:
+            self._folder.processes.end(_PROCESS)
 
     def _finish(self, offset: ControlOffset) -> None:
         """Stops the job: the batch that announced the end is committed by now."""
@@ -184,6 +198,8 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # -- announcing
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        assert self._folder is not None
+        self._folder.mark_control_task()
         return [InputPartition((end, self._savepoint_frame(read_offset(start), read_offset(end))))]
 
     def _savepoint_frame(self, start: ControlOffset, end: ControlOffset) -> SavepointRequest | None:

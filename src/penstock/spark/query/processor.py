@@ -14,6 +14,7 @@ from penstock.engine.host.host import LevelHost
 from penstock.engine.slots.clocks import batch_time
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.engine.wire.frames import SINK_LEVEL, Bundles, Frame, SavepointRequest, decode_bundle
+from penstock.jobs.registry.cpu_time import thread_cpu_time
 from penstock.savepoints.slot_part import SlotAssignment
 from penstock.spark.query import worker
 from penstock.spark.savepoint.initial_state import read_initial_state
@@ -74,7 +75,7 @@ class SlotProcessor(StatefulProcessor):
             yield from self._handle(key, rows)
 
     def _handle(self, key: Any, rows: Iterator[Row]) -> Iterator[Row]:
-        times, started_at = [time.perf_counter()], time.time()
+        times, started_at, cpu = [time.perf_counter()], time.time(), thread_cpu_time()
         slot = slots_by_label(self._parallelism)[key[0]]
         frames, other_levels, timestamp = self._read_rows(rows)
         save = next((f for f in frames if isinstance(f, SavepointRequest)), None)
@@ -121,8 +122,9 @@ class SlotProcessor(StatefulProcessor):
             yield Row(slot=label[to], level=level, blob=blob)
         report = host.report
         if report is not None:
-            report.state_bytes = committed.base_bytes + committed.log_bytes
+            report.state_bytes, report.state_log_bytes = log.live_bytes, committed.log_bytes
             report.delta_bytes = log.written
+            report.cpu_seconds, report.cpu_wait = thread_cpu_time().since(cpu)
             report.started_at, report.worker = started_at, worker.worker_name()
             times.append(time.perf_counter())
             report.seconds = _seconds_by_step(times)

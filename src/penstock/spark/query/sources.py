@@ -89,6 +89,7 @@ class SparkSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._paced = folder.read_facts().paced
         self._lag: int | None = None
         self._reported_position: Any = None  # id of the savepoint and offset that were reported last
+        self._is_registered = False  # as a helper process
         self._site = CallSite(program.sources[number].name, self._uid, None, "Source")
         self._attach()
 
@@ -127,6 +128,7 @@ class SparkSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Plans the next batch. Everything before `start` is committed, so ended splits are reported here."""
         assert self._source is not None
         assert self._folder is not None
+        self._register()
         self._source.committed(start)
         status = SplitStatus(self._source.splits(start), self._source.ended(start))
         if status != self._status:
@@ -138,6 +140,19 @@ class SparkSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._folder.write_position(self._number, latest, self._source.position(latest))
             self._reported_position = savepoint.id, latest
         return latest
+
+    def _register(self) -> None:
+        """Registers this process. Spark creates readers in other processes too, which plan nothing."""
+        assert self._folder is not None
+        assert self._program is not None
+        if not self._is_registered:
+            self._is_registered = True
+            name = self._program.sources[self._number].name
+            self._folder.processes.begin(f"source-{self._number}", f"plans the batches of source '{name}'")
+
+    def stop(self) -> None:
+        if self._is_registered and self._folder is not None:
+            self._folder.processes.end(f"source-{self._number}")
 
     def _latest(self, start: dict[str, Any]) -> dict[str, Any]:
         assert self._source is not None

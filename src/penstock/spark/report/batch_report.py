@@ -38,6 +38,7 @@ def build_batch_report(
         records_read=_records_read(source_reports),
         records_written=records_written,
         state_bytes=sum(r.state_bytes for r in slot_reports),
+        state_log_bytes=sum(r.state_log_bytes for r in slot_reports),
         delta_bytes=sum(r.delta_bytes for r in slot_reports),
         seconds=_seconds(source_reports, slot_reports),
     )

@@ -71,6 +71,9 @@ def _slot_task(report: SlotReport) -> TaskStats:
         report.state_bytes,
         report.delta_bytes,
         report.worker,
+        report.state_log_bytes,
+        round(report.cpu_seconds, 4),
+        round(report.cpu_wait, 4),
     )
 
 

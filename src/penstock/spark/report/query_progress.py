@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -57,8 +58,13 @@ def _mean(store: Mapping[str, Any], millis: int) -> float:
     return round(millis / 1000 / _stores(store), 4)
 
 
-def checkpoint_in_progress(session: SparkSession, query: StreamingQuery, batch: int) -> CheckpointStats | None:
-    """Returns the checkpoint that a query is processing, or None if no Spark job runs: it waits for data or plans."""
+def checkpoint_in_progress(
+    session: SparkSession, query: StreamingQuery, batch: int, has_control_task: bool
+) -> CheckpointStats | None:
+    """Returns the checkpoint that a query is processing, or None if no Spark job runs: it waits for data or plans.
+
+    Its numbers are those of the finished checkpoint: the task of the control source, the first one of all, is not counted.
+    """
     tracker = session.sparkContext.statusTracker()
     jobs = sorted(tracker.getJobIdsForGroup(str(query.runId)))
     info = tracker.getJobInfo(jobs[-1]) if jobs else None
@@ -66,28 +72,46 @@ def checkpoint_in_progress(session: SparkSession, query: StreamingQuery, batch: 
         return None
     store: Any = session.sparkContext._jsc.sc().statusStore()
     stages = [tracker.getStageInfo(number) for number in sorted(info.stageIds)]
-    started = store.job(jobs[-1]).submissionTime()
-    now = time.time()
+    now, finished, all_tasks = time.time(), 0, 0
+    unfinished: list[UnfinishedTask] = []
+    for level, stage in enumerate(stages):
+        if stage is None:
+            continue
+        ignored = 1 if has_control_task and not level else 0
+        finished, all_tasks = finished + stage.numCompletedTasks, all_tasks + stage.numTasks - ignored
+        if not ignored and not stage.numActiveTasks:
+            continue
+        for index, host, seconds in _tasks(store, stage, now):
+            if index < ignored:
+                finished -= seconds is None
+            elif seconds is not None:
+                unfinished.append(UnfinishedTask(level, index - ignored, host, round(seconds, 1)))
     return CheckpointStats(
         batch,
         "in progress",
-        acknowledged_tasks=sum(s.numCompletedTasks for s in stages if s is not None),
-        all_tasks=sum(s.numTasks for s in stages if s is not None),
-        measured=SparkTimings(started.get().getTime() / 1000 if started.isDefined() else now),
-        waits_for=[
-            task
-            for level, stage in enumerate(stages)
-            if stage is not None and stage.numActiveTasks
-            for task in _unfinished_tasks(store, level, stage, now)
-        ][:_MAX_TASKS],
+        acknowledged_tasks=max(0, finished),
+        all_tasks=all_tasks,
+        measured=SparkTimings(_trigger_time(query) or now),
+        waits_for=unfinished[:_MAX_TASKS],
     )
 
 
-def _unfinished_tasks(store: Any, level: int, stage: Any, now: float) -> list[UnfinishedTask]:
+def _trigger_time(query: StreamingQuery) -> float | None:
+    """When the current batch began, in seconds since 1970, as Spark reports it when the batch is finished."""
+    try:
+        context: Any = query._jsq.streamingQuery().getLatestExecutionContext()
+        return int(context.currentTriggerStartTimestamp()) / 1000
+    except (Py4JError, TypeError):  # an interface that Spark may change
+        return None
+
+
+def _tasks(store: Any, stage: Any, now: float) -> list[tuple[int, str, float | None]]:
+    """The tasks of a stage that have started: index, host, and seconds since the start of a running one."""
     tasks = store.taskList(stage.stageId, stage.currentAttemptId, stage.numTasks)
-    unfinished = []
+    found: list[tuple[int, str, float | None]] = []
     for task in (tasks.apply(at) for at in range(tasks.size())):
         if task.status() == "RUNNING":
-            started = task.launchTime().getTime() / 1000
-            unfinished.append(UnfinishedTask(level, task.index(), task.host(), round(now - started, 1)))
-    return unfinished
+            found.append((task.index(), task.host(), now - task.launchTime().getTime() / 1000))
+        elif task.status() == "SUCCESS":
+            found.append((task.index(), task.host(), None))
+    return found

@@ -24,6 +24,7 @@ from penstock.jobs.registry.batch_report import BatchReport
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats
 from penstock.metrics import JobMetrics
 from penstock.metrics.values import MetricsDelta
+from penstock.spark.report.helper_processes import HelperProcesses
 from penstock.spark.report.reports import Reports
 from penstock.spark.report.run_facts import RequestedSavepoint, RunFacts, SplitStatus, StopRequest
 from penstock.spark.session.pickling import pickle_for_driver
@@ -54,11 +55,13 @@ class RunFolder:
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder)
         self.reports = Reports(self.path)
+        self.processes = HelperProcesses(self.path / "processes")
 
     def create(self, facts: RunFacts, program: bytes) -> None:
         """Prepares the folder for an attempt."""
         for name in ("driver-outputs", "logs", "checkpoints"):
             (self.path / name).mkdir(parents=True, exist_ok=True)
+        self.processes.clear()
         self._write("facts", facts)
         self.write_program(program)
 
@@ -110,6 +113,18 @@ class RunFolder:
         """Returns how many records of a source wait to be read, or None if the source does not know."""
         message = self._read(f"lag-{number}", list[int | None])
         return None if message is None else message[0]
+
+    def mark_control_task(self) -> None:
+        """Records that the batch that is being planned has a task of the control source."""
+        self._write("control-task", self._last_batch())
+
+    def has_control_task(self) -> bool:
+        """Whether the batch that is running has a task of the control source, besides those of the job."""
+        return self._read("control-task", int) == self._last_batch()
+
+    def _last_batch(self) -> int:
+        report = self.last_report()
+        return -1 if report is None else report.batch
 
     # -- router to the control source and to the driver
 

@@ -75,6 +75,7 @@ class Delta(msgspec.Struct, array_like=True):
     token: bytes
     chunks: int
     entries: list[bytes | None]  # key, value, key, value, ...; None for a deleted entry
+    growth: int = 0  # bytes by which the batch has changed the size of the state; only in the first chunk
 
 
 encode = msgspec.msgpack.encode
@@ -134,8 +135,8 @@ def _read_required(store: KeyValueStore, key: str) -> bytes:
     return data
 
 
-def encode_delta(changes: Changes, previous: bytes, token: bytes) -> list[bytes]:
-    """Encodes the changes of a batch, in chunks."""
+def encode_delta(changes: Changes, previous: bytes, token: bytes, growth: int = 0) -> list[bytes]:
+    """Encodes the changes of a batch, in chunks. `growth` is the change of the size of the state."""
     groups: list[list[bytes | None]] = [[]]
     size = 0
     for key, value in changes.items():
@@ -146,7 +147,10 @@ def encode_delta(changes: Changes, previous: bytes, token: bytes) -> list[bytes]
             size = 0
     if len(groups) > 1 and not groups[-1]:
         groups.pop()
-    return [encode(Delta(previous, token, len(groups), group)) for group in groups]
+    return [
+        encode(Delta(previous, token, len(groups), group, 0 if number else growth))
+        for number, group in enumerate(groups)
+    ]
 
 
 def to_changes(flat: list[bytes | None]) -> Changes:

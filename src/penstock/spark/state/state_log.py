@@ -6,6 +6,7 @@ written depend on the changes, not on the size of the state.
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections.abc import Iterable, Iterator
 
@@ -35,6 +36,7 @@ from penstock.spark.state.working_copy import ConcurrentChange, WorkingCopy
 
 _EMPTY = b"empty"  # the token of a slot without entries
 _ATTEMPTS = 3
+_SAMPLE = 500  # changed entries whose old size is read
 
 
 class RestoredBase(msgspec.Struct):
@@ -56,6 +58,7 @@ class StateLog:
         self._copy_view: CopyView | None = None
         self._position = CopyPosition(-1)  # of the working copy, when the batch began
         self.written = 0  # bytes
+        self.live_bytes = 0  # of all keys and values, after the last commit
         self._restored: RestoredBase | None = None
         self._header_read = False
 
@@ -174,13 +177,14 @@ class StateLog:
         chunks = [decode_delta(blob) for blob in blobs] if blobs else read_delta(self._store, seq)
         if chunks[0].token != token:
             return None
-        return CommittedDelta(merge_chunks(chunks), seq, token, chunks[0].previous)
+        return CommittedDelta(merge_chunks(chunks), seq, token, chunks[0].previous, chunks[0].growth)
 
     def commit(self, changes: Changes, meta: bytes) -> Header:
         """Writes the changes of a batch, a part of a new base snapshot, and the header that makes both valid."""
         header, previous = self._next_header(meta)
-        seq = header.seq
-        blobs = encode_delta(changes, previous, header.token)
+        seq, growth = header.seq, self._growth(changes)
+        self.live_bytes = self._live_bytes() + growth
+        blobs = encode_delta(changes, previous, header.token, growth)
         for number, blob in enumerate(blobs):
             self._put(delta_key(seq, number), blob)
         size = sum(map(len, blobs))
@@ -189,8 +193,32 @@ class StateLog:
         self._put(HEADER_KEY, encode(header))
         self._copy.pending.remove(self._position.seq)  # the working copy may still need the later ones
         self._copy.pending.write(seq, header.token, blobs)
-        self._copy.uncompacted.set_own_delta(CommittedDelta(changes, seq, header.token, previous))
+        self._copy.uncompacted.set_own_delta(CommittedDelta(changes, seq, header.token, previous, growth))
         return header
+
+    def _live_bytes(self) -> int:
+        """The bytes of all keys and values before the batch."""
+        if self._copy_view is None:
+            return 0
+        position = self._copy.position_of_view(self._copy_view)
+        return self._copy.live_bytes_of_view(self._copy_view) + self._copy.uncompacted.growth_after(position)
+
+    def _growth(self, changes: Changes) -> int:
+        """By how many bytes changes make the state larger.
+
+        It is estimated by a sample if a batch changes many entries, because each entry has to be read. The error is
+        temporary: the working copy counts exactly when it applies the changes.
+        """
+        view = self.view
+        if view is None or not changes:
+            return 0
+        keys = list(changes)
+        sample = keys if len(keys) <= _SAMPLE else random.sample(keys, _SAMPLE)
+        growth = 0
+        for key in sample:
+            old, new = view.get(key), changes[key]
+            growth += (0 if new is None else len(key) + len(new)) - (0 if old is None else len(key) + len(old))
+        return round(growth * len(keys) / len(sample))
 
     def _next_header(self, meta: bytes) -> tuple[Header, bytes]:
         """The header of the batch without its delta, and the token of the batch before it."""

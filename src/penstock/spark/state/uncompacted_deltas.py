@@ -27,6 +27,7 @@ class CommittedDelta(msgspec.Struct):
     seq: int
     token: bytes
     previous: bytes  # the token of the batch before it
+    growth: int = 0  # bytes by which it changes the size of the state
 
 
 class CopyPosition(msgspec.Struct, frozen=True):
@@ -78,6 +79,7 @@ class ChainLink(msgspec.Struct, frozen=True):
     seq: int
     token: bytes
     previous: bytes
+    growth: int
 
 
 class UncompactedDeltas:
@@ -123,7 +125,7 @@ class UncompactedDeltas:
         return self.completes(position)
 
     def _add(self, delta: CommittedDelta) -> None:
-        self._chain.append(ChainLink(delta.seq, delta.token, delta.previous))
+        self._chain.append(ChainLink(delta.seq, delta.token, delta.previous, delta.growth))
         if self._groups and not self._groups[-1].closed:
             self._groups[-1].add(delta)
         else:
@@ -169,6 +171,10 @@ class UncompactedDeltas:
     def tokens(self) -> list[bytes]:
         """Returns the tokens of all batches, the oldest first."""
         return [link.token for link in self._chain]
+
+    def growth_after(self, position: CopyPosition) -> int:
+        """Returns by how many bytes the batches after a position change the size of the state."""
+        return sum(link.growth for link in self._chain if link.seq > position.seq)
 
     def changes(self) -> Changes:
         """Returns the changes of all batches, merged."""

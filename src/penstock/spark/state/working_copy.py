@@ -23,6 +23,7 @@ from penstock.atomic_file import write_atomic
 from penstock.errors import StateError
 from penstock.runtime.state.store import Changes
 from penstock.runtime.state.tables import StateTable
+from penstock.spark.state.copy_size import LIVE, CopySize, to_int
 from penstock.spark.state.copy_view import (
     BOOT,
     ENTRIES,
@@ -112,9 +113,14 @@ class WorkingCopy:
         """Returns the position of the copy when a view was opened."""
         return self._position(view.transaction)
 
+    def live_bytes_of_view(self, view: CopyView) -> int:
+        """Returns the bytes of all keys and values of the copy, at the position that it had when a view was opened."""
+        return to_int(view.transaction.get(LIVE, default=b"", db=self._marks))
+
     def _position(self, txn: Any) -> CopyPosition:
         seq, boot = txn.get(SEQ, db=self._marks), txn.get(BOOT, db=self._marks)
-        if seq is None or boot != boot_id():
+        has_size = txn.get(LIVE, db=self._marks) is not None  # older versions did not count the bytes
+        if seq is None or boot != boot_id() or not has_size:
             return CopyPosition(-1)
         return CopyPosition(int.from_bytes(seq, "big"), *self._tokens(txn))
 
@@ -141,10 +147,10 @@ class WorkingCopy:
             with env.begin(write=True) as txn:
                 self._check_previous(txn, delta)
                 txn.put(PARTIAL, delta.token, db=self._marks)
-                self._write(txn, part)
+                self._size(txn).add_part(self._write(txn, part))
         with env.begin(write=True) as txn:
             self._check_previous(txn, delta)
-            self._write(txn, last)
+            self._size(txn).add(self._write(txn, last))
             self._write_position(txn, delta.seq, delta.token)
 
     def _check_previous(self, txn: lmdb.Transaction, delta: CommittedDelta) -> None:
@@ -181,17 +187,18 @@ class WorkingCopy:
         if background is not None:
             background.join()
 
-    def _write(self, txn: lmdb.Transaction, changes: Changes) -> None:
-        db = self._entries
-        puts = []
+    def _write(self, txn: lmdb.Transaction, changes: Changes) -> int:
+        """Writes changes and returns by how many bytes the entries have grown."""
+        puts, deleted = [], []
         for key, value in changes.items():
             if value is None:
-                txn.delete(to_stored_key(key), db=db)
+                deleted.append(to_stored_key(key))
             else:
                 puts.append(to_stored_entry(key, value))
-        puts.sort()
-        with txn.cursor(db=db) as cursor:
-            cursor.putmulti(puts)
+        return self._size(txn).write(sorted(puts), sorted(deleted))
+
+    def _size(self, txn: lmdb.Transaction) -> CopySize:
+        return CopySize(txn, self._entries, self._marks)
 
     def _write_position(self, txn: lmdb.Transaction, seq: int, token: bytes) -> None:
         txn.put(SEQ, seq.to_bytes(8, "big"), db=self._marks)
@@ -209,7 +216,7 @@ class WorkingCopy:
             for changes in chunks:
                 for part in _split_changes(changes):
                     with env.begin(write=True) as txn:
-                        self._write(txn, part)
+                        self._size(txn).add(self._write(txn, part))
 
         self._replace_file(write, seq, token)
 
@@ -232,8 +239,9 @@ class WorkingCopy:
             puts = [to_stored_entry(key, value) for key, value in zip(keys, flat[1::2], strict=True)]
         puts.sort()
         at_end = puts[0][0] > last
-        with env.begin(write=True) as txn, txn.cursor(db=self._entries) as cursor:
-            cursor.putmulti(puts, append=at_end)
+        with env.begin(write=True) as txn:
+            size = self._size(txn)
+            size.add(size.write(puts, [], append=at_end))
         return max(last, puts[-1][0])
 
     def _replace_file(self, write: Callable[[lmdb.Environment], None], seq: int, token: bytes) -> None:
@@ -247,6 +255,7 @@ class WorkingCopy:
         try:
             write(env)
             with env.begin(write=True) as txn:
+                self._size(txn).add(0)  # also if there are no entries
                 self._write_position(txn, seq, token)
             temporary = self.folder / f".current.{os.getpid()}"
             temporary.write_text(name)

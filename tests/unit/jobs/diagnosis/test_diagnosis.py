@@ -117,6 +117,38 @@ def test_slow_storage_is_judged_by_the_two_small_logs(seconds: float, cause: str
     assert diagnose_change(slow).cause == cause
 
 
+def wait_for_cpu(c: CheckpointStats, share: float) -> None:
+    """All parts of a checkpoint take long, because threads wait for a CPU."""
+    c.measured.logging, c.measured.storing, c.measured.seconds = 0.7, [0.8], 2.4
+    c.interval = 4.0
+    for task in c.tasks[2:]:
+        task.cpu_seconds, task.cpu_wait = 0.05, 0.05 * share / (1 - share)
+
+
+@pytest.mark.parametrize(("share", "cause"), [(0.1, "slow-storage"), (0.8, "overloaded-machine")])
+def test_a_slow_machine_is_not_slow_storage(share: float, cause: str) -> None:
+    found = diagnose_change(lambda c: wait_for_cpu(c, share))
+    assert [f.cause for f in found.findings] == [cause]
+    if cause == "overloaded-machine":
+        assert "and waited for a CPU for 80% of it" in found.findings[0].evidence[0]
+
+
+def test_slow_storage_is_found_on_a_slow_machine_too() -> None:
+    def slow(c: CheckpointStats) -> None:
+        wait_for_cpu(c, 0.6)
+        c.measured.logging, c.measured.seconds = 3.0, 4.5
+
+    assert [f.cause for f in diagnose_change(slow).findings] == ["overloaded-machine", "slow-storage"]
+
+
+def test_a_fast_job_on_a_slow_machine_is_healthy() -> None:
+    def wait(c: CheckpointStats) -> None:
+        for task in c.tasks:
+            task.cpu_seconds, task.cpu_wait = 0.01, 0.03
+
+    assert diagnose_change(wait).cause == "healthy"
+
+
 @pytest.mark.parametrize(("written", "cause"), [(4000, "slow-storage"), (40_000_000, "too-much-state")])
 def test_slow_storage_and_much_state_differ_in_bytes_per_second(written: int, cause: str) -> None:
     def slow(c: CheckpointStats) -> None:
@@ -178,6 +210,17 @@ def test_a_stalled_worker() -> None:
         "3 of 4 tasks are done; slot 1 of level 1 on node-3 is not; its last worker was laptop:2"
         in found.findings[0].evidence[1]
     )
+
+
+def test_a_checkpoint_in_progress_on_a_slow_machine() -> None:
+    current = CheckpointStats(0, "in progress", measured=SparkTimings(BEGIN), cpu_seconds=8.0, cpu_wait=40.0)
+    current.waits_for = [UnfinishedTask(1, 1, "node-3", 50)]
+    found = diagnose([current], BEGIN + 60)
+    assert [f.cause for f in found.findings] == ["overloaded-machine"]
+    assert found.findings[0].evidence == [
+        "threads of Spark were ready to compute for 48 s, and waited for a CPU for 83% of it",
+        "checkpoint 0 has been in progress for 60 s",
+    ]
 
 
 def test_a_long_batch_is_normal_if_all_are_long() -> None:

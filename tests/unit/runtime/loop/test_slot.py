@@ -103,6 +103,47 @@ def test_any_number_of_timers_may_wait_for_the_end() -> None:
     assert out == list(range(250))
 
 
+class Repeating(KeyedProcessFunction):
+    """Timers that register themselves again, at most `times` times, at their own time plus `step`."""
+
+    def __init__(self, times: int, step: int, processing: bool = False) -> None:
+        self._left, self._step, self._processing = times, step, processing
+
+    def _register(self, time: int, ctx: Any) -> None:
+        timers = ctx.timer_service()
+        register = timers.register_processing_time_timer if self._processing else timers.register_event_time_timer
+        register(time)
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        self._register(3, ctx)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> None:
+        if self._left:
+            self._left -= 1
+            self._register(timestamp + self._step, ctx)
+
+
+@pytest.mark.parametrize("processing", [False, True])
+@pytest.mark.parametrize("step", [0, -1])
+def test_a_timer_that_fires_again_at_its_own_time_is_reported_once(
+    caplog: pytest.LogCaptureFixture, step: int, processing: bool
+) -> None:
+    harness, _ = harness_of(Repeating(25_000, step, processing))
+    harness.push(("a", 1), 1)
+    harness.set_time(10)
+    harness.push_watermark(20)
+    [warning] = caplog.messages
+    assert warning.startswith("Operator 'tested' has fired 10,000 timers of key 'a' in one batch, the last one at ")
+    assert "Register the next timer at a later time" in warning
+
+
+def test_a_timer_that_renews_itself_at_later_times_is_not_reported(caplog: pytest.LogCaptureFixture) -> None:
+    harness, _ = harness_of(Repeating(25_000, 1))
+    harness.push(("a", 1), 1)
+    harness.push_watermark(100_000)
+    assert not caplog.messages
+
+
 class Late(KeyedProcessFunction):
     """Registers a processing timer that is already due."""
 

@@ -11,7 +11,8 @@ import pytest
 
 from penstock.config import Configuration
 from penstock.errors import CheckpointError, JobError
-from penstock.spark.checkpoint.storage_watch import StorageWatch
+from penstock.jobs.registry.cpu_time import CpuTime
+from penstock.spark.checkpoint.storage_watch import OperationSample, StorageWatch
 
 
 class Clock:
@@ -32,6 +33,8 @@ class Watched(StorageWatch):
         self.batch = 4
         self.reports: list[str] = []
         self.operation: str | None = None
+        self.thread = 7
+        self.cpu_wait = 0.01
         settings = {f"execution.checkpointing.store.{name}": value for name, value in options.items()}
         session: Any = None
         super().__init__(session, str(folder), Configuration(settings), lambda: self.batch)
@@ -40,8 +43,13 @@ class Watched(StorageWatch):
     def _probe_in_thread(self, is_over: Any) -> str | None:
         return self.answers.pop(0)
 
-    def _storage_operation(self, query: Any) -> str | None:
-        return self.operation
+    def _sample(self, query: str) -> OperationSample | None:
+        if self.operation is None:
+            return None
+        # Every second, one thread computes for 0.1 s and waits for a CPU for some time.
+        return OperationSample(
+            self.thread, self.operation, CpuTime(0.1 * time.monotonic(), self.cpu_wait * time.monotonic())
+        )
 
 
 QUERY = SimpleNamespace(isActive=True, name="penstock-a", status={"isTriggerActive": True})
@@ -113,11 +121,37 @@ def test_a_storage_operation_that_does_not_end_is_reported(clock: Clock, tmp_pat
     assert watch.reports == []
     clock.now += 2
     watch.check_progress(QUERY)
+    assert watch.reports == [], "the operation may have begun just now"
+    clock.now += 6
+    watch.check_progress(QUERY)
     assert watch.reports[-1].endswith(": writing state does not end, in the batch after 4")
     watch.operation = None  # the batch computes now
     clock.now += 6
     watch.check_progress(QUERY)
     assert watch.reports[-1] == ""
+
+
+def test_a_slow_machine_is_not_reported_as_slow_storage(clock: Clock, tmp_path: Path) -> None:
+    watch = Watched(tmp_path, **{"slow-after": "20 s"})
+    watch.operation, watch.cpu_wait = "reading state", 0.3
+    for _ in range(10):
+        clock.now += 10
+        watch.check_progress(QUERY)
+    assert watch.reports == []
+    watch.cpu_wait = 0.01
+    for _ in range(2):
+        clock.now += 10
+        watch.check_progress(QUERY)
+    assert watch.reports[-1].endswith(": reading state does not end, in the batch after 4")
+
+
+def test_short_storage_operations_of_a_long_batch_are_not_reported(clock: Clock, tmp_path: Path) -> None:
+    watch = Watched(tmp_path, **{"slow-after": "20 s"})
+    for thread in range(10):
+        watch.operation, watch.thread = "reading state", thread  # tasks of the batch, one after the other
+        clock.now += 10
+        watch.check_progress(QUERY)
+    assert watch.reports == []
 
 
 def test_a_failure_ends_only_with_a_committed_batch(clock: Clock, tmp_path: Path) -> None:

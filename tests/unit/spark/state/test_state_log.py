@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import CheckpointError, StateError
 from penstock.runtime.state.store import Changes
-from penstock.spark.state import uncompacted_deltas, working_copy
+from penstock.spark.state import copy_size, uncompacted_deltas, working_copy
 from penstock.spark.state.compaction import CompactionPolicy
 from penstock.spark.state.local_folders import remove_unused_copies
 from penstock.spark.state.state_format import read_header
@@ -53,6 +53,7 @@ class Slot:
         self.rebuilds = 0
         self.older: dict[str, bytes] = {}
         self.written: list[int] = []
+        self.log_bytes = 0
 
     def batch(
         self, changes: Changes, machine: str = "a", fails: bool = False, updates_copy: bool = True, worker: int = 0
@@ -64,19 +65,17 @@ class Slot:
         log = CountingLog(DictStore(store), copy, self.policy)
         view = log.begin()
         seen = dict(view.scan(b"", b"\xff" * 1024))
-        log.commit(dict(changes), b"")
+        committed = log.commit(dict(changes), b"")
         log.end()
         if updates_copy:
             log.update_copy()
         self.rebuilds += log.rebuilds
+        after = {key: value for key, value in {**self.expected, **changes}.items() if value is not None}
+        assert log.live_bytes == sum(len(key) + len(value) for key, value in after.items())
         if not fails:
-            self.committed = store
+            self.committed, self.expected = store, after
             self.written.append(log.written)
-            for key, value in changes.items():
-                if value is None:
-                    self.expected.pop(key, None)
-                else:
-                    self.expected[key] = value
+            self.log_bytes = committed.log_bytes
         return seen
 
     def lose_disk(self, machine: str) -> None:
@@ -126,10 +125,10 @@ def test_a_batch_sees_exactly_the_committed_entries_after_any_failures(
                 del history[len(history) // 2 + 1 :]
             left = iter(range(2)) if fate == "partly written" else None
 
-            def some(self: WorkingCopy, txn: Any, part: Changes, left: Any = left) -> None:
+            def some(self: WorkingCopy, txn: Any, part: Changes, left: Any = left) -> int:
                 if left is not None and next(left, None) is None:
                     raise KilledError
-                write(self, txn, part)
+                return write(self, txn, part)
 
             patch.setattr(WorkingCopy, "_write", some)
             expected = dict(slot.expected)
@@ -143,6 +142,53 @@ def test_a_batch_sees_exactly_the_committed_entries_after_any_failures(
             history.append((slot.committed, dict(slot.expected)))
         patch.setattr(WorkingCopy, "_write", write)
         assert slot.batch({}) == slot.expected
+
+
+def test_the_size_of_the_state_does_not_grow_with_the_log(tmp_path: Path) -> None:
+    slot = Slot(tmp_path, CompactionPolicy())
+    for number in range(60):
+        slot.batch({b"total": b"%04d" % number})  # asserts the exact size of the state
+    assert slot.log_bytes > 60 * 8  # the log contains every batch
+
+
+def test_the_size_of_a_state_with_many_changes_is_estimated_and_then_counted(tmp_path: Path) -> None:
+    store, copy = DictStore({}), WorkingCopy(str(tmp_path / "copy"), LIMIT)
+    sizes: list[int] = []
+    for number in range(40):
+        log = StateLog(store, copy, CompactionPolicy())
+        log.begin()
+        # Half of the entries are always the same, the others replace those of the batch before.
+        changes: Changes = {b"k%06d" % i: b"v" * 20 for i in range(5_000)}
+        changes |= {b"n%06d-%03d" % (i, number - 1): None for i in range(5_000 if number else 0)}
+        changes |= {b"n%06d-%03d" % (i, number): b"v" * (i % 40) for i in range(5_000)}
+        log.commit(changes, b"")
+        log.end()
+        log.update_copy()
+        copy.wait_until_applied()
+        sizes.append(log.live_bytes)
+    live = 5_000 * (7 + 20) + sum(11 + i % 40 for i in range(5_000))
+    assert max(abs(size - live) for size in sizes) < live / 2  # at most 16 batches are estimated
+    copy.close()
+
+
+def test_the_entries_of_a_copy_are_counted_again_after_many_estimates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy_size, "_SAMPLE", 5)
+    copy = WorkingCopy(str(tmp_path / "copy"), LIMIT)
+    copy.rebuild((), 0, b"0")
+    sizes: list[tuple[int, int]] = []
+    for number in range(1, 60):
+        changes: Changes = {b"%d" % i: b"v" * (i * number % 97) for i in range(100)}
+        copy.apply(CommittedDelta(changes, number, b"%d" % number, b"%d" % (number - 1)))
+        view = copy.view()
+        exact = sum(len(key) + len(value) for key, value in view.scan(b"", b"\xff" * 64))
+        sizes.append((copy.live_bytes_of_view(view), exact))
+        view.close()
+    assert any(counted != exact for counted, exact in sizes)
+    assert sizes[21][0] == sizes[21][1]
+    assert sizes[42][0] == sizes[42][1]
+    copy.close()
 
 
 def test_a_machine_that_ran_the_last_batch_does_not_rebuild_its_copy(tmp_path: Path) -> None:
@@ -280,10 +326,10 @@ def test_a_copy_with_a_part_of_merged_batches_is_rebuilt_if_the_last_of_them_is_
     write = WorkingCopy._write
     left = iter(range(1))
 
-    def fail_at_the_second_part(self: WorkingCopy, txn: Any, part: Changes) -> None:
+    def fail_at_the_second_part(self: WorkingCopy, txn: Any, part: Changes) -> int:
         if next(left, None) is None:
             raise OSError
-        write(self, txn, part)
+        return write(self, txn, part)
 
     monkeypatch.setattr(WorkingCopy, "_write", fail_at_the_second_part)
     slot.batch({})
@@ -307,11 +353,11 @@ def interrupted_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slot:
     write = WorkingCopy._write
     parts: list[Changes] = []
 
-    def fail_at_the_third_part(self: WorkingCopy, txn: Any, changes: Changes) -> None:
+    def fail_at_the_third_part(self: WorkingCopy, txn: Any, changes: Changes) -> int:
         parts.append(changes)
         if len(parts) == 3:
             raise OSError
-        write(self, txn, changes)
+        return write(self, txn, changes)
 
     monkeypatch.setattr(WorkingCopy, "_write", fail_at_the_third_part)
     slot.batch({})
