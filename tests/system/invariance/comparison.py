@@ -1,0 +1,55 @@
+"""Compares the outcomes of runs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+from tests.system.invariance.execution import Outcome, Record, run_in_harness
+from tests.system.invariance.program import Example, Run
+
+
+def check(example: Example) -> None:
+    """Runs a program as described and raises AssertionError if outcomes differ that must be equal."""
+    program, items = example.program, example.items
+    outcomes = [(run, run_in_harness(program, items, run)) for run in example.runs]
+    first: dict[Any, tuple[Run, Outcome]] = {}  # by batches
+    for run, outcome in outcomes:
+        batches = run.cuts, run.ends_with_input
+        reference, expected = first.setdefault(batches, (run, outcome))
+        _compare(reference, run, _by_batch(expected), _by_batch(outcome))
+    if program.promise == "batches":
+        return
+    view = _by_key if program.promise == "sequences" else _unordered
+    (reference, expected), *others = outcomes
+    for run, outcome in others:
+        _compare(reference, run, view(expected), view(outcome))
+
+
+def _compare(reference: Run, run: Run, expected: dict[str, Any], found: dict[str, Any]) -> None:
+    for name in expected:
+        assert found[name] == expected[name], (
+            f"'{name}' differs:\n  {reference}\n    {expected[name]}\n  {run}\n    {found[name]}"
+        )
+
+
+def _by_batch(outcome: Outcome) -> dict[str, Any]:
+    return {**outcome.batches, "counters": outcome.counters}
+
+
+def _by_key(outcome: Outcome) -> dict[str, Any]:
+    return {**{name: _sequences(outcome.records(name)) for name in outcome.batches}, "counters": outcome.counters}
+
+
+def _sequences(records: list[Record]) -> dict[Any, list[Record]]:
+    by_key: dict[Any, list[Record]] = defaultdict(list)
+    for value, timestamp in records:
+        by_key[value[0]].append((value, timestamp))
+    return dict(by_key)
+
+
+def _unordered(outcome: Outcome) -> dict[str, Any]:
+    return {
+        **{name: Counter(map(repr, outcome.records(name))) for name in outcome.batches},
+        "counters": outcome.counters,
+    }
