@@ -19,6 +19,7 @@ from penstock.functions import (
     ProcessFunction,
     ProcessJoinFunction,
     ProcessWindowFunction,
+    TaggedUnion,
     TimeDomain,
     WindowFunction,
 )
@@ -323,8 +324,9 @@ class GapOf:
     def __init__(self, gap: int) -> None:
         self._gap = gap
 
-    def __call__(self, element: Element) -> int:
-        return self._gap * (1 + element[1] % 3)
+    def __call__(self, element: Any) -> int:
+        number = element.value[1] if isinstance(element, TaggedUnion) else element[1]
+        return self._gap * (1 + int(number) % 3)
 
 
 # -- joins and broadcast

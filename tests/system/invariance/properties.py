@@ -47,3 +47,18 @@ def clock_cuts(program: p.Program, items: tuple[p.Item, ...]) -> set[int]:
     if not uses_processing_time(program):
         return set()
     return {n for n in range(1, len(items)) if items[n].clock != items[n - 1].clock}
+
+
+def ordered_outputs(program: p.Program) -> set[str]:
+    """Returns the stages whose output is a sequence per key: those that do not merge elements of different paths.
+
+    A keyed operator after a union sorts its input.
+    """
+    merges = [False] * len(program.sources)
+    for stage in program.stages:
+        inputs = any(merges[i] for i in stage.inputs)
+        merges.append(isinstance(stage.operation, p.Union) or (inputs and isinstance(stage.operation, _WITHOUT_KEYS)))
+    return {f"stage{n}" for n, merged in enumerate(merges[len(program.sources) :]) if not merged}
+
+
+_WITHOUT_KEYS = (p.Map, p.Filter, p.FlatMap, p.Async, p.Separate, p.Side, p.Partition)

@@ -149,6 +149,8 @@ def matches(draw: Any, timed: bool, ordered: bool) -> p.Match:
         remainder = draw(one_of(0, 1, 2, None))
         if strategy.startswith("not"):
             quantifier = "one"
+            if steps[-1].quantifier == "optional":
+                strategy = "followed_by"  # a negative step after an optional one is not defined
         steps.append(p.PatternStep(strategy, remainder, quantifier))
     if steps[-1].strategy.startswith("not") and not (steps[-1].strategy == "not_followed_by" and within):
         steps.append(p.PatternStep("followed_by", 2))

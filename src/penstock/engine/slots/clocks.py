@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import msgspec
 
 from penstock.engine.program.program import OperatorProgram, Program
@@ -179,8 +181,7 @@ class BatchClock:
             min(m, end)
             for (stream, _), cs in self._chunks.items()
             if stream in program.streams
-            for c in cs
-            for m in c.explicit_watermarks
+            for m in accumulate((m for c in cs for m in c.explicit_watermarks), max)  # lower ones have no effect
         }
         watermarks |= {
             min(m, end) for r in self._relays if r.operator in program.upstream_operators for m in r.explicit_watermarks
