@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from penstock import DEAD_LETTERS, Configuration, StreamExecutionEnvironment, WatermarkStrategy
@@ -49,7 +50,7 @@ _MINUTE = 60_000
 class Built:
     """An environment with the streams of a program, and its outputs by name."""
 
-    def __init__(self, program: p.Program, sources: list[Source], cached: bool = False) -> None:
+    def __init__(self, program: p.Program, sources: Sequence[Source], cached: bool = False) -> None:
         self.env = StreamExecutionEnvironment(Configuration({"state.backend.type": "hashmap"} if cached else {}))
         self.outputs: dict[str, DataStream[Any]] = {}
         self._program = program
@@ -287,7 +288,7 @@ def _match(spec: p.Match, stream: DataStream[Any]) -> Any:
     return matches.process(f.ShowMatchAndTimeout() if spec.timeouts else f.ShowMatch())
 
 
-def cep_pattern(spec: p.Match) -> CepPattern[Any]:
+def cep_pattern(spec: p.Match) -> Any:
     pattern: Any = None
     for number, step in enumerate(spec.steps):
         name = f"p{number}"

@@ -52,4 +52,3 @@ def _sequences(records: list[Record]) -> dict[Any, list[Record]]:
     for value, timestamp in records:
         by_key[value[0]].append((value, timestamp))
     return dict(by_key)
-

@@ -147,8 +147,10 @@ class StatesAndTimers:
         timers, by_event = ctx.timer_service(), ctx.time_domain() == TimeDomain.EVENT_TIME
         for timer in self._timers:
             if (timer.domain == "event") == by_event and timer.after > 0 and timestamp < timer.until:
-                register = timers.register_event_time_timer if by_event else timers.register_processing_time_timer
-                register(timestamp + timer.after)
+                if by_event:
+                    timers.register_event_time_timer(timestamp + timer.after)
+                else:  # a multiple of 10 later, so that it is never due when it is registered (time-rules 3.6)
+                    timers.register_processing_time_timer(timestamp + timer.after // 10 * 10)
         time = "event" if by_event else "processing"
         return f"{time} timer {timestamp}~{mark_text(timers.current_watermark())} {self._states.change(timestamp)}"
 

@@ -164,7 +164,7 @@ class Side(Part, frozen=True):
 
 
 class Partition(Part, frozen=True):
-    kind: Literal["rebalance", "rescale", "shuffle", "global_"]
+    kind: Literal["rebalance", "rescale", "shuffle", "global_", "materialize"]
 
 
 class Union(Part, frozen=True):

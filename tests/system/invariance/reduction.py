@@ -1,4 +1,4 @@
-"""Makes a failing example smaller: removes items, stages, runs, cuts, states and timers as long as it still fails in the same way."""
+"""Makes a failing example smaller: removes items, stages, runs, cuts, states and timers while it still fails in the same way."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Searches for programs whose results depend on batches. Prints the smallest program of each kind of failure, or keeps it as a case.
+"""Searches for programs whose results depend on batches. Prints the smallest program of each kind of failure, or keeps it.
 
-    python -m tests.system.invariance.search --examples 20000 --keep
+python -m tests.system.invariance.search --examples 20000 --keep
 """
 
 from __future__ import annotations
@@ -34,26 +34,35 @@ def failure(example: Example) -> tuple[str, str] | None:
     return None
 
 
-def search(number: int, start: int, size: int) -> dict[str, Example]:
+def search(number: int, start: int, size: int, limit: float) -> dict[str, Example]:
     """Returns an example of each kind of failure that was found, the one with the shortest description."""
     found: dict[str, Example] = {}
-    seconds = 0.0
+    end, ran = time.monotonic() + limit, 0
 
     @seed(start)
     @settings(
-        max_examples=number, database=None, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
+        max_examples=number,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
     )
     @given(example=examples(size=size))
     def run(example: Example) -> None:
-        nonlocal seconds
-        began = time.perf_counter()
+        nonlocal ran
+        if time.monotonic() > end:
+            return
+        ran += 1
         failed = failure(example)
-        seconds += time.perf_counter() - began
-        if failed is not None and len(repr(example)) < len(repr(found.get(failed[0], failed[0] * 999))):
+        if failed is None:
+            return
+        if failed[0] not in found:
+            print(f"\n{failed[0]}\n{failed[1]}\n{example}", flush=True)
+        if failed[0] not in found or len(repr(example)) < len(repr(found[failed[0]])):
             found[failed[0]] = example
 
     run()
-    print(f"{number} examples, {1000 * seconds / number:.0f} ms each")
+    print(f"{ran} examples ran")
     return found
 
 
@@ -62,12 +71,13 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--size", type=int, default=16, help="maximum number of input items")
+    parser.add_argument("--seconds", type=float, default=3600, help="time limit of the search")
     parser.add_argument("--keep", action="store_true", help="store failing examples as cases")
     arguments = parser.parse_args()
-    found = search(arguments.examples, arguments.seed, arguments.size)
+    found = search(arguments.examples, arguments.seed, arguments.size, arguments.seconds)
     for kind, example in found.items():
         smallest = reduce_example(example, lambda e, kind=kind: (failure(e) or [""])[0] == kind)  # type: ignore[misc]
-        print(f"\n{kind}\n{(failure(smallest) or ['', 'not repeatable'])[1]}\n{smallest}", flush=True)
+        print(f"\nsmallest: {kind}\n{(failure(smallest) or ['', 'not repeatable'])[1]}\n{smallest}", flush=True)
         if arguments.keep:
             name = hashlib.sha256(smallest.to_json().encode()).hexdigest()[:12]
             (CASES / f"{name}.json").write_text(smallest.to_json() + "\n", encoding="utf-8")

@@ -27,12 +27,13 @@ class WithTimestamp(ProcessFunction):
 
 
 def combined(programs: list[Program]) -> Program:
-    """Returns one program with the stages of several programs, which read the same source."""
+    """Returns one program with the stages of several programs, which read the same sources."""
     stages: list[Stage] = []
+    sources = len(programs[0].sources)
     for program in programs:
         offset = len(stages)
         for stage in program.stages:
-            inputs = tuple(i + offset if i else 0 for i in stage.inputs)
+            inputs = tuple(i if i < sources else i + offset for i in stage.inputs)
             stages.append(msgspec.structs.replace(stage, inputs=inputs))
     return msgspec.structs.replace(programs[0], stages=tuple(stages))
 

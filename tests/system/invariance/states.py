@@ -61,7 +61,7 @@ def describe(spec: StateSpec, name: str) -> Any:
             descriptor = MapStateDescriptor(name, str if spec.declared else None, declared)
         case "reducing":
             descriptor = ReducingStateDescriptor(name, KeepLater(), declared)
-        case "aggregating":
+        case _:
             descriptor = AggregatingStateDescriptor(name, CollectThree(in_place=spec.ttl_on_read), None)
     if spec.ttl:
         ttl = StateTtlConfig.new_builder(spec.ttl)

@@ -53,7 +53,7 @@ event_timers = st.builds(
 clock_timers = st.builds(
     p.TimerSpec,
     domain=st.just("processing"),
-    after=one_of(15, 40, 500),
+    after=one_of(15, 45, 505),
     until=one_of(0, FIRST_CLOCK + 100),
     delete=booleans,
 )
@@ -84,7 +84,9 @@ def windows(draw: Any, timed: bool) -> p.Window:
     assigner = draw(st.one_of(*kinds))
     trigger = draw(_trigger_for(assigner))
     function = draw(one_of("process", "reduce", "aggregate", "apply", "named", "sum"))
-    if function == "named" and isinstance(assigner, (p.Counted, p.Global)):  # named aggregates need windows with a start and an end
+    if function == "named" and isinstance(
+        assigner, (p.Counted, p.Global)
+    ):  # named aggregates need windows with a start and an end
         function = "process"
     evictor = draw(rarely(evictors, None)) if function in ("process", "apply") else None
     by_event = isinstance(assigner, (p.Tumbling, p.Sliding, p.Session)) and not assigner_uses_clock(assigner)
@@ -154,7 +156,7 @@ def matches(draw: Any, timed: bool, ordered: bool) -> p.Match:
         steps.append(p.PatternStep(strategy, remainder, quantifier))
     if steps[-1].strategy.startswith("not") and not (steps[-1].strategy == "not_followed_by" and within):
         steps.append(p.PatternStep("followed_by", 2))
-    time = "event" if timed and (not ordered or draw(one_of(True, True, False))) else "processing"
+    time: p.Times = "event" if timed and (not ordered or draw(one_of(True, True, False))) else "processing"
     return p.Match(
         tuple(steps),
         by=draw(one_of("key", "number", "key", None)),
@@ -254,7 +256,7 @@ def _result(operation: p.Operation, inputs: list[Stream]) -> Stream:
 
 
 @st.composite
-def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bool) -> p.Operation:
+def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bool) -> Any:
     both_timed = stream.timed and second.timed
     timers = st.lists(event_timers | clock_timers if stream.timed else clock_timers, max_size=2).map(tuple)
     some_states = st.lists(states, max_size=2).map(tuple)
@@ -271,7 +273,7 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
         case "separate":
             return p.Separate()
         case "partition":
-            return p.Partition(draw(one_of("rebalance", "rescale", "shuffle", "global_")))
+            return p.Partition(draw(one_of("rebalance", "rescale", "shuffle", "global_", "materialize")))
         case "union":
             return p.Union()
         case "side" if stream.side:
@@ -318,20 +320,25 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
 
 
 @st.composite
-def programs(draw: Any) -> tuple[p.Program, bool]:
-    """A program, and whether its input must have disjoint keys per split."""
+def sources_and_promise(draw: Any) -> tuple[tuple[p.SourceSpec, ...], str]:
+    """The sources of a program, and which results of it must be equal."""
     promise = draw(one_of("sequences", "sequences", "multisets", "batches"))
     if promise == "sequences":
-        sources = (p.SourceSpec(("s0",), draw(_watermarks())),)
+        return (p.SourceSpec(("s0",), draw(_watermarks())),), promise
+    counts = draw(st.lists(st.integers(1, 3), min_size=1, max_size=2))
+    if promise == "batches":
+        watermarks, idle = _watermarks(), draw(rarely(st.just(30), 0))
     else:
-        splits = [
-            tuple(f"s{n}" for n in range(count)) for count in draw(st.lists(st.integers(1, 3), min_size=1, max_size=2))
-        ]
-        idle = draw(rarely(st.just(30), 0)) if promise == "batches" else 0
-        choice = (
-            _watermarks() if promise == "batches" else st.just(p.Monotonous()) | st.builds(p.Bounded, one_of(8, 30))
-        )
-        sources = tuple(p.SourceSpec(names, draw(choice), idle) for names in splits)
+        watermarks, idle = st.just(p.Monotonous()) | st.builds(p.Bounded, one_of(8, 30)), 0
+    return tuple(
+        p.SourceSpec(tuple(f"s{n}" for n in range(count)), draw(watermarks), idle) for count in counts
+    ), promise
+
+
+@st.composite
+def programs(draw: Any) -> tuple[p.Program, bool]:
+    """A program, and whether its input must have disjoint keys per split."""
+    sources, promise = draw(sources_and_promise())
     disjoint = promise == "multisets" and draw(booleans)
     return p.Program(sources, draw(stages(len(sources), promise, disjoint)), promise), disjoint
 
