@@ -14,14 +14,16 @@ def check(example: Example) -> None:
     """Runs a program as described and raises AssertionError if outcomes differ that must be equal."""
     program, items = example.program, example.items
     outcomes = [(run, run_in_harness(program, items, run)) for run in example.runs]
+    ordered = ordered_outputs(program)
     first: dict[Any, tuple[Run, Outcome]] = {}  # by batches
     for run, outcome in outcomes:
         batches = run.cuts, run.ends_with_input
         reference, expected = first.setdefault(batches, (run, outcome))
-        _compare(reference, run, _by_batch(expected), _by_batch(outcome))
+        _compare(reference, run, _by_batch(expected, ordered), _by_batch(outcome, ordered))
     if program.promise == "batches":
         return
-    ordered = ordered_outputs(program) if program.promise == "sequences" else set()
+    if program.promise == "multisets":
+        ordered = set()
     (reference, expected), *others = outcomes
     for run, outcome in others:
         _compare(reference, run, _view(expected, ordered), _view(outcome, ordered))
@@ -34,8 +36,12 @@ def _compare(reference: Run, run: Run, expected: dict[str, Any], found: dict[str
         )
 
 
-def _by_batch(outcome: Outcome) -> dict[str, Any]:
-    return {**outcome.batches, "counters": outcome.counters}
+def _by_batch(outcome: Outcome, ordered: set[str]) -> dict[str, Any]:
+    """Returns the elements of each output and batch."""
+    view: dict[str, Any] = {}
+    for name, batches in outcome.batches.items():
+        view[name] = batches if name.split()[0] in ordered else [Counter(map(repr, batch)) for batch in batches]
+    return {**view, "counters": outcome.counters}
 
 
 def _view(outcome: Outcome, ordered: set[str]) -> dict[str, Any]:

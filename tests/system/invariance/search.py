@@ -10,6 +10,7 @@ import hashlib
 import re
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -51,7 +52,7 @@ def search(number: int, start: int, size: int, limit: float) -> dict[str, Exampl
     def run(example: Example) -> None:
         nonlocal ran
         if time.monotonic() > end:
-            return
+            raise TimeoutError
         ran += 1
         failed = failure(example)
         if failed is None:
@@ -61,7 +62,8 @@ def search(number: int, start: int, size: int, limit: float) -> dict[str, Exampl
         if failed[0] not in found or len(repr(example)) < len(repr(found[failed[0]])):
             found[failed[0]] = example
 
-    run()
+    with suppress(TimeoutError):
+        run()
     print(f"{ran} examples ran")
     return found
 
