@@ -12,6 +12,7 @@ from penstock.connectors.source import Source
 from penstock.datastream import AsyncDataStream, DataStream
 from penstock.functions import count, max_of, sum_of
 from penstock.functions.named_aggregates import NamedAggregate
+from penstock.types import Types
 from penstock.windows import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
@@ -45,6 +46,7 @@ from tests.system.invariance import functions as f
 from tests.system.invariance import program as p
 
 _MINUTE = 60_000
+_ELEMENT = Types.TUPLE([Types.STRING(), Types.LONG(), Types.STRING()])
 
 
 class Built:
@@ -77,8 +79,8 @@ class Built:
         inputs = [self._streams[i] for i in stage.inputs]
         first = inputs[0]
         match stage.operation:
-            case p.Map(add, fails):
-                return first.map(f.Add(add, fails), on_error=_on_error(fails))
+            case p.Map(add, fails, typed):
+                return first.map(f.Add(add, fails), _ELEMENT if typed else None, on_error=_on_error(fails))
             case p.Filter(remainder, inverted):
                 return first.filter(f.Keep(remainder, inverted))
             case p.FlatMap():
@@ -92,6 +94,9 @@ class Built:
                 return first.get_side_output(f.TAGS[tag]).map(f.Add(0, 0))
             case p.Partition(kind):
                 return getattr(first, kind)().map(f.Add(0, 0))
+            case p.Assign(delay):
+                strategy = WatermarkStrategy.for_bounded_out_of_orderness(delay)
+                return first.assign_timestamps_and_watermarks(strategy).map(f.Add(0, 0))
             case p.Union():
                 return first.union(*inputs[1:]).map(f.Add(0, 0))
         return _keyed_stage(stage.operation, inputs, self._program.ordered, uid)
@@ -101,7 +106,7 @@ def _keyed_stage(operation: p.Operation, inputs: list[DataStream[Any]], ordered:
     first = inputs[0]
     match operation:
         case p.Process(by, states, timers, fails, side, typed_key):
-            key_type = (str if by == "key" else int) if typed_key else None
+            key_type = _KEY_TYPES[by] if typed_key else None
             function = f.ShowStates(f.StatesAndTimers(states, timers, ordered), fails, side)
             return first.key_by(f.KeyOf(by), key_type).process(function, on_error=_on_error(fails))
         case p.Reduce(by, how):
@@ -127,8 +132,12 @@ def _keyed_stage(operation: p.Operation, inputs: list[DataStream[Any]], ordered:
             rules = inputs[1].broadcast(f.rules_descriptor(operation))
             if by is None:
                 return first.connect(rules).process(f.ShowRules(operation))
-            return first.key_by(f.KeyOf(by)).connect(rules).process(f.ShowKeyedRules(operation))
+            keyed_rules = first.key_by(f.KeyOf(by)).connect(rules)
+            return keyed_rules.process(f.ShowKeyedRules(operation), on_error=_on_error(operation.fails))
     raise AssertionError(f"unknown operation {operation}")
+
+
+_KEY_TYPES = {"key": str, "number": int, "pair": Types.TUPLE([Types.STRING(), Types.LONG()])}
 
 
 def _on_error(fails: int) -> Any:
@@ -229,17 +238,18 @@ def _window(spec: p.Window, stream: DataStream[Any], ordered: bool, uid: str) ->
         windows = windows.allowed_lateness(spec.lateness)
     if spec.late_output:
         windows = windows.side_output_late_data(f.LATE)
-    process = f.ProcessAllWindow(ordered) if spec.by is None else f.ProcessWindow(ordered, spec.states)
-    apply = f.ApplyAllWindow(ordered) if spec.by is None else f.ApplyWindow(ordered)
+    process = f.ProcessAllWindow(ordered, spec.fails) if spec.by is None else f.ProcessWindow(ordered, spec)
+    apply = (f.ApplyAllWindow if spec.by is None else f.ApplyWindow)(ordered, spec.fails)
+    on_error = _on_error(spec.fails)
     match spec.function:
         case "reduce":
-            return windows.reduce(f.Sum(), apply)
+            return windows.reduce(f.Sum(), apply, on_error=on_error)
         case "aggregate":
-            return windows.aggregate(f.TotalAndCount(), process)
+            return windows.aggregate(f.TotalAndCount(), process, on_error=on_error)
         case "process":
-            return windows.process(process)
+            return windows.process(process, on_error=on_error)
         case "apply":
-            return windows.apply(apply)
+            return windows.apply(apply, on_error=on_error)
         case "sum":
             return windows.reduce(f.Sum())
         case "named" if spec.by is not None:
@@ -265,7 +275,7 @@ def _interval_join(spec: p.IntervalJoin, left: DataStream[Any], right: DataStrea
         join = join.lower_bound_exclusive().upper_bound_exclusive()
     if spec.late_output:
         join = join.side_output_left_late_data(f.LEFT).side_output_right_late_data(f.RIGHT)
-    return join.process(f.ShowPair())
+    return join.process(f.ShowPair(spec.fails), on_error=_on_error(spec.fails))
 
 
 def _co_group(spec: p.CoGroup, first: DataStream[Any], second: DataStream[Any], ordered: bool) -> Any:
@@ -275,7 +285,7 @@ def _co_group(spec: p.CoGroup, first: DataStream[Any], second: DataStream[Any], 
         windows = windows.trigger(window_trigger(spec.trigger))
     if spec.evictor is not None:
         windows = windows.evictor(window_evictor(spec.evictor))
-    return windows.apply(f.ShowGroups(spec.by, ordered))
+    return windows.apply(f.ShowGroups(spec.by, ordered, spec.fails), on_error=_on_error(spec.fails))
 
 
 def _match(spec: p.Match, stream: DataStream[Any]) -> Any:
@@ -285,7 +295,8 @@ def _match(spec: p.Match, stream: DataStream[Any]) -> Any:
         matches = matches.in_processing_time()
     if spec.late_output:
         matches = matches.side_output_late_data(f.LATE)
-    return matches.process(f.ShowMatchAndTimeout() if spec.timeouts else f.ShowMatch())
+    function = f.ShowMatchAndTimeout if spec.timeouts else f.ShowMatch
+    return matches.process(function(spec.fails), on_error=_on_error(spec.fails))
 
 
 def cep_pattern(spec: p.Match) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any
 
 from penstock.connectors import At, Mark
@@ -38,6 +39,8 @@ def run_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Outco
             running = running.rescaled(rescales[number])
         elif number in run.restores:
             running.harness.restore(running.harness.snapshot())
+        if number in run.crashes:
+            running.crash(batch)
         running.run_batch(batch, last=number == len(batches) - 1 and run.ends_with_input)
     if not run.ends_with_input:
         running.run_batch([], last=True)
@@ -49,6 +52,10 @@ def batches_of(items: tuple[Item, ...], run: Run) -> list[list[Item]]:
     """Returns the items of each batch."""
     cuts = [0, *run.cuts, len(items)]
     return [list(items[start:end]) for start, end in pairwise(cuts)]
+
+
+class CrashError(Exception):
+    """Raised to fail a batch."""
 
 
 class _Running:
@@ -71,16 +78,31 @@ class _Running:
         return after
 
     def run_batch(self, items: Iterable[Item], last: bool) -> None:
+        self._run_items(items, last)
+        for name, collected in self._collected.items():
+            new = collected.records[len(collected) - len(collected.batches[-1]) :]
+            self.outcome.batches[name].append([record_of(record) for record in new])
+
+    def crash(self, items: Iterable[Item]) -> None:
+        """Runs a batch that fails when its last slot has run. Nothing of it may remain."""
+        job = self.harness.job
+
+        def fail(level: int, slot: int) -> None:
+            if (level, slot) == (job.program.depth, job.program.parallelism - 1):
+                raise CrashError
+
+        if job.program.depth:  # else there are no slots
+            job.after_slot = fail
+            with suppress(CrashError):
+                self._run_items(items, False)
+            job.after_slot = None
+
+    def _run_items(self, items: Iterable[Item], last: bool) -> None:
         with self.harness.batch():
-            for (source, split), group in groupby(items, lambda item: (item.source, item.split)):
-                for item in group:
-                    self._push(item, f"source{source}", split)
+            for item in items:
+                self._push(item, f"source{item.source}", item.split)
             if last:
                 self.harness.end()
-        for name, collected in self._collected.items():
-            self.outcome.batches[name].append(
-                [record_of(r) for r in collected.records[len(collected) - len(collected.batches[-1]) :]]
-            )
 
     def _push(self, item: Item, source: str, split: str) -> None:
         if item.clock:

@@ -24,10 +24,10 @@ from penstock.functions import (
     WindowFunction,
 )
 from penstock.functions.window_function import AllWindowFunction, ProcessAllWindowFunction
-from penstock.state import ListStateDescriptor, MapStateDescriptor
+from penstock.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK, WatermarkGenerator, WatermarkOutput
 from tests.system.invariance.payloads import PAYLOADS, show
-from tests.system.invariance.program import Broadcast, KeyBy, StateSpec, TimerSpec
+from tests.system.invariance.program import Broadcast, KeyBy, StateSpec, TimerSpec, Window
 from tests.system.invariance.states import StateTable, change, describe
 
 Element = tuple[str, int, str]  # key, number, text
@@ -42,8 +42,12 @@ class ExpectedError(Exception):
 
 
 def fail(element: Element, fails: int) -> None:
-    if fails and element[1] % fails == 0:
-        raise ExpectedError(f"{element[1]}")
+    fail_at(element[1], fails)
+
+
+def fail_at(number: int, fails: int) -> None:
+    if fails and number % fails == 0:
+        raise ExpectedError(f"{number}")
 
 
 def mark_text(watermark: int) -> str:
@@ -57,7 +61,12 @@ class KeyOf:
         self._by = by
 
     def __call__(self, element: Element) -> Any:
-        return element[0] if self._by == "key" else element[1] % 2
+        match self._by:
+            case "key":
+                return element[0]
+            case "number":
+                return element[1] % 2
+        return element[0], element[1] % 2
 
 
 class EveryThird(WatermarkGenerator):
@@ -172,12 +181,13 @@ class ShowStates(KeyedProcessFunction):
         self._common.open(runtime_context)
 
     def process_element(self, value: Element, ctx: Any) -> Iterator[Any]:
-        fail(value, self._fails)
         result = str(ctx.get_current_key()), value[1], self._common.element(value, ctx)
+        fail(value, self._fails)  # its changes must be undone
         yield (SIDE, result) if self._side and value[1] % 2 else result
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
         yield str(ctx.get_current_key()), timestamp, self._common.timer(timestamp, ctx)
+        fail_at(timestamp, self._fails)
 
 
 class ShowInputs(KeyedCoProcessFunction):
@@ -189,12 +199,12 @@ class ShowInputs(KeyedCoProcessFunction):
         self._common.open(runtime_context)
 
     def process_element1(self, value: Element, ctx: Any) -> Iterator[Any]:
-        fail(value, self._fails)
         yield str(ctx.get_current_key()), value[1], "first " + self._common.element(value, ctx)
+        fail(value, self._fails)
 
     def process_element2(self, value: Element, ctx: Any) -> Iterator[Any]:
-        fail(value, self._fails)
         yield str(ctx.get_current_key()), value[1], "second " + self._common.element(value, ctx)
+        fail(value, self._fails)
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
         yield str(ctx.get_current_key()), timestamp, self._common.timer(timestamp, ctx)
@@ -269,44 +279,62 @@ def window_text(window: Any) -> str:
     return f"[{window.start},{window.end})" if hasattr(window, "end") else type(window).__name__
 
 
+_FIRINGS = ValueStateDescriptor("firings", int)
+
+
 class ProcessWindow(ProcessWindowFunction[Any, Any, Any, Any]):
-    def __init__(self, ordered: bool, states: tuple[StateSpec, ...]) -> None:
+    def __init__(self, ordered: bool, spec: Window) -> None:
         self._ordered = ordered
-        self._specs = states
+        self._spec = spec
 
     def process(self, key: Any, context: Any, elements: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(elements, self._ordered)
-        states = StateTable(self._specs)
+        states = StateTable(self._spec.states)
         states.open(context.global_state())
         seen = states.change(total)
+        if self._spec.window_state:
+            firings = context.window_state().get_state(_FIRINGS)
+            firings.update((firings.value() or 0) + 1)
+            seen += f" {firings.value()}"
+        fail_at(total, self._spec.fails)  # its changes must be undone
         mark = mark_text(context.current_watermark()) if self._ordered else ""
         yield str(key), total, f"{window_text(context.window())} {text} {seen} {mark}"
 
+    def clear(self, context: Any) -> None:
+        if self._spec.window_state:
+            context.window_state().get_state(_FIRINGS).clear()
+
 
 class ApplyWindow(WindowFunction[Any, Any, Any, Any]):
-    def __init__(self, ordered: bool) -> None:
+    def __init__(self, ordered: bool, fails: int) -> None:
         self._ordered = ordered
+        self._fails = fails
 
     def apply(self, key: Any, window: Any, inputs: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(inputs, self._ordered)
+        fail_at(total, self._fails)
         yield str(key), total, f"{window_text(window)} {text}"
 
 
 class ProcessAllWindow(ProcessAllWindowFunction[Any, Any, Any]):
-    def __init__(self, ordered: bool) -> None:
+    def __init__(self, ordered: bool, fails: int) -> None:
         self._ordered = ordered
+        self._fails = fails
 
     def process(self, context: Any, elements: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(elements, self._ordered)
+        fail_at(total, self._fails)
         yield "all", total, f"{window_text(context.window())} {text}"
 
 
 class ApplyAllWindow(AllWindowFunction[Any, Any, Any]):
-    def __init__(self, ordered: bool) -> None:
+    def __init__(self, ordered: bool, fails: int) -> None:
         self._ordered = ordered
+        self._fails = fails
 
     def apply(self, window: Any, inputs: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(inputs, self._ordered)
+        fail_at(total, self._fails)
         yield "all", total, f"{window_text(window)} {text}"
 
 
@@ -335,8 +363,12 @@ class GapOf:
 
 
 class ShowPair(ProcessJoinFunction[Any, Any, Any]):
+    def __init__(self, fails: int) -> None:
+        self._fails = fails
+
     def process_element(self, left: Element, right: Element, ctx: Any) -> Iterator[Any]:
         text = f"{left}@{ctx.get_left_timestamp()} {right}@{ctx.get_right_timestamp()} {ctx.get_timestamp()}"
+        fail_at(left[1] - right[1], self._fails)
         yield left[0], left[1] - right[1], text
 
 
@@ -346,13 +378,15 @@ class JoinPair:
 
 
 class ShowGroups(CoGroupFunction[Any, Any, Any]):
-    def __init__(self, by: KeyBy, ordered: bool) -> None:
+    def __init__(self, by: KeyBy, ordered: bool, fails: int) -> None:
         self._key_of = KeyOf(by)
         self._ordered = ordered
+        self._fails = fails
 
     def co_group(self, first: Iterable[Element], second: Iterable[Element]) -> Iterator[Any]:
         one, two = list(first), list(second)
         (total, text), (other_total, other_text) = (elements_text(group, self._ordered) for group in (one, two))
+        fail_at(total - other_total, self._fails)
         yield str(self._key_of([*one, *two][0])), total - other_total, f"{text} {other_text}"
 
 
@@ -402,6 +436,7 @@ class ShowKeyedRules(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
 
     def process_element(self, value: Element, ctx: Any) -> Iterator[Any]:
         yield str(ctx.get_current_key()), value[1], f"{self._rules.read(ctx)} {self._common.element(value, ctx)}"
+        fail(value, self._spec.fails)
 
     def process_broadcast_element(self, value: Element, ctx: Any) -> Iterator[Any]:
         if self._spec.apply and self._spec.states and value[1] % 3 == 0:
@@ -410,6 +445,7 @@ class ShowKeyedRules(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
             self._rules.change(value, ctx)
         else:
             yield "rule", value[1], self._rules.change(value, ctx)
+        fail(value, self._spec.fails)
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
         yield str(ctx.get_current_key()), timestamp, f"{self._rules.read(ctx)} {self._common.timer(timestamp, ctx)}"
@@ -442,8 +478,12 @@ def match_text(match: Any, ctx: Any) -> str:
 
 
 class ShowMatch(PatternProcessFunction[Any, Any]):
+    def __init__(self, fails: int) -> None:
+        self._fails = fails
+
     def process_match(self, match: Any, ctx: Any) -> Iterator[Any]:
         last = [event for events in match.values() for event in events][-1]
+        fail(last, self._fails)
         yield last[0], last[1], match_text(match, ctx)
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-KeyBy = Literal["key", "number"]  # the key of the element, or its number modulo 2
+KeyBy = Literal["key", "number", "pair"]  # the key of the element, its number modulo 2, or a tuple of both
 Times = Literal["event", "processing"]
 
 
@@ -133,6 +133,7 @@ class Map(Part, frozen=True):
 
     add: int = 1
     fails: int = 0
+    typed: bool = False  # the type of its results is declared
 
 
 class Filter(Part, frozen=True):
@@ -165,6 +166,12 @@ class Side(Part, frozen=True):
 
 class Partition(Part, frozen=True):
     kind: Literal["rebalance", "rescale", "shuffle", "global_", "materialize"]
+
+
+class Assign(Part, frozen=True):
+    """Assigns new watermarks in the middle of the program."""
+
+    delay: int
 
 
 class Union(Part, frozen=True):
@@ -204,6 +211,8 @@ class Window(Part, frozen=True):
     late_output: bool = False
     function: Literal["reduce", "aggregate", "process", "apply", "named", "sum"] = "process"
     states: tuple[StateSpec, ...] = ()  # global state of the key, for "process"
+    fails: int = 0
+    window_state: bool = False  # counts the firings of each window
 
 
 class Connect(Part, frozen=True):
@@ -221,6 +230,7 @@ class IntervalJoin(Part, frozen=True):
     by: KeyBy = "key"
     exclusive: bool = False
     late_output: bool = False
+    fails: int = 0
 
 
 class WindowJoin(Part, frozen=True):
@@ -235,6 +245,7 @@ class CoGroup(Part, frozen=True):
     trigger: TriggerSpec | None = None
     evictor: EvictorSpec | None = None
     lateness: int = 0
+    fails: int = 0
 
 
 class Broadcast(Part, frozen=True):
@@ -246,6 +257,7 @@ class Broadcast(Part, frozen=True):
     states: tuple[StateSpec, ...] = ()
     timers: tuple[TimerSpec, ...] = ()
     apply: bool = False  # every third broadcast element changes the state of all keys
+    fails: int = 0
 
 
 class PatternStep(Part, frozen=True):
@@ -266,6 +278,7 @@ class Match(Part, frozen=True):
     time: Times = "event"
     late_output: bool = False
     timeouts: bool = False
+    fails: int = 0
 
 
 Operation = (
@@ -276,6 +289,7 @@ Operation = (
     | Separate
     | Side
     | Partition
+    | Assign
     | Union
     | Process
     | Reduce
@@ -343,6 +357,7 @@ class Run(Part, frozen=True):
     cuts: tuple[int, ...] = ()  # the first item of each batch but the first
     restores: tuple[int, ...] = ()  # batches before which the job is restored from a checkpoint
     rescales: tuple[Rescale, ...] = ()
+    crashes: tuple[int, ...] = ()  # batches that fail after their first slot has written, and run again
     parallelism: int = 1
     seed: int = 0
     cached: bool = False  # the state backend "hashmap"

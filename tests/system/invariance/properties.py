@@ -61,4 +61,4 @@ def ordered_outputs(program: p.Program) -> set[str]:
     return {f"stage{n}" for n, merged in enumerate(merges[len(program.sources) :]) if not merged}
 
 
-_WITHOUT_KEYS = (p.Map, p.Filter, p.FlatMap, p.Async, p.Separate, p.Side, p.Partition)
+_WITHOUT_KEYS = (p.Map, p.Filter, p.FlatMap, p.Async, p.Separate, p.Side, p.Partition, p.Assign)

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tests.system.invariance.program import Example, Program, Run, Stage
+from tests.system.invariance.program import Example, Program, Stage
 from tests.system.invariance.properties import clock_cuts
 
 Fails = Callable[[Example], bool]
@@ -75,7 +75,12 @@ def _without_items(example: Example, start: int, end: int) -> Example:
 def _with_simpler_runs(example: Example) -> Iterator[Example]:
     for number, run in enumerate(example.runs):
         simpler = [replace(run, cuts=(*run.cuts[:n], *run.cuts[n + 1 :])) for n in range(len(run.cuts))]
-        simpler += [replace(run, restores=()), replace(run, rescales=()), replace(run, cached=False)]
+        simpler += [
+            replace(run, restores=()),
+            replace(run, rescales=()),
+            replace(run, crashes=()),
+            replace(run, cached=False),
+        ]
         simpler += [replace(run, parallelism=1), replace(run, seed=0), replace(run, ends_with_input=False)]
         for candidate in simpler:
             yield _fitting(replace(example, runs=_replaced(example.runs, number, candidate)))
@@ -100,5 +105,5 @@ def _fitting(example: Example) -> Example:
     for run in example.runs:
         cuts = tuple(sorted(c for c in {*run.cuts, *needed} if 0 < c < size))
         fewer = [rescale for rescale in run.rescales if rescale.batch <= len(cuts)]
-        runs.append(Run(cuts, run.restores, tuple(fewer), run.parallelism, run.seed, run.cached, run.ends_with_input))
+        runs.append(replace(run, cuts=cuts, rescales=tuple(fewer)))
     return replace(example, runs=tuple(runs))

@@ -16,8 +16,9 @@ from tests.system.invariance.properties import CLOCK_TRIGGERS, assigner_uses_clo
 FIRST_CLOCK = 1_000_005
 SLOTS = 8  # timestamps of different splits are different modulo this number, where the order of equal ones would matter
 
-keys_by = st.sampled_from(("key", "number"))
+keys_by = st.sampled_from(("key", "number", "pair"))
 booleans = st.booleans()
+fails = st.sampled_from((0, 0, 0, 4))
 
 
 def one_of(*values: Any) -> st.SearchStrategy[Any]:
@@ -92,13 +93,15 @@ def windows(draw: Any, timed: bool) -> p.Window:
     by_event = isinstance(assigner, (p.Tumbling, p.Sliding, p.Session)) and not assigner_uses_clock(assigner)
     return p.Window(
         assigner,
-        by=draw(rarely(st.none(), "key")) if not draw(booleans) else "number",
+        by=draw(rarely(st.none(), "key")) if not draw(booleans) else draw(one_of("number", "pair")),
         trigger=trigger,
         evictor=evictor,
         lateness=draw(one_of(0, 0, 4, 20)) if by_event else 0,
         late_output=draw(booleans) if by_event else False,
         function=function,
         states=tuple(draw(st.lists(states, max_size=1))) if function in ("process", "aggregate") else (),
+        fails=draw(fails) if function not in ("named", "sum") else 0,
+        window_state=draw(booleans) if function == "process" and not isinstance(assigner, p.Session) else False,
     )
 
 
@@ -135,6 +138,7 @@ def commutative_windows(draw: Any) -> p.Window:
         late_output=draw(booleans),
         function=function,
         states=tuple(draw(st.lists(plain_states, max_size=1))) if function == "process" else (),
+        fails=draw(fails) if function not in ("named", "sum") else 0,
     )
 
 
@@ -167,6 +171,7 @@ def matches(draw: Any, timed: bool, ordered: bool) -> p.Match:
         time=time,
         late_output=draw(booleans) if time == "event" else False,
         timeouts=draw(booleans) if within else False,
+        fails=draw(fails),
     )
 
 
@@ -214,8 +219,9 @@ def stages(draw: Any, sources: int, promise: str, disjoint: bool) -> tuple[p.Sta
     streams = [Stream(per_split=disjoint) for _ in range(sources)]
     found: list[p.Stage] = []
     heavy = _COMMUTATIVE if promise == "multisets" else _ORDERED
+    simple = (*_SIMPLE, "assign") if promise == "batches" else _SIMPLE
     for number in range(draw(st.integers(1, 4))):
-        kind = draw(one_of(*heavy)) if number == 0 or draw(one_of(True, True, False)) else draw(one_of(*_SIMPLE))
+        kind = draw(one_of(*heavy)) if number == 0 or draw(one_of(True, True, False)) else draw(one_of(*simple))
         stage, stream = draw(_stage(kind, streams, promise))
         found.append(stage)
         streams.append(stream)
@@ -262,16 +268,18 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
     both_timed = stream.timed and second.timed
     timers = st.lists(event_timers | clock_timers if stream.timed else clock_timers, max_size=2).map(tuple)
     some_states = st.lists(states, max_size=2).map(tuple)
-    fails = draw(one_of(0, 0, 0, 4))
+    failing = draw(fails)
     match kind:
+        case "assign" if stream.timed:
+            return p.Assign(draw(one_of(0, 5)))
         case "map":
-            return p.Map(draw(one_of(1, 2)), fails)
+            return p.Map(draw(one_of(1, 2)), failing, draw(booleans))
         case "filter":
             return p.Filter(draw(one_of(0, 1)), draw(booleans))
         case "flat_map":
             return p.FlatMap()
         case "async":
-            return p.Async(draw(booleans), fails)
+            return p.Async(draw(booleans), failing)
         case "separate":
             return p.Separate()
         case "partition" if not ordered or stream.unique:  # else the order of results of one element is not defined
@@ -281,9 +289,9 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
         case "side" if stream.side:
             return p.Side(draw(one_of(*stream.side)))
         case "process":
-            return p.Process(draw(keys_by), draw(some_states), draw(timers), fails, draw(booleans), draw(booleans))
+            return p.Process(draw(keys_by), draw(some_states), draw(timers), failing, draw(booleans), draw(booleans))
         case "keyed" if stream.per_split and draw(booleans):
-            return p.Process("key", draw(st.lists(plain_states, min_size=1, max_size=2).map(tuple)), (), fails)
+            return p.Process("key", draw(st.lists(plain_states, min_size=1, max_size=2).map(tuple)), (), failing)
         case "keyed" if stream.per_split:
             return p.Reduce("key", draw(one_of("reduce", "sum", "min", "max", "min_by", "max_by")))
         case "reduce":
@@ -296,23 +304,25 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
             return draw(matches(stream.timed, ordered))
         case "connect":
             both = timers if both_timed else st.lists(clock_timers, max_size=2).map(tuple)
-            return p.Connect(draw(keys_by), draw(some_states), draw(both), fails)
+            return p.Connect(draw(keys_by), draw(some_states), draw(both), failing)
         case "interval_join" if both_timed:
             lower = draw(one_of(-20, -5, 0))
             bounds = lower, lower + draw(one_of(0, 5, 20))
-            return p.IntervalJoin(*bounds, draw(keys_by), draw(booleans) and bounds[1] > lower + 1, draw(booleans))
+            return p.IntervalJoin(
+                *bounds, draw(keys_by), draw(booleans) and bounds[1] > lower + 1, draw(booleans), failing
+            )
         case "window_join" if both_timed:
             return p.WindowJoin(draw(event_assigners), draw(keys_by), draw(one_of(0, 4)))
         case "co_group" if both_timed:
             trigger = draw(rarely(st.just(p.TriggerSpec("count", 2)), None)) if ordered else None
             evictor = draw(rarely(evictors.filter(lambda e: e.kind != "delta"), None)) if ordered else None
-            return p.CoGroup(draw(event_assigners), draw(keys_by), trigger, evictor, draw(one_of(0, 4)))
+            return p.CoGroup(draw(event_assigners), draw(keys_by), trigger, evictor, draw(one_of(0, 4)), failing)
         case "broadcast":
             by = draw(one_of("key", "number", None))
             payload, declared = draw(one_of(*allowed_payloads())), draw(booleans)
             if by is None:
                 return p.Broadcast(None, payload, declared)
-            return p.Broadcast(by, payload, declared, draw(some_states), draw(timers), draw(booleans))
+            return p.Broadcast(by, payload, declared, draw(some_states), draw(timers), draw(booleans), failing)
     if stream.timed and not ordered:
         return draw(commutative_windows())
     return p.Map()
@@ -382,7 +392,18 @@ def inputs(draw: Any, program: p.Program, disjoint: bool, size: int) -> tuple[p.
             items.append(p.Item(None, 0, ahead[at] - behind_by, split, source, clock))
         else:
             items.append(p.Item(key, number, ahead[at] - behind_by, split, source, clock))
+    if program.promise != "sequences":
+        _end_splits(draw, items)
     return tuple(items)
+
+
+def _end_splits(draw: Any, items: list[p.Item]) -> None:
+    """Ends a split after its last element."""
+    if items and draw(one_of(False, False, True)):
+        number = draw(st.integers(0, len(items) - 1))
+        source, split = items[number].source, items[number].split
+        last = max(n for n, item in enumerate(items) if (item.source, item.split) == (source, split))
+        items.insert(last + 1, p.Item(None, 0, None, split, source, items[last].clock))
 
 
 _STEP = (
