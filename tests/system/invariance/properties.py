@@ -57,8 +57,13 @@ def ordered_outputs(program: p.Program) -> set[str]:
     merges = [False] * len(program.sources)
     for stage in program.stages:
         inputs = any(merges[i] for i in stage.inputs)
-        merges.append(isinstance(stage.operation, p.Union) or (inputs and isinstance(stage.operation, _WITHOUT_KEYS)))
+        merges.append(_merges(stage.operation) or (inputs and isinstance(stage.operation, _WITHOUT_KEYS)))
     return {f"stage{n}" for n, merged in enumerate(merges[len(program.sources) :]) if not merged}
+
+
+def _merges(operation: p.Operation) -> bool:
+    """Whether results of one source record may come from different subtasks."""
+    return isinstance(operation, p.Union) or (isinstance(operation, p.Broadcast) and operation.by is None)
 
 
 _WITHOUT_KEYS = (p.Map, p.Filter, p.FlatMap, p.Async, p.Separate, p.Side, p.Partition, p.Assign)

@@ -235,6 +235,8 @@ def _stage(draw: Any, kind: str, streams: list[Stream], promise: str) -> tuple[p
     source, second = streams[at], streams[other]
     ordered = promise != "multisets"
     operation = draw(_operation(kind, source, second, ordered))
+    if isinstance(operation, p.Broadcast) and operation.by is None and at == other:
+        operation = p.Broadcast("key", operation.payload, operation.declared)
     two_inputs = isinstance(operation, (p.Union, p.Connect, p.IntervalJoin, p.WindowJoin, p.CoGroup, p.Broadcast))
     stage = p.Stage(operation, (at, other) if two_inputs else (at,))
     return stage, _result(operation, [source, second] if two_inputs else [source])
