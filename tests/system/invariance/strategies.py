@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.system.invariance import program as p
 from tests.system.invariance.build import side_outputs
@@ -186,7 +187,7 @@ class Stream:
     unique: bool = True  # the timestamps are different
     per_split: bool = True  # elements with the same key are of the same split, in its order
     side: tuple[str, ...] = ()
-    main: int | None = None  # the number of the stage's stream, if this is the result of a stage
+    is_source: bool = False
 
 
 _SIMPLE = ("map", "filter", "flat_map", "async", "separate", "partition", "union", "side")
@@ -216,7 +217,7 @@ _COMMUTATIVE = (
 @st.composite
 def stages(draw: Any, sources: int, promise: str, disjoint: bool) -> tuple[p.Stage, ...]:
     """Stages whose inputs are sources or results of earlier stages."""
-    streams = [Stream(per_split=disjoint) for _ in range(sources)]
+    streams = [Stream(per_split=disjoint, is_source=True) for _ in range(sources)]
     found: list[p.Stage] = []
     heavy = _COMMUTATIVE if promise == "multisets" else _ORDERED
     simple = (*_SIMPLE, "assign") if promise == "batches" else _SIMPLE
@@ -235,8 +236,9 @@ def _stage(draw: Any, kind: str, streams: list[Stream], promise: str) -> tuple[p
     source, second = streams[at], streams[other]
     ordered = promise != "multisets"
     operation = draw(_operation(kind, source, second, ordered))
-    if isinstance(operation, p.Broadcast) and operation.by is None and at == other:
-        operation = p.Broadcast("key", operation.payload, operation.declared)
+    if isinstance(operation, p.Broadcast) and not (at != other and source.is_source and second.is_source):
+        # Without keys, the order between the results of both sides for the same record is not defined.
+        operation = replace(operation, by=operation.by or "key")
     two_inputs = isinstance(operation, (p.Union, p.Connect, p.IntervalJoin, p.WindowJoin, p.CoGroup, p.Broadcast))
     stage = p.Stage(operation, (at, other) if two_inputs else (at,))
     return stage, _result(operation, [source, second] if two_inputs else [source])
