@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 
 import msgspec
 
@@ -187,8 +188,7 @@ class BatchClock:
             min(m, end)
             for (stream, _), cs in self._chunks.items()
             if stream in program.streams
-            for c in cs
-            for m in c.explicit_watermarks
+            for m in accumulate((m for c in cs for m in c.explicit_watermarks), max)  # lower ones have no effect
         }
         watermarks |= {
             min(m, end) for r in self._relays if r.operator in program.upstream_operators for m in r.explicit_watermarks

@@ -197,13 +197,17 @@ class SlotLoop:
 
     def _advance_watermark(self, watermark: int, marks: list[int], out: Emissions) -> None:
         while marks and marks[-1] <= watermark:
-            self._fire_event_timers(marks.pop(), True, out)
-        self._fire_event_timers(watermark, False, out)
+            mark = marks.pop()
+            self._fire_event_timers(mark, mark, out)
+        self._fire_event_timers(watermark, marks[-1] if marks else None, out)
 
-    def _fire_event_timers(self, watermark: int, explicit: bool, out: Emissions) -> None:
+    def _fire_event_timers(self, watermark: int, explicit: int | None, out: Emissions) -> None:
         """Advances the watermark and fires all timers up to it, also those that a firing timer registers (time-rules 3.3).
 
         A timer that an element registered in the past is due one millisecond after the watermark at that time (time-rules 3.4).
+        `explicit` is the explicit watermark that makes the timers due. An element may make them due earlier, if a timer of an
+        upstream operator emitted it while that watermark was applied. Other slots do not have this element, so timers must
+        not show its watermark.
         """
         context = self._context
         base = context.watermark
@@ -212,7 +216,7 @@ class SlotLoop:
         queue = context.event_timers
         while queue.next_time <= watermark and (timer := queue.pop(watermark)) is not None:
             due = max(timer.time, base + 1 if timer.due is None else timer.due)
-            context.watermark = watermark if explicit else due
+            context.watermark = due if explicit is None else explicit
             context.running_due = due
             out.fired.append((due - 1, PHASE_EVENT_TIMER, due, timer.hash, timer.time))
             self._fire(timer, 0, out)

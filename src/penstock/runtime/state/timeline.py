@@ -179,9 +179,10 @@ class TimelineHandle(StateHandle):
         if self._cached_elements > _MAX_CACHED:
             self.clear_cache()
         for at, timeline in self._timelines.items():
-            if timeline.start:
-                del timeline.times[: timeline.start], timeline.values[: timeline.start]
-                del timeline.numbers[: timeline.start]
+            # New elements before `loaded_from` are stored now. They would be there twice when earlier elements are loaded.
+            first = bisect_left(timeline.times, timeline.loaded_from, timeline.start)
+            if first:
+                del timeline.times[:first], timeline.values[:first], timeline.numbers[:first]
                 timeline.start = 0
             if self._codec.immutable or all(map(is_immutable, timeline.values)):
                 cache[at] = timeline

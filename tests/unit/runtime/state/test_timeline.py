@@ -143,3 +143,14 @@ def test_elements_that_can_be_changed_in_place_are_not_cached() -> None:
     driver.commit()
     assert driver.between("a", 0, 2) == [(1, ["x"])]
     assert driver.between("b", 0, 2) == [(1, ("x", 1))]
+
+
+def test_a_cached_element_before_the_loaded_range_is_not_loaded_twice() -> None:
+    driver = TimelineDriver(cached=True)
+    driver.at("a").add(5, "first")
+    driver.commit()
+    driver.restart()
+    driver.between("a", 5, 9)  # loads from 5 on
+    driver.at("a").add(4, "earlier")
+    driver.commit()
+    assert driver.between("a", 0, 9) == [(4, "earlier"), (5, "first")]

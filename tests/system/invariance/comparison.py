@@ -1,0 +1,60 @@
+"""Compares the outcomes of runs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+from tests.system.invariance.execution import Outcome, Record, run_in_harness
+from tests.system.invariance.program import Example, Run
+from tests.system.invariance.properties import ordered_outputs
+
+
+def check(example: Example) -> None:
+    """Runs a program as described and raises AssertionError if outcomes differ that must be equal."""
+    program, items = example.program, example.items
+    outcomes = [(run, run_in_harness(program, items, run)) for run in example.runs]
+    ordered = ordered_outputs(program)
+    first: dict[Any, tuple[Run, Outcome]] = {}  # by batches
+    for run, outcome in outcomes:
+        batches = run.cuts, run.ends_with_input
+        reference, expected = first.setdefault(batches, (run, outcome))
+        _compare(reference, run, _by_batch(expected, ordered), _by_batch(outcome, ordered))
+    if program.promise == "batches":
+        return
+    if program.promise == "multisets":
+        ordered = set()
+    (reference, expected), *others = outcomes
+    for run, outcome in others:
+        _compare(reference, run, _view(expected, ordered), _view(outcome, ordered))
+
+
+def _compare(reference: Run, run: Run, expected: dict[str, Any], found: dict[str, Any]) -> None:
+    for name in expected:
+        assert found[name] == expected[name], (
+            f"'{name}' differs:\n  {reference}\n    {expected[name]}\n  {run}\n    {found[name]}"
+        )
+
+
+def _by_batch(outcome: Outcome, ordered: set[str]) -> dict[str, Any]:
+    """Returns the elements of each output and batch."""
+    view: dict[str, Any] = {}
+    for name, batches in outcome.batches.items():
+        view[name] = batches if name.split()[0] in ordered else [Counter(map(repr, batch)) for batch in batches]
+    return {**view, "counters": outcome.counters}
+
+
+def _view(outcome: Outcome, ordered: set[str]) -> dict[str, Any]:
+    """Returns the elements of each output, as sequences per key where the output is ordered."""
+    view: dict[str, Any] = {}
+    for name in outcome.batches:
+        records = outcome.records(name)
+        view[name] = _sequences(records) if name.split()[0] in ordered else Counter(map(repr, records))
+    return {**view, "counters": outcome.counters}
+
+
+def _sequences(records: list[Record]) -> dict[Any, list[Record]]:
+    by_key: dict[Any, list[Record]] = defaultdict(list)
+    for value, timestamp in records:
+        by_key[value[0]].append((value, timestamp))
+    return dict(by_key)

@@ -1,0 +1,141 @@
+"""Runs programs in the harness."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from penstock.connectors import At, Mark
+from penstock.functions import DeadLetter
+from penstock.testing import Harness, PushSource
+from tests.system.invariance.build import Built
+from tests.system.invariance.program import Item, Program, Run
+
+Record = tuple[Any, int]  # an element and its timestamp
+
+
+@dataclass
+class Outcome:
+    """What a run emitted, by output and batch, and its counters."""
+
+    batches: dict[str, list[list[Record]]] = field(default_factory=dict)
+    counters: dict[str, Any] = field(default_factory=dict)
+
+    def records(self, output: str) -> list[Record]:
+        return [record for batch in self.batches[output] for record in batch]
+
+
+def run_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Outcome:
+    """Runs a program. `run.cuts` must be possible (see `batches_of`)."""
+    running = _Running(program, run, run.parallelism)
+    rescales = {rescale.batch: rescale.parallelism for rescale in run.rescales}
+    batches = batches_of(items, run)
+    for number, batch in enumerate(batches):
+        if number in rescales:
+            running = running.rescaled(rescales[number])
+        elif number in run.restores:
+            running.harness.restore(running.harness.snapshot())
+        if number in run.crashes:
+            running.crash(batch)
+        running.run_batch(batch, last=number == len(batches) - 1 and run.ends_with_input)
+    if not run.ends_with_input:
+        running.run_batch([], last=True)
+    running.finish()
+    return running.outcome
+
+
+def batches_of(items: tuple[Item, ...], run: Run) -> list[list[Item]]:
+    """Returns the items of each batch."""
+    cuts = [0, *run.cuts, len(items)]
+    return [list(items[start:end]) for start, end in pairwise(cuts)]
+
+
+class CrashError(Exception):
+    """Raised to fail a batch."""
+
+
+class _Running:
+    """A harness with its outputs."""
+
+    def __init__(self, program: Program, run: Run, parallelism: int, outcome: Outcome | None = None) -> None:
+        self._program, self._run = program, run
+        built = Built(program, [PushSource(source.splits) for source in program.sources], run.cached)
+        self.harness = Harness(built.env, parallelism=parallelism, max_parallelism=8, seed=run.seed)
+        self._collected = {name: self.harness.collect(stream) for name, stream in built.outputs.items()}
+        self.outcome = outcome or Outcome({name: [] for name in self._collected})
+
+    def rescaled(self, parallelism: int) -> _Running:
+        """Takes a savepoint and restores it in a new harness."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = self.harness.savepoint(f"{folder}/savepoint")
+            after = _Running(self._program, self._run, parallelism, self.outcome)
+            after.harness.restore_savepoint(path)
+        self.finish()
+        return after
+
+    def run_batch(self, items: Iterable[Item], last: bool) -> None:
+        self._run_items(items, last)
+        for name, collected in self._collected.items():
+            new = collected.records[len(collected) - len(collected.batches[-1]) :]
+            self.outcome.batches[name].append([record_of(record) for record in new])
+
+    def crash(self, items: Iterable[Item]) -> None:
+        """Runs a batch that fails when its last slot has run. Nothing of it may remain."""
+        job = self.harness.job
+
+        def fail(level: int, slot: int) -> None:
+            if (level, slot) == (job.program.depth, job.program.parallelism - 1):
+                raise CrashError
+
+        if job.program.depth:  # else there are no slots
+            job.after_slot = fail
+            with suppress(CrashError):
+                self._run_items(items, False)
+            job.after_slot = None
+
+    def _run_items(self, items: Iterable[Item], last: bool) -> None:
+        with self.harness.batch():
+            for item in items:
+                self._push(item, f"source{item.source}", item.split)
+            if last:
+                self.harness.end()
+
+    def _push(self, item: Item, source: str, split: str) -> None:
+        if item.clock:
+            self.harness.set_time(item.clock)
+        if item.key is not None:
+            element = item.key, item.number, ""
+            value = element if item.timestamp is None else At(element, item.timestamp)
+            self.harness.push_all([value], source=source, split=split)
+        elif item.timestamp is not None:
+            self.harness.push_all([Mark(item.timestamp)], source=source, split=split)
+        else:
+            self.harness.end(source=source, split=split)
+
+    def finish(self) -> None:
+        """Adds the counters to the outcome and closes the harness."""
+        counters = self.outcome.counters
+        counters["late"] = counters.get("late", 0) + self.harness.late_records()
+        for uid, number in self.harness.dead_letters().items():
+            counters[f"dead {uid}"] = counters.get(f"dead {uid}", 0) + number
+        self.harness.close()
+
+
+def record_of(record: At) -> Record:
+    """Returns an element with its timestamp. Of a dead letter, only what does not depend on the run."""
+    value = record.value
+    if isinstance(value, DeadLetter):
+        value = (
+            str(value.key),
+            value.element,
+            value.error,
+            value.message,
+            value.timestamp,
+            value.split,
+            value.position,
+        )
+    return value, record.timestamp
