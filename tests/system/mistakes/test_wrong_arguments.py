@@ -131,8 +131,9 @@ def test_an_element_that_is_returned_and_not_yielded() -> None:
 
     for build in (lambda s: s.key_by(lambda o: o[0]).process(Amount()), lambda s: s.flat_map(lambda o: o[1])):
         message = error_of_stream(build, ("ann", 5))
-        assert "raised TypeError: 'int' object is not iterable (the function must yield its elements" in message
-        assert f"at {HERE}:" in message
+        assert message.startswith("[FUNCTION_RESULT] The function returned one value of type int: 5.")
+        assert "use `yield value` or `return [value]`. (In operator '" in message
+        assert f", {HERE}:" in message
         assert "element ('ann', 5)" in message
 
 
