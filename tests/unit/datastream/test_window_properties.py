@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -229,6 +230,7 @@ def settled(draw: st.DrawFn) -> Make:
     return lambda stream: chosen(windows.make(stream).allowed_lateness(lateness))
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")  # windows without event time have no late elements
 @settings(max_examples=60, deadline=None)
 @given(make=settled(), events=EVENTS, at=CUTS, bound=st.integers(0, 8), groups=st.sampled_from([1, 3, 8, 128]))
 def test_results_depend_on_neither_cuts_nor_parallelism(

@@ -105,7 +105,7 @@ def _single_element(results: Any) -> UserFunctionError:
     return UserFunctionError(
         "FUNCTION_RESULT",
         f"The function returned one value of type {type(results).__name__}: {short_repr(results)}. It must return an iterable of "
-        "output elements, such as a list, or None. To emit the returned value as one element, use `yield value` or `return [value]`.",
+        "output elements, such as a list, or None. To emit the value as one element, use `yield value` or `return [value]`.",
     )
 
 
