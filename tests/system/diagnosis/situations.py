@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -78,6 +80,7 @@ class Stage:
         self.store = store
         self.pids = root / f"pids-{time.monotonic_ns()}"
         self.pids.mkdir()
+        self.other_programs: list[subprocess.Popen[bytes]] = []
 
     def worker(self, slot: int) -> int:
         return int((self.pids / str(slot)).read_text())
@@ -156,6 +159,17 @@ def resume_worker(stage: Stage) -> None:
     os.kill(stage.worker(1), signal.SIGCONT)
 
 
+def use_all_cpus(stage: Stage) -> None:
+    for _ in range(4 * (os.cpu_count() or 1)):
+        stage.other_programs.append(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+
+
+def end_other_programs(stage: Stage) -> None:
+    for program in stage.other_programs:
+        program.kill()
+        program.wait()
+
+
 EVERY_SECOND = {"execution.trigger.interval": "1 s"}
 EVERY_FOUR = {"execution.trigger.interval": "4 s"}  # a loaded laptop needs a second for a batch
 
@@ -170,6 +184,14 @@ SITUATIONS = [
         lambda e, s: count_by_key(e, s, 2000),
         disturb=lambda stage: stage.store.command(delay=150),
         heal=lambda stage: stage.store.heal(),
+        seconds=35,
+    ),
+    Situation(
+        "busy machine",
+        "overloaded-machine",
+        lambda e, s: count_by_key(e, s, 2000),
+        disturb=use_all_cpus,
+        heal=end_other_programs,
         seconds=35,
     ),
     Situation("large values", "too-much-state", lambda e, s: count_by_key(e, s, 600, keys=1500, value_size=100_000)),
