@@ -52,9 +52,10 @@ def clock_cuts(program: p.Program, items: tuple[p.Item, ...]) -> set[int]:
 def ordered_outputs(program: p.Program) -> set[str]:
     """Returns the stages whose output is a sequence per key: those that do not merge elements of different paths.
 
-    A keyed operator after a union sorts its input.
+    A keyed operator sorts its input, a sink does not.
     """
-    merges = [False] * len(program.sources)
+    several_splits = sum(len(source.splits) for source in program.sources) > 1
+    merges = [several_splits] * len(program.sources)
     for stage in program.stages:
         inputs = any(merges[i] for i in stage.inputs)
         merges.append(_merges(stage.operation) or (inputs and isinstance(stage.operation, _WITHOUT_KEYS)))
