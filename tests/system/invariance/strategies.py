@@ -374,13 +374,15 @@ def _watermarks() -> st.SearchStrategy[p.Watermarks]:
 
 
 @st.composite
-def inputs(draw: Any, program: p.Program, disjoint: bool, size: int) -> tuple[p.Item, ...]:
+def inputs(
+    draw: Any, program: p.Program, disjoint: bool, size: int, smallest: int = 1, ends: bool = True
+) -> tuple[p.Item, ...]:
     """Elements of all splits. For multisets no element is late in its own split, and all timestamps are different."""
     splits = [(number, split) for number, source in enumerate(program.sources) for split in source.splits]
     ahead = dict.fromkeys(splits, 0)  # the highest time of each split
     clock = FIRST_CLOCK
     items: list[p.Item] = []
-    for step in draw(st.lists(st.tuples(*_STEP), min_size=1, max_size=size)):
+    for step in draw(st.lists(st.tuples(*_STEP), min_size=smallest, max_size=size)):
         choice, key, number, ahead_by, behind_by, clock_by, mark = step
         source, split = at = splits[choice % len(splits)]
         clock += clock_by
@@ -396,7 +398,7 @@ def inputs(draw: Any, program: p.Program, disjoint: bool, size: int) -> tuple[p.
             items.append(p.Item(None, 0, ahead[at] - behind_by, split, source, clock))
         else:
             items.append(p.Item(key, number, ahead[at] - behind_by, split, source, clock))
-    if program.promise != "sequences":
+    if ends and program.promise != "sequences":
         _end_splits(draw, items)
     return tuple(items)
 

@@ -54,7 +54,7 @@ def combined_examples(draw: Any) -> p.Example:
     sources, promise = draw(sources_and_promise())
     several = [p.Program(sources, draw(stages(len(sources), promise, False)), promise) for _ in range(PROGRAMS_PER_JOB)]
     program = combined(several)
-    items = draw(inputs(program, False, 30))
+    items = draw(inputs(program, False, 30, smallest=12, ends=False))
     *_, run = draw(runs(program, items))
     return p.Example(program, items, (run,))
 
