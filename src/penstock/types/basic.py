@@ -113,6 +113,8 @@ def _to_char(value: Any) -> str:
 
 
 def _to_bool(value: Any) -> bool:
+    if type(value).__module__ == "numpy":  # a Boolean of numpy is not an index
+        value = value.item()
     # Flink writes a Boolean as one byte, so integers from 0 to 255 are accepted.
     if not 0 <= operator.index(value) <= 255:
         raise ValueError

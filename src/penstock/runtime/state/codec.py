@@ -16,7 +16,6 @@ import msgspec
 
 from penstock.errors import StateError
 from penstock.runtime.pickling import dumps
-from penstock.runtime.state.cell import Cell
 from penstock.runtime.state.normal_values import Normalise, Setter, compile_normal, compile_setter
 from penstock.runtime.state.plain_values import PlainForm, plain_form
 from penstock.runtime.state.stored_changes import is_unchanged
@@ -38,7 +37,7 @@ class Codec(Protocol):
         """Returns a value as it will be read after a restore: the same object, or a converted one. Raises STATE_VALUE."""
         ...
 
-    def setter(self, values: dict[Any, Any], cell: Cell) -> Setter:
+    def setter(self, values: dict[Any, Any], cell: Any) -> Setter:
         """Returns a function that stores the normal form of a value as `values[cell.at]`."""
         ...
 
@@ -69,7 +68,7 @@ class PickleCodec:
             self._picklable.add(type(value))
         return value
 
-    def setter(self, values: dict[Any, Any], cell: Cell) -> Setter:
+    def setter(self, values: dict[Any, Any], cell: Any) -> Setter:
         picklable, normal = self._picklable, self.normal
 
         def update(value: Any) -> None:
@@ -131,7 +130,7 @@ class TypedCodec:
     def normal(self) -> Normalise:
         return compile_normal(self._type, self._normalise)
 
-    def setter(self, values: dict[Any, Any], cell: Cell) -> Setter:
+    def setter(self, values: dict[Any, Any], cell: Any) -> Setter:
         return compile_setter(self._type, self._normalise, values, cell) or _setter(self._normalise, values, cell)
 
     def _normalise(self, value: Any) -> Any:
@@ -259,7 +258,7 @@ class TtlCodec:
         normal = self._normal(value[1])
         return value if normal is value[1] else (value[0], normal)
 
-    def setter(self, values: dict[Any, Any], cell: Cell) -> Setter:
+    def setter(self, values: dict[Any, Any], cell: Any) -> Setter:
         return _setter(self.normal, values, cell)
 
     def encode_normal(self, value: tuple[int, Any]) -> bytes:
@@ -276,7 +275,7 @@ class TtlCodec:
         return int.from_bytes(data[:8], "big")
 
 
-def _setter(normal: Normalise, values: dict[Any, Any], cell: Cell) -> Setter:
+def _setter(normal: Normalise, values: dict[Any, Any], cell: Any) -> Setter:
     def update(value: Any) -> None:
         values[cell.at] = normal(value)
 

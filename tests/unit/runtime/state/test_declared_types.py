@@ -19,9 +19,9 @@ import penstock as ps
 from penstock.errors import InvalidKeyError, PenstockError, StateError
 from penstock.row import Row
 from penstock.testing import Harness, PushSource
-from penstock.types import Types
+from penstock.types import Misfit, Types
 from penstock.windows import TumblingEventTimeWindows
-from tests.unit.types.all_types import Color, canonical
+from tests.unit.types.all_types import Color, Settings, canonical
 
 BERLIN = datetime.datetime(2026, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 
@@ -250,6 +250,22 @@ def test_a_map_key_that_cannot_be_a_key_is_rejected_in_the_line_that_writes_it()
     error = error_of_write(int, "map key", object())
     assert isinstance(error, InvalidKeyError)
     assert error.code == "KEY_TYPE"
+
+
+def test_types_accept_single_values_of_numpy() -> None:
+    assert canonical(Types.BOOLEAN().convert(np.True_)) == canonical(True)
+    assert canonical(Types.of(int).convert(np.int64(3))) == canonical(3)
+    assert canonical(Types.of(list[float]).convert([np.float32(0.5), np.float64(1.5)])) == canonical([0.5, 1.5])
+    with pytest.raises(Misfit):
+        Types.of(int).convert(np.True_)
+    with pytest.raises(Misfit):
+        Types.BOOLEAN().convert(np.array([True, False]))
+
+
+def test_an_element_of_type_typed_dict_is_a_dict() -> None:
+    assert Types.of(Settings).convert({"name": "a", "rate": 1.0}) == {"name": "a", "rate": 1.0}
+    with pytest.raises(Misfit):
+        Types.of(Settings).convert(["name"])
 
 
 def test_an_element_of_type_char_has_one_character() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
@@ -97,7 +97,10 @@ def _job(kind: Any, version: int = 1) -> tuple[Harness, Any]:
     return harness, harness.collect(stream.process(Writer(kind, version)).uid("states"))
 
 
-ROUND_TRIP = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+# Without shrinking, which would take minutes, because each example runs several jobs.
+ROUND_TRIP = settings(
+    max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
 
 
 @pytest.mark.parametrize("name", ALL_TYPES)
