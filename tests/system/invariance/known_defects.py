@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tests.system.invariance.payloads import PAYLOADS
 
-# Issue 17, item 4: a declared state type is applied only when the batch ends.
-EXCLUDED_PAYLOADS = {"berlin", "instant", "float32 inexact", "dict as row", "naive", "list of tuples"}
-# Issue 17, item 7: ingestion time waits for silent splits and for the next record.
+EXCLUDED_PAYLOADS: set[str] = set()
+# Not a defect: the timestamps and watermarks of ingestion time are those of the batch clock (time-rules 7.2).
 EXCLUDED_WATERMARKS = {"ingestion"}
 
 

@@ -33,13 +33,12 @@ def unused_options(configuration: Configuration, graph: JobGraph) -> Iterator[st
         for option in options():
             if option.key.startswith(_RESCALING) and option.key not in _OWN_PURPOSE and _differs(configuration, option):
                 yield f"Option '{option.key}' has no effect, because {RESCALE_POLICY.key} is off. Set it to on or dry-run."
-    if configuration.get(BATCH_RECORDS):
-        for node in graph.sources:
-            if node.source.records_per_batch is None:
-                yield (
-                    f"Option '{BATCH_RECORDS.key}' has no effect on source '{node.name}', which does not count records before it "
-                    "reads them. Limit its batches with the settings of the source, such as bytes_per_batch of a FileSource."
-                )
+    uncounted = [node.name for node in graph.sources if node.source.records_per_batch is None]
+    if configuration.get(BATCH_RECORDS) and uncounted and len(uncounted) == len(graph.sources):
+        yield (
+            f"Option '{BATCH_RECORDS.key}' has no effect, because no source of the job counts records before it reads them "
+            f"({', '.join(uncounted)}). Limit batches with the settings of the sources, such as bytes_per_batch of a FileSource."
+        )
 
 
 def _unused_restart_options(configuration: Configuration) -> Iterator[str]:

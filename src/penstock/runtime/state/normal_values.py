@@ -10,7 +10,6 @@ import dataclasses
 import datetime
 import decimal
 import enum
-import struct
 import types
 import typing
 import uuid
@@ -43,7 +42,6 @@ Normalise = Callable[[Any], Any]
 Setter = Callable[[Any], None]
 
 _INT64 = RANGES[BasicType.LONG]
-_single = struct.Struct("<f")
 
 
 def compile_normal(type_info: TypeInformation, convert: Normalise) -> Normalise:
@@ -98,7 +96,7 @@ class _Tests(DefaultTypeVisitor[_Test | None]):
     """Builds conditions. None stands for a type without a test."""
 
     def __init__(self) -> None:
-        self.names: dict[str, Any] = {"single": _is_single, "plain": _is_plain}
+        self.names: dict[str, Any] = {"plain": _is_plain}
         self._within: list[Any] = []  # classes whose fields are being visited
 
     # -- types of the catalogue
@@ -112,8 +110,6 @@ class _Tests(DefaultTypeVisitor[_Test | None]):
             return _int_test(*RANGES[kind])
         if kind is BasicType.CHAR:
             return lambda first, name: f"type({first}) is str and len({name}) == 1"
-        if kind is BasicType.FLOAT:
-            return lambda first, name: f"type({first}) is float and single({name})"
         return self._scalar({BasicType.BIG_INT: int, BasicType.BIG_DEC: decimal.Decimal}.get(kind) or type_info.kind)
 
     def visit_instant(self, type_info: BasicTypeInfo) -> _Test:
@@ -285,13 +281,6 @@ def _fields(kind: type) -> dict[str, Any] | None:
     except (NameError, KeyError, TypeError, AttributeError):
         pass  # an annotation that cannot be resolved here
     return None
-
-
-def _is_single(value: float) -> bool:
-    try:
-        return bool(_single.unpack(_single.pack(value))[0] == value)
-    except OverflowError:
-        return False
 
 
 _PLAIN = frozenset({str, float, bool, bytes, type(None)})

@@ -82,7 +82,7 @@ class _PlainForms(DefaultTypeVisitor[PlainForm | None]):
             return PlainForm(Annotated[int, msgspec.Meta(ge=low, le=high)], True)
         if kind is BasicType.BIG_INT:
             return PlainForm(str, True, lambda n: str(type_info.convert(n)), int)
-        if kind in (BasicType.FLOAT, BasicType.BIG_DEC, BasicType.CHAR):
+        if kind in (BasicType.BIG_DEC, BasicType.CHAR):
             return PlainForm(_KINDS[kind], True, type_info.convert)
         return PlainForm(_KINDS[kind], True)
 

@@ -167,7 +167,7 @@ def test_a_limit_of_records_for_a_source_that_does_not_count_them(tmp_path: Path
     env = StreamExecutionEnvironment(ps.Configuration({"source.batch.records": 10, "parallelism.default": 1}))
     env.read_text_file(str(tmp_path)).print()
 
-    with pytest.warns(OptionIgnored, match=r"source.batch.records' has no effect on source .*bytes_per_batch"):
+    with pytest.warns(OptionIgnored, match=r"source.batch.records' has no effect.*bytes_per_batch"):
         env.graph()
 
 
