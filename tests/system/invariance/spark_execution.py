@@ -60,7 +60,10 @@ def check_on_spark(example: Example, folder: Path) -> None:
         for number in range(start, end):
             for sink, name in enumerate(built.outputs):
                 found = [record for [record] in outputs.get((number - start, sink), [])]
-                assert Counter(map(repr, found)) == Counter(map(repr, expected.batches[name][number])), (name, number)
+                in_harness = expected.batches[name][number]
+                assert Counter(map(repr, found)) == Counter(map(repr, in_harness)), (
+                    f"'{name}' differs in batch {number}:\n  harness {in_harness}\n  Spark {found}"
+                )
 
 
 def _steps(program: Program, batches: list[list[Item]], run: Run) -> list[list[Step]]:
