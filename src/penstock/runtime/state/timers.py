@@ -101,11 +101,11 @@ class TimerQueue:
                 if time > until:
                     break
                 heappop(heap)
+                if identity not in self._added:  # deleted or undone; a stored timer with this identity is handled below
+                    continue
                 if head is not None and head[0][:4] == (time, hashed, encoded, encoded_namespace):
                     self._consumed.append(head[1])
                     self._read_head()
-                if identity not in self._added:
-                    continue
                 due = self._added.pop(identity)
                 self._update_next_time()
                 return Timer(time, hashed, encoded, encoded_namespace, identity[1], identity[2], due)
