@@ -118,7 +118,7 @@ def test_classes_of_the_main_module(tmp_path: Path) -> None:
     assert "running: total: parts[].count: was called 'howMany'" in checked.stdout
     assert "running: cents: version 1 is converted to 2 by its migrate function" in checked.stdout
     assert "running: (key): tenant: was added with a default" in checked.stdout
-    assert "running: (key): 2 keys tried, 0 do not fit" in checked.stdout
+    assert "running: (key): 2 keys converted, 0 failed" in checked.stdout
 
     refused = penstock("run", second, *options, "--resume", checkpoint)
     assert "STATE_CHANGED" in refused.stderr
