@@ -38,10 +38,10 @@ def find_or_create_class(identity: str, create: Callable[..., type], arguments: 
     return kind
 
 
-def complete_class(kind: type, state: tuple[Callable[[type, Any], object], Any]) -> None:
+def complete_class(kind: type, state: tuple[str, Callable[[type, Any], object], Any]) -> None:
     """Sets the attributes of a class that `find_or_create_class` has created. Other classes are not changed."""
     if kind in _incomplete:
-        set_attributes, attributes = state
+        kind.__qualname__, set_attributes, attributes = state  # errors find the definition by the qualified name
         set_attributes(kind, attributes)
         _incomplete.discard(kind)
 

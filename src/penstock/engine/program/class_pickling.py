@@ -78,7 +78,7 @@ def reduce_class(kind: type, by_cloudpickle: Reduced, copy: str = "") -> Reduced
     return (
         find_or_create_class,
         (identity, create, tuple(arguments)),
-        (set_state, state),
+        (kind.__qualname__, set_state, state),
         None,
         None,
         complete_class,
