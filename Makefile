@@ -42,7 +42,7 @@ test-slowest: setup ## list the slowest tests of the last run
 	$(BIN)/python scripts/slowest_tests.py $(ARGS)
 
 test-long: setup java test-next pyflink-examples ## run the long tests, on the locked Spark and on the next one
-	$(BIN)/pytest -m long $(ARGS)
+	$(BIN)/pytest -m long --hypothesis-profile=random $(ARGS)
 	if [ -d ../shared/conformance ]; then $(BIN)/pytest tests/conformance/test_conformance.py --cases ../shared/conformance; fi
 
 pyflink-examples: setup ## download the examples of PyFlink, which a long test runs

@@ -26,8 +26,10 @@ Server = TypeVar("Server", bound="TestServer")
 
 # Spark's Python workers import test modules.
 os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-# A time limit per example would fail on a busy machine.
-settings.register_profile("penstock", deadline=None)
+# A time limit per example would fail on a busy machine. Examples are the same in each run, so that a change is not blamed for a
+# defect that was there before; `make test-long` searches with --hypothesis-profile=random.
+settings.register_profile("random", deadline=None)
+settings.register_profile("penstock", deadline=None, derandomize=True)
 settings.load_profile("penstock")
 
 _JVM_FIXTURES = frozenset({"spark", "kafka", "hdfs"})
