@@ -9,34 +9,33 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
+from collections.abc import Sequence
 
-# Modules that a worker needs before its first task. Other daemons fork only one process, which imports what it uses.
-_PRELOADED = {
-    "pyspark.worker": (
-        "pyspark.sql.pandas.serializers",
-        "pyspark.sql.streaming.stateful_processor_util",
-        "pyspark.sql.worker.plan_data_source_read",
-        "penstock.spark.query.processor",
-        "penstock.spark.query.router",
-        "penstock.spark.query.sources",
-        "penstock.spark.query.control",
-    )
-}
+# Modules that a worker needs before its first task. `fork_server.py` preloads those of other processes.
+_WORKER_MODULES = (
+    "pyspark.sql.pandas.serializers",
+    "pyspark.sql.streaming.stateful_processor_util",
+    "pyspark.sql.worker.plan_data_source_read",
+    "penstock.spark.query.processor",
+    "penstock.spark.query.router",
+    "penstock.spark.query.sources",
+    "penstock.spark.query.control",
+)
 
 
-def preload(worker_module: str) -> None:
-    """Imports the modules of a worker. An import error is ignored, because the worker reports it better."""
-    for name in _PRELOADED.get(worker_module, ()):
+def preload(modules: Sequence[str]) -> None:
+    """Imports modules before a process forks. An import error is ignored, because the forked process reports it better."""
+    for name in modules:
         try:
             importlib.import_module(name)
         except ImportError:
             continue
     gc.collect()
-    gc.freeze()  # a garbage collection that marks these objects would copy their memory pages into each worker
+    gc.freeze()  # a garbage collection that marks these objects would copy their memory pages into each forked process
 
 
 if __name__ == "__main__":
     from pyspark.daemon import manager
 
-    preload(sys.argv[1] if len(sys.argv) > 1 else "pyspark.worker")
+    preload(_WORKER_MODULES if sys.argv[1:] in ([], ["pyspark.worker"]) else ())
     manager()

@@ -11,8 +11,6 @@ this package, which takes about a second of processor time. The fork server impo
 
 from __future__ import annotations
 
-import gc
-import importlib
 import io
 import json
 import os
@@ -26,9 +24,10 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from penstock.spark.session import fork_client
+from penstock.spark.session.daemon import preload
 from penstock.spark.session.private_folder import private_folder, remove_private_folder
 
 # What the helper processes of Spark import before and while they unpickle sources and sinks.
@@ -231,20 +230,9 @@ def _run(request: _Request) -> None:
     runpy.run_module(request.module, run_name="__main__", alter_sys=True)
 
 
-def _import(modules: Sequence[str]) -> None:
-    """Imports modules. An import error is ignored, because the process that needs the module reports it better."""
-    for name in modules:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            continue
-    gc.collect()
-    gc.freeze()  # a garbage collection that marks these objects would copy their memory pages into each process
-
-
-def main(arguments: list[str]) -> Any:
+def main(arguments: list[str]) -> None:
     listener, lifeline, *modules = arguments
-    _import(modules)
+    preload(modules)
     request = _Forks(socket.socket(fileno=int(listener)), int(lifeline)).serve()
     if request is not None:
         _run(request)
