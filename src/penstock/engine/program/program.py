@@ -100,6 +100,8 @@ class Program:
     object_reuse: bool = False  # elements are not copied between the functions of a task
     # States of a savepoint whose values are rewritten, by uid and state name.
     changed_states: dict[tuple[str, str], StateDescriptor] = field(default_factory=dict)
+    # Operators of a resumed job whose stored keys have no declared type. See `restored_keys.py`.
+    undeclared_keys: frozenset[str] = frozenset()
 
     @property
     def batch_partitions(self) -> BatchPartitions | None:
