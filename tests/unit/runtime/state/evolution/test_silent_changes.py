@@ -94,8 +94,8 @@ def test_a_map_key_that_is_not_a_float_is_an_error(key: Any, current: Any) -> No
     with pytest.raises(StateError, match="9007199254740993 is no float") as raised:
         restore_map(before, key, current)
     assert raised.value.code == "STATE_MIGRATION"
-    tables = (describe_state(MapStateDescriptor("m", key_type, int)) for key_type in (before, current))
-    assert differences_in_place(*tables, type_information(int))  # a resumed job is rejected
+    saved, now = (describe_state(MapStateDescriptor("m", key_type, int)) for key_type in (before, current))
+    assert differences_in_place(saved, now, type_information(int))  # a resumed job is rejected
 
 
 def test_small_map_keys_are_not_checked() -> None:
