@@ -12,6 +12,7 @@ import msgspec
 from penstock.engine.chain.calls import split_side_outputs
 from penstock.engine.chain.flow import ChainInput, Flow
 from penstock.engine.chain.rejected_elements import RejectedElements
+from penstock.engine.chain.unread_outputs import UnreadOutputs
 from penstock.engine.host.materialized import (
     MaterializedStore,
     MemoryMaterializedStore,
@@ -76,6 +77,7 @@ class LevelHost:
         self._materialized = materialized if materialized is not None else MemoryMaterializedStore()
         self._follows_clock = any(s.follows_clock for s in program.streams)
         self._out = Bundles()
+        self._unread = UnreadOutputs()
         self._figures = BatchFigures()
 
     @property
@@ -263,6 +265,7 @@ class LevelHost:
         flow = Flow(emissions.values, ChainInput(emissions.timestamps, emissions.tags, now))
         main, sides = split_side_outputs(emissions.values, instance.program.guarded)
         if sides:
+            self._unread.warn(instance.program.name, sides.keys() - instance.sides.keys())
             for tag, at in sides.items():
                 if tag in instance.sides:
                     instance.sides[tag].run(flow.derive([emissions.values[i][1] for i in at], at), NO_CHUNK, self._out)
