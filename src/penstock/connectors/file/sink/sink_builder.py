@@ -70,7 +70,9 @@ class RowFormatBuilder(SinkBuilder):
     def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
         """Sets the rolling policy. The default is `RollingPolicy.default_rolling_policy()`."""
         self._rolling = rolling_policy
-        self._has_policy = True
+        self._has_policy = not isinstance(
+            rolling_policy, OnCheckpointRollingPolicy
+        )  # each piece ends with its batch anyway
         return self
 
     def build(self) -> FileSink:
