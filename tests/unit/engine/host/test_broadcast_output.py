@@ -109,8 +109,10 @@ def _stream(function: ps.KeyedBroadcastProcessFunction) -> tuple[ps.StreamExecut
     env = ps.StreamExecutionEnvironment()
     rules = env.from_source(PushSource(), None, "rules").broadcast(RULES)
     keyed = env.from_source(PushSource(), None, "main").key_by(lambda value: value)
-    on_error = "dead_letter" if isinstance(function, Failing) else "fail"
-    return env, keyed.connect(rules).process(function, on_error=on_error)
+    connected = keyed.connect(rules)
+    if isinstance(function, Failing):
+        return env, connected.process(function, on_error="dead_letter")
+    return env, connected.process(function)
 
 
 def _harness(function: ps.KeyedBroadcastProcessFunction, parallelism: int) -> tuple[Harness, Any]:
