@@ -25,7 +25,8 @@ class Savepoint:
     @property
     def size(self) -> int:
         """Bytes of its files, without the manifest."""
-        return sum(file.size for file in (*self.manifest.files, *self.manifest.sink_files))
+        state = sum(file.size for file in self.manifest.files)
+        return state + sum(file.size for file in self.manifest.sink_files)
 
     def blocks(self, operator: str | None = None, state: str | None = None) -> Iterator[tuple[StateBlock, list[bytes]]]:
         """The blocks of an operator and a state (None for all) with their entries."""
