@@ -92,7 +92,7 @@ class CheckpointLock:
             "CHECKPOINT_IN_USE",
             f"Another job runs on the checkpoint {self._file.parent.parent}: process {owner.get('pid')} on "
             f"{owner.get('host')}. Two jobs would corrupt each other's state. Stop that job first, or start "
-            "this one as a job of its own: without --resume, or with another name.",
+            "this one with another name, or without --resume.",
         )
 
     def release(self) -> None:

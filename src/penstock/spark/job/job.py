@@ -37,7 +37,7 @@ from penstock.spark.job.pacing import Pacing
 from penstock.spark.job.registration import RegisteredJob, end_run, end_run_on_error, register
 from penstock.spark.job.restore_plan import plan_restore
 from penstock.spark.job.results import count_accumulators, last_batches
-from penstock.spark.job.resumption import has_ended, keep_parallelism
+from penstock.spark.job.resumption import ended_message, has_ended, keep_parallelism
 from penstock.spark.job.savepoint_taker import SavepointTaker
 from penstock.spark.job.storage_recovery import StorageRecovery
 from penstock.spark.query.batch_query import BatchQuery
@@ -129,10 +129,7 @@ class SparkJob:
             self._repair.report = self.run.announce
             self._report_restore(self.run)
             if has_ended(self.checkpoint):
-                self.run.announce(
-                    "its input has ended, so there is nothing left to do. To process the input again, start a new job: with "
-                    f"another name, or after {self.checkpoint.folder} is deleted"
-                )
+                self.run.announce(ended_message(self.checkpoint))
             with end_run_on_error(self.run):
                 materialize_tables(self.session, self.program, self.checkpoint)
                 self._attempts.archives = ship_files(self.session, self._files)

@@ -64,7 +64,7 @@ def is_retryable(failure: BaseException) -> bool:
 def is_program_error(failure: BaseException) -> bool:
     """Whether a failure comes from the program or its input alone, so that it occurs again when the same batch is repeated.
 
-    An exception of a function counts if its class is one of Python's for mistakes, such as KeyError or ValueError. Others may come
+    An exception of a function counts if its class stands for a mistake in Python, such as KeyError or ValueError. Others may come
     from a service that is unavailable.
     """
     if not isinstance(failure, PenstockError):

@@ -57,3 +57,10 @@ def has_ended(checkpoint: Checkpoint) -> bool:
     except (OSError, ValueError, IndexError):
         return False  # a damaged checkpoint is reported when it is repaired
     return bool(control and control.get("end"))
+
+
+def ended_message(checkpoint: Checkpoint) -> str:
+    """What a user can do about a job whose input has ended."""
+    latest = LatestCheckpoint.containing(checkpoint.folder)
+    another = "without resuming it" if latest is None else f"with another name, or after {latest.folder} is deleted"
+    return f"its input has ended, so there is nothing left to do. To process the input again, start the job {another}"
