@@ -46,6 +46,11 @@ class JobGraph:
         return tuple(n for n in self.nodes if isinstance(n, SourceNode))
 
     @property
+    def unbounded(self) -> bool:
+        """Whether the job runs without end, because a source is unbounded."""
+        return not self.batch_mode and any(not node.source.bounded for node in self.sources)
+
+    @property
     def sinks(self) -> tuple[SinkNode, ...]:
         return tuple(n for n in self.nodes if isinstance(n, SinkNode))
 
