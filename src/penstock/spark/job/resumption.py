@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from penstock.config import Configuration
@@ -32,7 +33,12 @@ def keep_parallelism(graph: JobGraph, configuration: Configuration) -> JobGraph:
         return graph  # reported when the checkpoint is opened
     stored = read_launch(folder)
     rescaled = stored is not None and str(stored.launch.options.get(RESCALED.key)) == str(saved)
-    return graph.rescaled(saved) if rescaled or configuration.get(PARALLELISM) is None else graph
+    if rescaled:
+        return graph.rescaled(saved)
+    own = replace(
+        graph, parallelism=1
+    ).slots  # of operators that set their own; if it is higher, the saved default is not known
+    return replace(graph, parallelism=saved) if own < saved and configuration.get(PARALLELISM) is None else graph
 
 
 def _checkpoint_to_resume(graph: JobGraph, configuration: Configuration) -> str | None:

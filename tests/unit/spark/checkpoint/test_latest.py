@@ -105,6 +105,9 @@ def test_the_parallelism_is_kept_unless_it_is_set(tmp_path: Path) -> None:
         assert keep_parallelism(here, configuration).parallelism == 5
     assert keep_parallelism(here, options(tmp_path, parallelism_default=3)).parallelism == 3
     assert keep_parallelism(here, ps.Configuration()).parallelism == 3
+    own = open_checkpoint(program(name="own", parallelism=1), options(tmp_path))  # an operator has parallelism 2
+    resume_own = ps.Configuration({"execution.resume": own.folder})
+    assert keep_parallelism(graph(name="own", parallelism=1), resume_own).parallelism == 1
     assert keep_parallelism(here, ps.Configuration({"execution.resume": str(tmp_path)})).parallelism == 3
 
 
