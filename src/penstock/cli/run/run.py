@@ -17,7 +17,7 @@ from penstock.cli.run.detached import run_detached
 from penstock.cli.run.interrupt import handle_interrupts
 from penstock.cli.run.program import program_environment, run_file
 from penstock.cli.run.settings import run_options
-from penstock.cli.run.stderr import redirect_stderr
+from penstock.cli.run.stderr import discard_stdout, redirect_stderr
 from penstock.cli.run.watcher import JsonWatcher, TerminalWatcher, Watcher, log_as_json, print_event
 from penstock.config import Configuration
 from penstock.errors import PenstockError
@@ -111,11 +111,18 @@ class ProgramRun:
                 raise
             except Exception as error:
                 self.report_error(error)
+                self._leave_closed_stdout(error)
                 raise typer.Exit(1) from None
             if interrupts.signal is not None:  # the program caught the interrupt
                 raise typer.Exit(interrupts.exit_code)
             if self._watcher.last_job() is None:
                 self._report_no_job()
+
+    def _leave_closed_stdout(self, error: Exception) -> None:
+        last = self._watcher.last_job()
+        if isinstance(error, PenstockError) and error.code == "STDOUT_CLOSED" and last is not None:
+            discard_stdout()
+            redirect_stderr(last[0].log)
 
     def _report_no_job(self) -> None:
         message = f"{self._job} ended without running a job. A job runs when env.execute() is called."
