@@ -111,17 +111,19 @@ class ProgramRun:
                 raise
             except Exception as error:
                 self.report_error(error)
-                self._leave_closed_stdout(error)
+                self._silence_exit(error)
                 raise typer.Exit(1) from None
             if interrupts.signal is not None:  # the program caught the interrupt
                 raise typer.Exit(interrupts.exit_code)
             if self._watcher.last_job() is None:
                 self._report_no_job()
 
-    def _leave_closed_stdout(self, error: Exception) -> None:
+    def _silence_exit(self, error: Exception) -> None:
+        """Hides what Python and pyspark print at the end of a program whose stdout is closed or whose JVM is gone."""
         last = self._watcher.last_job()
-        if isinstance(error, PenstockError) and error.code == "STDOUT_CLOSED" and last is not None:
-            discard_stdout()
+        if isinstance(error, PenstockError) and error.code in ("STDOUT_CLOSED", "JVM_LOST") and last is not None:
+            if error.code == "STDOUT_CLOSED":
+                discard_stdout()
             redirect_stderr(last[0].log)
 
     def _report_no_job(self) -> None:
