@@ -213,7 +213,8 @@ class StreamExecutionEnvironment(JobSettings):
         nodes = self._limit_parallelism(nodes)
         graph = JobGraph(name, tuple(nodes), self.get_parallelism(), self.get_max_parallelism(), self.job_parameters())
         batch_mode = in_batch_mode(graph, self.configuration.get(RUNTIME_MODE))
-        graph = replace(graph, batch_mode=batch_mode, object_reuse=self.configuration.get(OBJECT_REUSE))
+        object_reuse = self.configuration.get(OBJECT_REUSE)
+        graph = replace(graph, batch_mode=batch_mode, object_reuse=object_reuse, log_levels=self.log_levels())
         graph.validate()
         self._check_uids(nodes)
         for message in unused_options(self.configuration, graph):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,6 +26,7 @@ class JobGraph:
     parameters: dict[str, str] = field(default_factory=dict)
     batch_mode: bool = False  # the input is bounded and is processed key by key
     object_reuse: bool = False  # elements are not copied between the functions of a task
+    log_levels: Mapping[str, str] = field(default_factory=dict)  # of functions, by logger; the root logger is ""
 
     @cached_property
     def by_id(self) -> dict[int, Node]:

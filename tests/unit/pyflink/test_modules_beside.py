@@ -14,6 +14,7 @@ import penstock as ps
 from penstock.engine.program.builder import build_program
 from penstock.pyflink import install
 from penstock.spark.session.pickling import pickle_program
+from penstock.spark.session.worker_setup import WorkerSetup
 
 if AS_PYFLINK:
     install()
@@ -21,7 +22,7 @@ from beside import even
 
 env = ps.StreamExecutionEnvironment.get_execution_environment(ps.Configuration({"parallelism.default": 2}))
 env.from_collection([1, 2]).filter(even).print()
-sys.stdout.buffer.write(pickle_program(build_program(env.graph("found")), []))
+sys.stdout.buffer.write(pickle_program(build_program(env.graph("found")), WorkerSetup()))
 """
 READ = """
 import sys

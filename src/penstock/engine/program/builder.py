@@ -77,6 +77,7 @@ class _Builder:
             sink_uids=[n.uid for n in graph.sinks],
             batch_mode=graph.batch_mode,
             object_reuse=graph.object_reuse,
+            log_levels=dict(graph.log_levels),
         )
 
     def _operator(self, number: int, node: OperatorNode) -> OperatorProgram:

@@ -98,6 +98,7 @@ class Program:
     max_records: int | None = None  # per batch and source, if the configuration limits them
     attempt: int = 0  # number of restarts so far
     object_reuse: bool = False  # elements are not copied between the functions of a task
+    log_levels: dict[str, str] = field(default_factory=dict)  # by logger; the root logger is ""
     # States of a savepoint whose values are rewritten, by uid and state name.
     changed_states: dict[tuple[str, str], StateDescriptor] = field(default_factory=dict)
 
