@@ -27,7 +27,7 @@ if os.environ.get(
         return (lambda thing: thing) if "Kafka connector" in reason or "cyclic" in reason else _real_skip(reason)
 
     _real_skip = unittest.skip
-    unittest.skip = _skip  # type: ignore[assignment]
+    unittest.skip = _skip
 
 from tests.pyflink_suite.shim import java  # noqa: E402
 from tests.pyflink_suite.shim.install import by_value, install  # noqa: E402
@@ -91,7 +91,7 @@ def error_of_py4j(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the error of a failed job, which PyFlink raises as an error of py4j, an error of Penstock."""
     if request.node.name != "test_function_with_error":
         return
-    import py4j.protocol
+    import py4j.protocol  # type: ignore[import-untyped]
 
     from penstock.errors import PenstockError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import penstock
 from tests.pyflink_suite.report import print_report
 
 HERE = Path(__file__).parent
@@ -39,7 +41,7 @@ def _git(git_dir: str, *arguments: str) -> bytes:
 
 def run_tests(folder: Path, results: Path, arguments: list[str]) -> None:
     """Runs the exported tests in their own process, with a temporary folder that is removed afterwards."""
-    source = os.path.dirname(os.path.dirname(os.path.abspath(__import__("penstock").__file__)))
+    source = str(Path(inspect.getfile(penstock)).resolve().parents[1])
     own = Path(tempfile.mkdtemp(prefix="pyflink-tests-"))
     (own / "sinks").mkdir()
     path = [source, str(REPOSITORY), str(HERE / "shim" / "avro_package"), os.environ.get("PYTHONPATH", "")]

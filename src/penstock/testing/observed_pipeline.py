@@ -93,7 +93,8 @@ class ObservedPipeline:
             read = {i for n in nodes for i in n.inputs}
             nodes.append(self._new_sink([n.id for n in nodes if n.id not in read]))
         reuse = self._env.configuration.get(OBJECT_REUSE)
-        return JobGraph("harness", tuple(nodes), parallelism, max_parallelism, self._env.job_parameters(), batch, reuse)
+        parameters, levels = self._env.job_parameters(), self._env.log_levels()
+        return JobGraph("harness", tuple(nodes), parallelism, max_parallelism, parameters, batch, reuse, levels)
 
     def outputs(self, graph: JobGraph) -> list[Collected]:
         """Returns the collections of all sinks, in the order of the sinks."""

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from typing import Any
 
-from pyflink.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from pyflink.datastream import RuntimeExecutionMode, StreamExecutionEnvironment  # type: ignore[import-not-found]
 
 from tests.pyflink_suite.shim.java import jvm_only
 
@@ -27,6 +27,9 @@ def to_java_data_structure(value: Any) -> Any:
 
 
 class PyFlinkTestCase(unittest.TestCase):
+    tempdir: str
+    env: Any
+
     @classmethod
     def setUpClass(cls) -> None:
         cls.tempdir = tempfile.mkdtemp()

@@ -1,4 +1,4 @@
-"""Puts all of it in place: penstock's alias, the test modules below it, and the Java sides of penstock's classes."""
+"""Installs the import alias of Penstock, the test modules, and the Java sides of classes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def install(tests: Path) -> None:
 
 
 def by_value(name: str) -> ModuleType:
-    """Imports a test module; what its functions are travels whole to workers, as a main program's does."""
+    """Imports a test module. Its functions are pickled by value, as those of a main program are."""
     module = importlib.import_module(name)
     for package in (name.rpartition(".")[0], "pyflink.datastream.tests", "pyflink.testing"):
         cloudpickle.register_pickle_by_value(importlib.import_module(package))  # and all modules in it

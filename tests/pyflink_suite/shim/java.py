@@ -36,7 +36,7 @@ class JOption:
 
 
 class JConfiguration:
-    """Flink's Java configuration of an environment, as a view of penstock's."""
+    """Flink's Java configuration of an environment, as a view of a `Configuration`."""
 
     def __init__(self, configuration: Any) -> None:
         self.configuration = configuration
@@ -52,7 +52,7 @@ class JConfiguration:
         return self.configuration.get_string(option.key(), None)
 
     def removeKey(self, key: str) -> bool:
-        return self.configuration.remove_config(key)
+        return bool(self.configuration.remove_config(key))
 
     def __getattr__(self, name: str) -> Any:
         jvm_only(f"Configuration.{name}")
@@ -203,7 +203,7 @@ def jrow(value: Any) -> Any:
 
 
 class JSchema:
-    """The Java schema behind a schema of PyFlink's: penstock's own methods, for Java's rows."""
+    """The Java schema of a schema: calls Penstock's methods with Java's rows."""
 
     def __init__(self, schema: Any) -> None:
         USED.append(type(schema).__name__)
@@ -213,7 +213,7 @@ class JSchema:
         """Nothing to do."""
 
     def serialize(self, element: Any) -> bytes:
-        return self.schema.serialize(plain(element))
+        return bytes(self.schema.serialize(plain(element)))
 
     def deserialize(self, message: bytes) -> Any:
         return jrow(self.schema.deserialize(bytes(message)))
@@ -308,7 +308,8 @@ class JParquetWriter:
     """As parquet-avro lays out records: null fields have no column, a union of several types is a group member0, member1."""
 
     def __init__(self, schema: JAvroSchema, path: str) -> None:
-        self.schema, self.path, self.records = schema.parsed, path, []
+        self.schema, self.path = schema.parsed, path
+        self.records: list[Any] = []
 
     def addElement(self, record: Any) -> None:
         self.records.append(avro_value(record))
@@ -373,6 +374,54 @@ def _parquet(schema: Any, value: Any) -> Any:
     return value
 
 
+class JDataType:
+    """The Java type of a data type of the Table API."""
+
+    def __init__(self, data_type: Any) -> None:
+        self.data_type = data_type
+
+    def getLogicalType(self) -> Any:
+        return self.data_type
+
+
+class JRowConverter:
+    """RowRowConverter: rows need no conversion here."""
+
+    def open(self, class_loader: Any) -> None:
+        """Nothing to do."""
+
+    def getClass(self) -> Any:
+        return _Named(getClassLoader=lambda: None)
+
+    def toInternal(self, row: Any) -> Any:
+        return row
+
+
+class JRowWriter:
+    """ParquetRowDataBuilder: writes rows as Flink does, with timestamps as INT96 without a time zone."""
+
+    def __init__(self, row_type: Any, path: str) -> None:
+        self.row_type, self.path = row_type.type_info, path
+        self.rows: list[Any] = []
+
+    def addElement(self, row: Any) -> None:
+        self.rows.append(row)
+
+    def finish(self) -> None:
+        import pyarrow.parquet as pq
+
+        from penstock.formats.arrow.rows import ArrowRows
+
+        batch = ArrowRows(self.row_type).batch(self.rows)
+        writer = pq.ParquetWriter(self.path, batch.schema, use_deprecated_int96_timestamps=True)
+        writer.write_batch(batch)
+        writer.close()
+
+
+def _row_writers(row_type: Any, hadoop: Any, utc: bool) -> Any:
+    return _Named(create=lambda path: JRowWriter(row_type, path))
+
+
 # -- the way there
 
 
@@ -423,6 +472,9 @@ STAND_INS: dict[str, Any] = {
     _FLINK + "core.fs.Path": lambda: JPath_,
     _FLINK + "core.fs.FileSystem.WriteMode.OVERWRITE": lambda: "OVERWRITE",
     _FLINK + "formats.parquet.avro.AvroParquetWriters": lambda: JParquetWriters,
+    _FLINK + "core.fs.local.LocalDataOutputStream": lambda: str,
+    _FLINK + "formats.parquet.row.ParquetRowDataBuilder.createWriterFactory": lambda: _row_writers,
+    _FLINK + "table.data.conversion.RowRowConverter.create": lambda: lambda data_type: JRowConverter(),
 }
 
 
@@ -447,7 +499,7 @@ class JPath:
 
 class _Client:
     def send_command(self, command: str, *args: Any) -> str:
-        return "yv"  # py4j's word for done: `java_import` only gives a class a short name
+        return "yv"  # py4j's word for done: `java_import` only defines a short name of a class
 
 
 class _Jvm(JPath):

@@ -72,6 +72,6 @@ def set_java_sides() -> None:
     AvroSchema.__init__ = avro_schema  # type: ignore[method-assign]
     AvroSchema._j_schema = property(lambda self: java.JAvroSchema(java.schema_json(self.text)))  # type: ignore[attr-defined]
     for kind in (Source, Sink, kafka.FlinkKafkaConsumer, kafka.FlinkKafkaProducer):
-        kind.get_java_function = lambda self: java.jvm_only(f"{type(self).__name__}.get_java_function")
-    record = kafka.KafkaRecordSerializationSchema
+        kind.get_java_function = lambda self: java.jvm_only(f"{type(self).__name__}.get_java_function")  # type: ignore[union-attr]
+    record: Any = kafka.KafkaRecordSerializationSchema
     record._j_serialization_schema = property(lambda self: java.jvm_only("KafkaRecordSerializationSchema"))

@@ -1,4 +1,4 @@
-"""Small modules of PyFlink's that its tests import, and names that would stop a whole test file at its import."""
+"""Small modules of PyFlink, and internal names, that its tests import."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ SMALL: dict[str, dict[str, Any]] = {
 AT_TOP = [
     ("pyflink.common.typeinfo", "_from_java_type", java_name("_from_java_type")),
     ("pyflink.datastream.state_backend", "_from_j_state_backend", java_name("_from_j_state_backend")),
-    ("pyflink.datastream.utils", "create_hadoop_configuration", java_name("create_hadoop_configuration")),
-    ("pyflink.table.types", "_to_java_data_type", java_name("_to_java_data_type")),
+    ("pyflink.datastream.utils", "create_hadoop_configuration", lambda configuration: configuration),
+    ("pyflink.table.types", "_to_java_data_type", java.JDataType),
 ]
 
 
