@@ -93,8 +93,19 @@ BUFFER_TIMEOUT = define(
 BUFFER_TIMEOUT_ENABLED = define(
     "execution.buffer-timeout.enabled", BOOLEAN, True, "Has no effect: records are exchanged in batches."
 )
+WATERMARK_EMISSION = define(
+    "pipeline.watermark-emission",
+    choice("per-record", "per-batch"),
+    "per-record",
+    "When the watermark of `for_monotonous_timestamps` and `for_bounded_out_of_orderness` advances. per-record: after every "
+    "record, so that results do not depend on batch boundaries. per-batch: at the end of each batch, like Flink's periodic "
+    "watermarks, so that no record is late because of another one of its batch. `penstock run --pyflink` sets it to per-batch.",
+)
 WATERMARK_INTERVAL = define(
-    "pipeline.auto-watermark-interval", DURATION, 200, f"{NO_EFFECT} watermarks are computed after every record."
+    "pipeline.auto-watermark-interval",
+    DURATION,
+    200,
+    f"{NO_EFFECT} see pipeline.watermark-emission.",
 )
 CHAINING = define(
     "pipeline.operator-chaining.enabled",

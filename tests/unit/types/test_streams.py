@@ -213,7 +213,7 @@ def test_types_do_not_change_the_checkpoint() -> None:
 
 def test_a_tuple_becomes_a_row_although_a_field_is_pickled() -> None:
     kind = ps.Types.ROW_NAMED(["id", "thing"], [ps.Types.INT(), ps.Types.PICKLED_BYTE_ARRAY()])
-    rows = environment().from_collection([1], ps.Types.INT()).map(lambda n: (n, {"n": n}), kind)
+    rows: ps.DataStream[Any] = environment().from_collection([1], ps.Types.INT()).map(lambda n: (n, {"n": n}), kind)
     assert run(rows.map(lambda row: (row.id, row.thing))) == [(1, {"n": 1})]
 
 
