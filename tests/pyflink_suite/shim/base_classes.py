@@ -10,6 +10,8 @@ from typing import Any
 
 from pyflink.datastream import RuntimeExecutionMode, StreamExecutionEnvironment  # type: ignore[import-not-found]
 
+from penstock import Configuration
+from penstock.cli.run.program import PYFLINK_OPTIONS
 from tests.pyflink_suite.shim.java import jvm_only
 
 
@@ -24,6 +26,11 @@ def invoke_java_object_method(obj: Any, method_name: str) -> Any:
 def to_java_data_structure(value: Any) -> Any:
     """Java's value of a Python one; here values stay what they are."""
     return value
+
+
+def new_environment() -> Any:
+    """Returns an environment with the options of `penstock run --pyflink`."""
+    return StreamExecutionEnvironment.get_execution_environment(Configuration(PYFLINK_OPTIONS))
 
 
 class PyFlinkTestCase(unittest.TestCase):
@@ -53,13 +60,13 @@ class PyFlinkITTestCase(PyFlinkTestCase):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
-        cls.env = StreamExecutionEnvironment.get_execution_environment()
+        cls.env = new_environment()
         cls.env.set_parallelism(2)
 
 
 class PyFlinkUTTestCase(PyFlinkTestCase):
     def setUp(self) -> None:
-        self.env = StreamExecutionEnvironment.get_execution_environment()
+        self.env = new_environment()
         self.env.set_runtime_mode(RuntimeExecutionMode.STREAMING)
         self.env.set_parallelism(2)
 
