@@ -138,14 +138,13 @@ def test_a_key_that_is_none() -> None:
     )
 
 
-def test_a_key_that_is_a_list() -> None:
-    """Two fields are the key, as a list and not as a tuple."""
-    by_both = lambda order: [order["customer"], order["item"]]  # noqa: E731
-    assert error_of_stream(lambda orders: orders.key_by(by_both), {"customer": "ann", "item": 7}) == (
-        "[KEY_UNHASHABLE] The key of an element is ['ann', 7], but a list is mutable and cannot be a key. Use a tuple instead "
-        "of a list, a frozenset instead of a set, or a frozen dataclass. (In operator 'key_by' (uid 'key_by-1'), "
-        f"{line(by_both)}, key ['ann', 7], element {{'customer': 'ann', 'item': 7}}, from source 'orders', split '0', "
-        "position 0, batch 0.)"
+def test_a_key_that_is_a_dict() -> None:
+    """The key is the whole element, and not a field."""
+    by_order = lambda order: order  # noqa: E731
+    assert error_of_stream(lambda orders: orders.key_by(by_order), {"item": 7}) == (
+        "[KEY_UNHASHABLE] The key of an element is {'item': 7}, but a dict has no hash and cannot be a key. Use a tuple, a "
+        "frozenset or a frozen dataclass. (In operator 'key_by' (uid 'key_by-1'), "
+        f"{line(by_order)}, key {{'item': 7}}, element {{'item': 7}}, from source 'orders', split '0', position 0, batch 0.)"
     )
 
 
