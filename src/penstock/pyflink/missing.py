@@ -17,10 +17,10 @@ class MissingName:
     """Stands for a name that is missing. It may be imported, and used in annotations and `isinstance`.
 
     >>> settings = MissingName("pyflink.table.EnvironmentSettings", "belongs to the Table API")
-    >>> settings.in_streaming_mode()
+    >>> settings.in_streaming_mode()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    penstock.pyflink.missing.NotInPenstock: [NOT_IN_PENSTOCK] pyflink.table.EnvironmentSettings belongs to the Table API. ...
+    penstock.pyflink.missing.NotInPenstock: [NOT_IN_PENSTOCK] pyflink.table.EnvironmentSettings belongs to the Table API. docs/...
     """
 
     def __init__(self, path: str, reason: str) -> None:
