@@ -103,6 +103,8 @@ class Program:
     log_levels: dict[str, str] = field(default_factory=dict)  # by logger; the root logger is ""
     # States of a savepoint whose values are rewritten, by uid and state name.
     changed_states: dict[tuple[str, str], StateDescriptor] = field(default_factory=dict)
+    # Operators of a resumed job whose stored keys have no declared type. See `restored_keys.py`.
+    undeclared_keys: frozenset[str] = frozenset()
 
     @property
     def batch_partitions(self) -> BatchPartitions | None:

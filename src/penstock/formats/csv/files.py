@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, Self
 
-from penstock.errors import ConfigError
+from penstock.errors import ConfigError, warn_ignored
 from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
 from penstock.formats.column_type import column_type
 from penstock.formats.csv.dialect import CsvDialect
@@ -58,11 +58,13 @@ class CsvSchemaBuilder:
         self._columns: list[tuple[str, TypeInformation]] = []
         self._form = CsvDialect()
         self._settings: dict[str, bool] = {}
-        self._array_delimiters: dict[str, str] = {}
+        self._array_delimiters: dict[str, str] = {}  # of array columns that have their own
 
     def build(self) -> CsvSchema:
         """Builds the schema."""
         self._form.check()
+        if self._settings.get("strict_header") and not self._settings.get("header"):
+            warn_ignored("CsvSchema: set_strict_headers() has no effect without set_use_header(). No header is read.")
         return CsvSchema(
             tuple(self._columns), self._form, array_delimiters=dict(self._array_delimiters), **self._settings
         )
@@ -75,10 +77,11 @@ class CsvSchemaBuilder:
         self._form = replace(self._form, **settings)
         return self
 
-    def add_array_column(self, name: str, separator: str = ";", element_type: Any = None) -> Self:
-        """Adds an array column with its own separator of elements."""
+    def add_array_column(self, name: str, separator: str | None = None, element_type: Any = None) -> Self:
+        """Adds an array column. Without a separator of its own, it has that of the schema, a semicolon unless it is set."""
         kind = Types.STRING() if element_type is None else column_type(element_type)
-        self._array_delimiters[name] = separator
+        if separator is not None:
+            self._array_delimiters[name] = separator
         return self._add(name, Types.LIST(kind))
 
     def add_boolean_column(self, name: str) -> Self:
