@@ -90,7 +90,8 @@ class LocalJob:
         self.after_slot: Callable[[int, int], None] | None = (
             None  # called with level and slot; it may raise to fail the batch
         )
-        with capture_logs(self.logs.extend):
+        with capture_logs(self.logs.extend) as capture:
+            capture.set_levels(program.log_levels)
             for level in range(1, program.depth + 1):
                 for slot in range(program.parallelism):
                     self._open_host(level, slot, SlotState(SlotMetadata(), {}))
@@ -115,7 +116,8 @@ class LocalJob:
         """Runs a batch and returns the results of the commits of all sinks. `marks` are watermarks that no source task sends."""
         self._copies.classes.activate()
         metas = {at: msgspec.msgpack.encode(host.meta) for at, host in self._hosts.items()}
-        with capture_logs(self.logs.extend):
+        with capture_logs(self.logs.extend) as capture:
+            capture.set_levels(self.program.log_levels)
             try:
                 bundles = [*self._run_mappers(planned), *self._control_bundles(control, marks)]
                 for level in range(1, self.program.depth + 1):
