@@ -80,7 +80,8 @@ class Built:
         first = inputs[0]
         match stage.operation:
             case p.Map(add, fails, typed):
-                return first.map(f.Add(add, fails), _ELEMENT if typed else None, on_error=_on_error(fails))
+                declared = _ELEMENT if typed and not self._program.changes else None
+                return first.map(f.Add(add, fails), declared, on_error=_on_error(fails))
             case p.Filter(remainder, inverted):
                 return first.filter(f.Keep(remainder, inverted))
             case p.FlatMap():

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from penstock.connectors import At, Mark
+from penstock.connectors import At
 from penstock.functions import DeadLetter
 from penstock.testing import Harness, PushSource
 from tests.system.invariance.build import Built
+from tests.system.invariance.changes import unchanged
 from tests.system.invariance.program import Item, Program, Run
 
 Record = tuple[Any, int]  # an element and its timestamp
@@ -107,14 +108,10 @@ class _Running:
     def _push(self, item: Item, source: str, split: str) -> None:
         if item.clock:
             self.harness.set_time(item.clock)
-        if item.key is not None:
-            element = item.key, item.number, ""
-            value = element if item.timestamp is None else At(element, item.timestamp)
-            self.harness.push_all([value], source=source, split=split)
-        elif item.timestamp is not None:
-            self.harness.push_all([Mark(item.timestamp)], source=source, split=split)
-        else:
+        if item.key is None and item.timestamp is None:
             self.harness.end(source=source, split=split)
+        else:
+            self.harness.push_all([item.scripted(self._program.changes)], source=source, split=split)
 
     def finish(self) -> None:
         """Adds the counters to the outcome and closes the harness."""
@@ -131,11 +128,11 @@ def record_of(record: At) -> Record:
     if isinstance(value, DeadLetter):
         value = (
             str(value.key),
-            value.element,
+            unchanged(value.element),
             value.error,
             value.message,
             value.timestamp,
             value.split,
             value.position,
         )
-    return value, record.timestamp
+    return unchanged(value), record.timestamp

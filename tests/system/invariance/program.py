@@ -6,9 +6,11 @@ a number and a text. The text contains what the function of the last stage obser
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
+
+from penstock.connectors import At, Mark
 
 KeyBy = Literal["key", "number", "pair"]  # the key of the element, its number modulo 2, or a tuple of both
 Times = Literal["event", "processing"]
@@ -321,6 +323,7 @@ class Program(Part, frozen=True):
     sources: tuple[SourceSpec, ...]
     stages: tuple[Stage, ...]
     promise: Literal["sequences", "multisets", "batches"] = "sequences"
+    changes: bool = False  # functions change elements after they have received or emitted them (changes.py)
 
     @property
     def ordered(self) -> bool:
@@ -339,6 +342,13 @@ class Item(Part, frozen=True):
     split: str = "s0"
     source: int = 0
     clock: int = 0  # the processing time at which it is read
+
+    def scripted(self, changes: bool) -> Any:
+        """The input of a source: the element as a tuple, or as a list if functions change it, or a watermark."""
+        if self.key is None:
+            return Mark(self.timestamp or 0)
+        element: Any = [self.key, self.number, ""] if changes else (self.key, self.number, "")
+        return element if self.timestamp is None else At(element, self.timestamp)
 
 
 # -- runs

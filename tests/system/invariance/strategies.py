@@ -356,7 +356,8 @@ def programs(draw: Any) -> tuple[p.Program, bool]:
     """A program, and whether its input must have disjoint keys per split."""
     sources, promise = draw(sources_and_promise())
     disjoint = promise == "multisets" and draw(booleans)
-    return p.Program(sources, draw(stages(len(sources), promise, disjoint)), promise), disjoint
+    changes = draw(rarely(booleans, False))
+    return p.Program(sources, draw(stages(len(sources), promise, disjoint)), promise, changes), disjoint
 
 
 def _watermarks() -> st.SearchStrategy[p.Watermarks]:
