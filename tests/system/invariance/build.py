@@ -44,6 +44,7 @@ from penstock.windows import (
 )
 from tests.system.invariance import functions as f
 from tests.system.invariance import program as p
+from tests.system.invariance.reading import parsed
 
 _MINUTE = 60_000
 _ELEMENT = Types.TUPLE([Types.STRING(), Types.LONG(), Types.STRING()])
@@ -73,6 +74,12 @@ class Built:
         strategy = watermark_strategy(spec.watermarks)
         if spec.idle:
             strategy = (strategy or WatermarkStrategy.no_watermarks()).with_idleness(spec.idle)
+        if spec.drift and strategy is not None:
+            strategy = strategy.with_watermark_alignment("all", spec.drift)
+        if spec.reads.startswith("files"):
+            assert strategy is not None
+            lines = self.env.from_source(source, None, f"source{number}").uid(f"source{number}")
+            return parsed(lines, strategy, self._program.changes)
         return self.env.from_source(source, strategy, f"source{number}").uid(f"source{number}")
 
     def _stage(self, stage: p.Stage, uid: str) -> Any:

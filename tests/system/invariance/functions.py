@@ -118,7 +118,8 @@ class Call(AsyncFunction[Any, Any]):
         for _ in range(3 - value[1] % 3):
             await asyncio.sleep(0)
         fail(value, self._fails)
-        return self._results(value)
+        results: Iterable[Element] = self._results(value)
+        return results
 
     @changes.generator
     def _results(self, value: Element) -> Iterable[Element]:

@@ -49,11 +49,16 @@ Watermarks = Monotonous | Bounded | Explicit | Punctuated | Ingestion
 
 
 class SourceSpec(Part, frozen=True):
-    """A source with its splits, which are known from the start."""
+    """A source with its splits, which are known from the start. Its records are pushed, or read from files or splits (reading.py).
+
+    Either all sources of a program are pushed or none.
+    """
 
     splits: tuple[str, ...] = ("s0",)
     watermarks: Watermarks = Monotonous()
     idle: int = 0  # idle timeout in milliseconds; 0: none
+    reads: Literal["pushed", "files", "files in order", "splits"] = "pushed"
+    drift: int = 0  # of watermark alignment between all sources; 0: none
 
 
 # -- state and timers
@@ -329,6 +334,11 @@ class Program(Part, frozen=True):
     def ordered(self) -> bool:
         return self.promise != "multisets"
 
+    @property
+    def reads(self) -> bool:
+        """Whether the sources are read. Then they determine the batches."""
+        return self.sources[0].reads != "pushed"
+
 
 # -- input
 
@@ -347,8 +357,11 @@ class Item(Part, frozen=True):
         """The input of a source: the element as a tuple, or as a list if functions change it, or a watermark."""
         if self.key is None:
             return Mark(self.timestamp or 0)
-        element: Any = [self.key, self.number, ""] if changes else (self.key, self.number, "")
+        element = self.element(changes)
         return element if self.timestamp is None else At(element, self.timestamp)
+
+    def element(self, changes: bool) -> Any:
+        return [self.key, self.number, ""] if changes else (self.key, self.number, "")
 
 
 # -- runs
@@ -371,6 +384,7 @@ class Run(Part, frozen=True):
     parallelism: int = 1
     seed: int = 0
     cached: bool = False  # the state backend "hashmap"
+    per_batch: int = 0  # records that a batch reads of a file or split, if the program reads its sources; 0: all
     ends_with_input: bool = False  # the end of the input is in the last batch, and not in one of its own
 
 

@@ -312,9 +312,9 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
         case "interval_join" if both_timed:
             lower = draw(one_of(-20, -5, 0))
             bounds = lower, lower + draw(one_of(0, 5, 20))
-            return p.IntervalJoin(
-                *bounds, draw(keys_by), draw(booleans) and bounds[1] > lower + 1, draw(booleans), failing
-            )
+            exclusive = draw(booleans) and bounds[1] > lower + 1
+            # The dead letter of a pair is the element that arrives last, which depends on the order between splits.
+            return p.IntervalJoin(*bounds, draw(keys_by), exclusive, draw(booleans), failing if ordered else 0)
         case "window_join" if both_timed:
             return p.WindowJoin(draw(event_assigners), draw(keys_by), draw(one_of(0, 4)))
         case "co_group" if both_timed:
@@ -336,9 +336,11 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
 
 
 @st.composite
-def sources_and_promise(draw: Any) -> tuple[tuple[p.SourceSpec, ...], str]:
+def sources_and_promise(draw: Any, may_read: bool = False) -> tuple[tuple[p.SourceSpec, ...], str]:
     """The sources of a program, and which results of it must be equal."""
     promise = draw(one_of("sequences", "sequences", "multisets", "batches"))
+    if may_read and promise != "batches" and draw(one_of(False, False, False, True)):
+        return draw(_reading_sources(promise)), promise
     if promise == "sequences":
         return (p.SourceSpec(("s0",), draw(_watermarks())),), promise
     counts = draw(st.lists(st.integers(1, 3), min_size=1, max_size=2))
@@ -352,17 +354,28 @@ def sources_and_promise(draw: Any) -> tuple[tuple[p.SourceSpec, ...], str]:
 
 
 @st.composite
+def _reading_sources(draw: Any, promise: str) -> tuple[p.SourceSpec, ...]:
+    """Sources that are read. Files in order are one split in event time, so that records may also be late."""
+    names = tuple(f"s{n}" for n in range(draw(st.integers(1, 3))))
+    if promise == "sequences":
+        return (p.SourceSpec(names, draw(_watermarks(explicit=False)), reads="files in order"),)
+    drift, watermarks = draw(one_of(0, 1, 20)), st.just(p.Monotonous()) | st.builds(p.Bounded, one_of(8, 30))
+    reads = st.lists(one_of("files", "splits"), min_size=1, max_size=2)
+    return tuple(p.SourceSpec(names, draw(watermarks), reads=kind, drift=drift) for kind in draw(reads))
+
+
+@st.composite
 def programs(draw: Any) -> tuple[p.Program, bool]:
     """A program, and whether its input must have disjoint keys per split."""
-    sources, promise = draw(sources_and_promise())
+    sources, promise = draw(sources_and_promise(may_read=True))
     disjoint = promise == "multisets" and draw(booleans)
     changes = draw(rarely(booleans, False))
     return p.Program(sources, draw(stages(len(sources), promise, disjoint)), promise, changes), disjoint
 
 
-def _watermarks() -> st.SearchStrategy[p.Watermarks]:
+def _watermarks(explicit: bool = True) -> st.SearchStrategy[p.Watermarks]:
     # Without ingestion time, whose watermark shows how many batches there were (time-rules 7.4).
-    others = (st.just(p.Monotonous()), st.just(p.Explicit()), st.just(p.Punctuated()))
+    others = [st.just(p.Monotonous()), st.just(p.Punctuated()), *[st.just(p.Explicit())] * explicit]
     return st.one_of(st.builds(p.Bounded, one_of(2, 10)), *others)
 
 
@@ -394,7 +407,7 @@ def inputs(
             items.append(p.Item(None, 0, ahead[at] - behind_by, split, source, clock))
         else:
             items.append(p.Item(key, number, ahead[at] - behind_by, split, source, clock))
-    if ends and program.promise != "sequences":
+    if ends and program.promise != "sequences" and not program.reads:
         _end_splits(draw, items)
     return tuple(items)
 
@@ -425,6 +438,9 @@ _STEP = (
 @st.composite
 def runs(draw: Any, program: p.Program, items: tuple[p.Item, ...]) -> tuple[p.Run, ...]:
     """One batch, one element per batch, and random batches without and with restores and another parallelism."""
+    if program.reads:
+        reading: tuple[p.Run, ...] = draw(_reading_runs())
+        return reading
     needed = clock_cuts(program, items)
     whole, single = tuple(sorted(needed)), tuple(range(1, len(items)))
     drawn = draw(st.sets(st.integers(1, len(items) - 1), max_size=5)) if len(items) > 1 else set()
@@ -443,6 +459,21 @@ def runs(draw: Any, program: p.Program, items: tuple[p.Item, ...]) -> tuple[p.Ru
             cuts, restores, parallelism=draw(st.integers(1, 3)), seed=seed, cached=draw(booleans), ends_with_input=ends
         ),
         p.Run(cuts, (), rescales, parallelism=2, seed=seed, ends_with_input=ends),
+    )
+
+
+@st.composite
+def _reading_runs(draw: Any) -> tuple[p.Run, ...]:
+    """One batch, one record of each split per batch, and several without and with restores and another parallelism."""
+    some_batches = st.lists(st.integers(0, 4), max_size=2, unique=True)
+    rescales = tuple(p.Rescale(batch, draw(st.integers(1, 3))) for batch in sorted(draw(some_batches)))
+    restores, size = tuple(sorted(draw(some_batches))), draw(st.integers(1, 4))
+    return (
+        p.Run(),
+        p.Run(per_batch=1, parallelism=2, seed=draw(st.integers(0, 3))),
+        p.Run(per_batch=size),
+        p.Run((), restores, parallelism=2, per_batch=size, cached=draw(booleans)),
+        p.Run((), (), rescales, parallelism=2, per_batch=size),
     )
 
 
