@@ -131,9 +131,13 @@ def _keyed_stage(operation: p.Operation, inputs: list[DataStream[Any]], ordered:
             return connected.process(f.ShowInputs(f.StatesAndTimers(states, timers), fails), on_error=_on_error(fails))
         case p.IntervalJoin():
             return _interval_join(operation, first, inputs[1])
-        case p.WindowJoin(assigner, by, lateness):
+        case p.CoMap(flat):
+            both: Any = first.connect(inputs[1])
+            return both.flat_map(f.FlatMapBoth()) if flat else both.map(f.MapBoth())
+        case p.WindowJoin(assigner, by, lateness, flat):
             joined = first.join(inputs[1]).where(f.KeyOf(by)).equal_to(f.KeyOf(by)).window(window_assigner(assigner))
-            return joined.allowed_lateness(lateness).apply(f.JoinPair())
+            pairs: Any = joined.allowed_lateness(lateness)
+            return pairs.apply(f.JoinFlat() if flat else f.JoinPair())
         case p.CoGroup():
             return _co_group(operation, first, inputs[1], ordered)
         case p.Broadcast(by):
@@ -326,4 +330,10 @@ def cep_pattern(spec: p.Match) -> Any:
                 pattern = pattern.times(2)
             case "greedy":
                 pattern = pattern.one_or_more().greedy()
+            case "consecutive":
+                pattern = pattern.one_or_more().consecutive()
+            case "combinations":
+                pattern = pattern.times(2).allow_combinations()
+            case "times_or_more":
+                pattern = pattern.times_or_more(2)
     return pattern.within(spec.within) if spec.within else pattern

@@ -11,7 +11,10 @@ from penstock.functions import (
     AggregateFunction,
     AsyncFunction,
     BroadcastProcessFunction,
+    CoFlatMapFunction,
     CoGroupFunction,
+    CoMapFunction,
+    FlatJoinFunction,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
@@ -397,6 +400,33 @@ class JoinPair:
     @changes.function
     def __call__(self, first: Element, second: Element) -> Element:
         return first[0], first[1] - second[1], f"{first} {second}"
+
+
+class JoinFlat(FlatJoinFunction[Any, Any, Any]):
+    @changes.generator
+    def join(self, first: Element, second: Element) -> Iterable[Element]:
+        difference = first[1] - second[1]
+        return [(first[0], difference + n, f"{first} {second}") for n in range(2) if difference % 2 == 0]
+
+
+class MapBoth(CoMapFunction[Any, Any, Any]):
+    @changes.function
+    def map1(self, value: Element) -> Element:
+        return value[0], value[1], "first"
+
+    @changes.function
+    def map2(self, value: Element) -> Element:
+        return value[0], value[1], "second"
+
+
+class FlatMapBoth(CoFlatMapFunction[Any, Any, Any]):
+    @changes.generator
+    def flat_map1(self, value: Element) -> Iterable[Element]:
+        return [(value[0], value[1] + n, f"first {n}") for n in range(value[1] % 3)]
+
+    @changes.generator
+    def flat_map2(self, value: Element) -> Iterable[Element]:
+        return [(value[0], value[1], "second")] if value[1] % 2 else []
 
 
 class ShowGroups(CoGroupFunction[Any, Any, Any]):

@@ -231,6 +231,12 @@ class Connect(Part, frozen=True):
     fails: int = 0
 
 
+class CoMap(Part, frozen=True):
+    """A function with two inputs and without a key."""
+
+    flat: bool = False
+
+
 class IntervalJoin(Part, frozen=True):
     lower: int
     upper: int
@@ -244,6 +250,7 @@ class WindowJoin(Part, frozen=True):
     assigner: Assigner
     by: KeyBy = "key"
     lateness: int = 0
+    flat: bool = False  # emits a pair twice if its difference is even, else not at all
 
 
 class CoGroup(Part, frozen=True):
@@ -272,7 +279,9 @@ class PatternStep(Part, frozen=True):
 
     strategy: Literal["next", "followed_by", "followed_by_any", "not_next", "not_followed_by"] = "followed_by"
     remainder: int | None = 0  # None: larger than the last number of the first step
-    quantifier: Literal["one", "optional", "one_or_more", "times", "greedy"] = "one"
+    quantifier: Literal[
+        "one", "optional", "one_or_more", "times", "greedy", "consecutive", "combinations", "times_or_more"
+    ] = "one"
 
 
 class Match(Part, frozen=True):
@@ -303,6 +312,7 @@ Operation = (
     | Buffer
     | Window
     | Connect
+    | CoMap
     | IntervalJoin
     | WindowJoin
     | CoGroup

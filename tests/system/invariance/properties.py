@@ -70,7 +70,7 @@ def ordered_outputs(program: p.Program) -> set[str]:
 
 def _merges(operation: p.Operation) -> bool:
     """Whether results of one source record may come from different subtasks."""
-    return isinstance(operation, p.Union) or (isinstance(operation, p.Broadcast) and operation.by is None)
+    return isinstance(operation, (p.Union, p.CoMap)) or (isinstance(operation, p.Broadcast) and operation.by is None)
 
 
 _WITHOUT_KEYS = (p.Map, p.Filter, p.FlatMap, p.Async, p.Separate, p.Side, p.Partition, p.Assign)

@@ -73,7 +73,7 @@ counted = st.builds(p.Counted, size=one_of(1, 2, 3), slide=one_of(0, 1, 2))
 evictors = st.builds(p.EvictorSpec, kind=one_of("count", "time", "delta"), length=one_of(2, 4, 10), after=booleans)
 triggers = st.builds(
     p.TriggerSpec,
-    kind=one_of("event", "count", "delta", "continuous event", "continuous processing", "early", "timeout"),
+    kind=one_of("event", "count", "delta", "continuous event", "continuous processing", "early", "timeout", "end"),
     length=one_of(1, 2, 5),
     purging=booleans,
 )
@@ -90,7 +90,7 @@ def windows(draw: Any, timed: bool) -> p.Window:
         assigner, (p.Counted, p.Global)
     ):  # named aggregates need windows with a start and an end
         function = "process"
-    evictor = draw(rarely(evictors, None)) if function in ("process", "apply") else None
+    evictor = draw(rarely(evictors, None)) if function not in ("named", "sum") else None
     by_event = isinstance(assigner, (p.Tumbling, p.Sliding, p.Session)) and not assigner_uses_clock(assigner)
     return p.Window(
         assigner,
@@ -112,7 +112,7 @@ def _trigger_for(draw: Any, assigner: p.Assigner) -> p.TriggerSpec | None:
     if isinstance(assigner, p.Counted):
         return None
     if isinstance(assigner, p.Global):
-        trigger: p.TriggerSpec | None = draw(triggers.filter(lambda t: t.kind in ("count", "delta", "timeout")))
+        trigger: p.TriggerSpec | None = draw(triggers.filter(lambda t: t.kind in ("count", "delta", "timeout", "end")))
     elif assigner_uses_clock(assigner):
         trigger = draw(rarely(triggers.filter(lambda t: t.kind in ("count", "continuous processing", "timeout")), None))
     else:
@@ -134,7 +134,7 @@ def commutative_windows(draw: Any) -> p.Window:
         draw(event_assigners),
         by=draw(one_of("key", "number", None)),
         trigger=draw(rarely(st.builds(p.TriggerSpec, kind=st.just("event"), purging=booleans), None)),
-        evictor=draw(rarely(st.just(p.EvictorSpec("time", 10)), None)) if function in ("process", "apply") else None,
+        evictor=draw(rarely(st.just(p.EvictorSpec("time", 10)), None)) if function not in ("named", "sum") else None,
         lateness=draw(one_of(0, 0, 4, 20)),
         late_output=draw(booleans),
         function=function,
@@ -146,13 +146,16 @@ def commutative_windows(draw: Any) -> p.Window:
 # -- patterns
 
 
+_QUANTIFIERS = ("optional", "one_or_more", "times", "greedy", "consecutive", "combinations", "times_or_more")
+
+
 @st.composite
 def matches(draw: Any, timed: bool, ordered: bool) -> p.Match:
     within = draw(one_of(0, 0, 10, 30))
     steps = [p.PatternStep("followed_by", draw(one_of(0, 1)), draw(one_of("one", "one", "one_or_more", "times")))]
     for _ in range(draw(st.integers(1, 2))):
         strategy = draw(one_of("followed_by", "next", "followed_by_any", "not_next", "not_followed_by"))
-        quantifier = draw(one_of("one", "one", "optional", "one_or_more", "times", "greedy"))
+        quantifier = draw(one_of(*("one",) * 3, *_QUANTIFIERS))
         remainder = draw(one_of(0, 1, 2, None))
         if quantifier == "optional" and steps[-1].quantifier == "greedy":
             quantifier = "one"  # the end of the greedy step would be ambiguous
@@ -190,7 +193,7 @@ class Stream:
     is_source: bool = False
 
 
-_SIMPLE = ("map", "filter", "flat_map", "async", "separate", "partition", "union", "side")
+_SIMPLE = ("map", "filter", "flat_map", "async", "separate", "partition", "union", "side", "co_map")
 _ORDERED = (
     *("process",) * 6,
     *("window",) * 5,
@@ -239,7 +242,9 @@ def _stage(draw: Any, kind: str, streams: list[Stream], promise: str) -> tuple[p
     if isinstance(operation, p.Broadcast) and not (at != other and source.is_source and second.is_source):
         # Without keys, the order between the results of both sides for the same record is not defined.
         operation = replace(operation, by=operation.by or "key")
-    two_inputs = isinstance(operation, (p.Union, p.Connect, p.IntervalJoin, p.WindowJoin, p.CoGroup, p.Broadcast))
+    two_inputs = isinstance(
+        operation, (p.Union, p.CoMap, p.Connect, p.IntervalJoin, p.WindowJoin, p.CoGroup, p.Broadcast)
+    )
     stage = p.Stage(operation, (at, other) if two_inputs else (at,))
     return stage, _result(operation, [source, second] if two_inputs else [source])
 
@@ -290,6 +295,8 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
             return p.Partition(draw(one_of("rebalance", "rescale", "shuffle", "global_", "materialize")))
         case "union":
             return p.Union()
+        case "co_map":
+            return p.CoMap(draw(booleans))
         case "side" if stream.side:
             return p.Side(draw(one_of(*stream.side)))
         case "process":
@@ -316,7 +323,7 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
             # The dead letter of a pair is the element that arrives last, which depends on the order between splits.
             return p.IntervalJoin(*bounds, draw(keys_by), exclusive, draw(booleans), failing if ordered else 0)
         case "window_join" if both_timed:
-            return p.WindowJoin(draw(event_assigners), draw(keys_by), draw(one_of(0, 4)))
+            return p.WindowJoin(draw(event_assigners), draw(keys_by), draw(one_of(0, 4)), draw(booleans))
         case "co_group" if both_timed:
             trigger = draw(rarely(st.just(p.TriggerSpec("count", 2)), None)) if ordered else None
             evictor = draw(rarely(evictors.filter(lambda e: e.kind != "delta"), None)) if ordered else None
