@@ -119,7 +119,7 @@ def _trigger_for(draw: Any, assigner: p.Assigner) -> p.TriggerSpec | None:
         trigger = draw(rarely(triggers, None))
     if trigger is None:
         return None
-    if isinstance(assigner, p.Session) and trigger.kind in ("delta", "timeout"):
+    if isinstance(assigner, p.Session) and trigger.kind in ("delta", "timeout", "end"):
         return None  # cannot merge
     if trigger.kind in CLOCK_TRIGGERS:
         return p.TriggerSpec(trigger.kind, trigger.length * 20, trigger.purging)
