@@ -26,7 +26,6 @@ from penstock.engine.wire.body import unpack_body
 from penstock.engine.wire.frames import (
     Bundle,
     Bundles,
-    ChunkProgress,
     Control,
     SinkRows,
     SlotReport,
@@ -106,20 +105,14 @@ class LocalJob:
 
     # -- batches
 
-    def run(
-        self,
-        planned: Sequence[PlannedTask],
-        control: Control | None,
-        timestamp: int,
-        marks: Sequence[ChunkProgress] = (),
-    ) -> list[list[Any]]:
-        """Runs a batch and returns the results of the commits of all sinks. `marks` are watermarks that no source task sends."""
+    def run(self, planned: Sequence[PlannedTask], control: Control | None, timestamp: int) -> list[list[Any]]:
+        """Runs a batch and returns the results of the commits of all sinks."""
         self._copies.classes.activate()
         metas = {at: msgspec.msgpack.encode(host.meta) for at, host in self._hosts.items()}
         with capture_logs(self.logs.extend) as capture:
             capture.set_levels(self.program.log_levels)
             try:
-                bundles = [*self._run_mappers(planned), *self._control_bundles(control, marks)]
+                bundles = [*self._run_mappers(planned), *self._control_bundles(control)]
                 for level in range(1, self.program.depth + 1):
                     bundles = self._run_level(level, bundles, timestamp)
                 reports = [host.report for host in self._hosts.values() if host.report is not None]
@@ -140,7 +133,7 @@ class LocalJob:
         self._count_dead_letters(source_reports)
         if self._is_aligned:
             sent = [*(r.aligned_progress for r in source_reports), *(r.aligned_progress for r in reports)]
-            progress = [*marks, *chain.from_iterable(sent)]
+            progress = list(chain.from_iterable(sent))
             passed = 0 if self._clock is None else max(0, timestamp - self._clock)
             advance_alignment(self.program, self._alignment, progress, timestamp, passed)
         self._clock = timestamp
@@ -173,17 +166,13 @@ class LocalJob:
             mapper = self._mappers[source, number] = Mapper(program, program.sources[source], number)
         return mapper
 
-    def _control_bundles(self, control: Control | None, marks: Sequence[ChunkProgress]) -> list[Bundle]:
+    def _control_bundles(self, control: Control | None) -> list[Bundle]:
         out = Bundles()
         slots = range(self.program.parallelism)
         if control is not None:
             for level in self.program.control_levels():
                 for slot in slots:
                     out.add(level, slot, control)
-        for mark in marks:
-            for level in self.program.streams[mark.stream].levels:
-                for slot in slots:
-                    out.add(level, slot, mark)
         return list(out.take_all())
 
     def _run_level(self, level: int, bundles: list[Bundle], timestamp: int) -> list[Bundle]:
