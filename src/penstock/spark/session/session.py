@@ -60,6 +60,8 @@ _PER_JOB = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
+    # Workers of sources have this setting in their environment and those of state do not, so Spark would not share workers.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
 # The time of a batch is a literal in its plan, so Spark would generate and compile code for each batch, which takes longer than
 # to interpret the plan.
@@ -102,7 +104,8 @@ def get_session(configuration: Configuration) -> SparkSession:
         with linked_spark_home() if master.startswith("local") else nullcontext(), redirect_output(log):
             server = _start_fork_server() if master.startswith("local") and python == sys.executable else None
             archive = _class_archive(configuration, settings) if master.startswith("local") else None
-            session = _launch(builder, archive)
+            with _lookups_by(server):
+                session = _launch(builder, archive)
     except Exception as error:
         raise start_error(error, master, log) from error
     if server is not None:
@@ -119,6 +122,20 @@ def _start_fork_server() -> ForkServer | None:
         return None
     atexit.register(server.close)
     return server
+
+
+@contextmanager
+def _lookups_by(server: ForkServer | None) -> Iterator[None]:
+    """The JVM that is launched in the block starts Python for lookups of data sources by the fork server, too."""
+    name = "PYSPARK_DRIVER_PYTHON"
+    if server is None or name in os.environ:
+        yield
+        return
+    os.environ[name] = server.executable
+    try:
+        yield
+    finally:
+        del os.environ[name]
 
 
 def _class_archive(configuration: Configuration, settings: Mapping[str, str]) -> ClassArchive | None:
