@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-fast test-slowest test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-start bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos diagnose-situations
+.PHONY: help setup java demo test test-fast test-slowest test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-start bench-buffer-timeout bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos soak diagnose-situations
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ bench-latency: setup java ## latency at 1,000 events/s
 bench-start: setup java ## seconds to the first result, compared with plain PySpark
 	$(BIN)/python bench/start.py $(ARGS)
 
+bench-buffer-timeout: setup java ## latency and processor time by buffer timeout
+	$(BIN)/python bench/buffer_timeout.py $(ARGS)
+
 bench-savepoints-running: setup java ## ten savepoints of a job at 20,000 events/s with 1 million keys
 	$(BIN)/python bench/savepoints_running.py $(ARGS)
 
@@ -103,6 +106,9 @@ diagnose-situations: setup java ## run twelve slow or healthy jobs and check wha
 
 chaos: setup java ## Kafka to Kafka and files, exactly once, while processes and servers are killed
 	$(BIN)/python -m tests.system.chaos.run $(ARGS)
+
+soak: setup java ## three jobs for two hours: memory, threads, file handles and files stay flat
+	$(BIN)/python -m tests.system.soak.run $(ARGS)
 
 bench-exactly-once: setup java ## cost of the delivery guarantees of the Kafka sink
 	$(BIN)/python bench/exactly_once.py $(ARGS)

@@ -22,7 +22,9 @@ from penstock.cli.jobs.stop import cancel, stop
 from penstock.cli.run.demo import demo
 from penstock.cli.run.explain import explain
 from penstock.cli.run.fork import fork
+from penstock.cli.run.program_arguments import ProgramArgumentsCommand
 from penstock.cli.run.replay import replay
+from penstock.cli.run.resume import resume
 from penstock.cli.run.run import run
 from penstock.cli.savepoints.group import savepoints_app
 from penstock.cli.savepoints.take import savepoint
@@ -37,6 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(run)
+app.command(cls=ProgramArgumentsCommand)(resume)
 app.command()(explain)
 app.command("list")(list_jobs)
 app.command()(info)
@@ -49,8 +52,8 @@ app.command()(savepoint)
 app.add_typer(savepoints_app)
 app.command()(limit)
 app.add_typer(state_app)
-app.command()(fork)
-app.command()(replay)
+app.command(cls=ProgramArgumentsCommand)(fork)
+app.command(cls=ProgramArgumentsCommand)(replay)
 app.command()(rescale)
 app.command()(doctor)
 app.add_typer(dev_app)

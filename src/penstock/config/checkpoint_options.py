@@ -23,12 +23,14 @@ CHECKPOINT_DIR = define(
     "state.checkpoints.dir",
     "state.backend.fs.checkpointdir",
 )
+LATEST = "latest"
 RESUME = define(
     "execution.resume",
     PATH,
     "",
-    "Checkpoint folder that the job continues. The program and its parallelism must be unchanged. Not set: the job starts with "
-    "empty state.",
+    "Checkpoint folder that the job continues. The program and its parallelism must be unchanged. `latest`: the checkpoint folder "
+    "belongs to the name of the job; the first start begins with empty state, and later ones continue it. Not set: the job starts "
+    "with empty state.",
 )
 FROM_SAVEPOINT = define(
     "execution.state-recovery.path",
@@ -52,12 +54,13 @@ CHECKPOINT_INTERVAL = define(
     "Checkpoint interval. Every batch is a checkpoint, so it does not delay anything. As in Flink, a job that sets it is "
     "restarted after a failure.",
 )
-STORE_PATIENCE = define(
-    "execution.checkpointing.store.patience",
+STORE_TIMEOUT = define(
+    "execution.checkpointing.store.timeout",
     DURATION,
     None,
     "How long a running job waits for checkpoint storage that is full, read-only or unreachable before it fails. The restart "
     "strategy does not apply meanwhile. Not set: no limit.",
+    former="execution.checkpointing.store.patience",
 )
 STORE_MOST_PAUSE = define(
     "execution.checkpointing.store.max-pause",

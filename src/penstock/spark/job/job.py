@@ -22,6 +22,7 @@ from penstock.engine.program.builder import build_program
 from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
 from penstock.errors import CheckpointError, JobError
+from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint
 from penstock.jobs.registry.savepoint_requests import AfterSavepoint, SavepointProgress, new_savepoint_request
 from penstock.jobs.run.run import Run
 from penstock.plan.graph import JobGraph
@@ -30,12 +31,13 @@ from penstock.spark.checkpoint.storage_watch import StorageWatch
 from penstock.spark.job.attempts import Attempts
 from penstock.spark.job.checkpoint_repair import CheckpointRepair
 from penstock.spark.job.driver_outputs import DriverOutput, DriverOutputs
-from penstock.spark.job.lost_process import explain_lost_process
+from penstock.spark.job.lost_process import explain_lost_process, lost_jvm_error
 from penstock.spark.job.monitor import JobMonitor
 from penstock.spark.job.pacing import Pacing
 from penstock.spark.job.registration import RegisteredJob, end_run, end_run_on_error, register
 from penstock.spark.job.restore_plan import plan_restore
 from penstock.spark.job.results import count_accumulators, last_batches
+from penstock.spark.job.resumption import ended_message, has_ended, keep_parallelism
 from penstock.spark.job.savepoint_taker import SavepointTaker
 from penstock.spark.job.storage_recovery import StorageRecovery
 from penstock.spark.query.batch_query import BatchQuery
@@ -43,6 +45,7 @@ from penstock.spark.query.dataframe_sources import materialize_tables
 from penstock.spark.query.real_time import runs_in_real_time
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.error_transport import translate_error
+from penstock.spark.session.jvm_process import jvm_exit_code
 from penstock.spark.session.private_folder import private_folder, remove_private_folder
 from penstock.spark.session.session import get_session
 from penstock.spark.session.shipping import ship_files
@@ -54,6 +57,7 @@ class SparkJob:
     """One job, from its start to its end, over any number of attempts."""
 
     def __init__(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> None:
+        graph = keep_parallelism(graph, configuration)
         self.real_time = runs_in_real_time(graph, configuration)
         self.program: Program = build_program(graph)
         self.session: SparkSession = get_session(configuration)
@@ -125,6 +129,8 @@ class SparkJob:
             self.run = register(self.session, self.program, self.checkpoint, self._configuration)
             self._repair.report = self.run.announce
             self._report_restore(self.run)
+            if has_ended(self.checkpoint):
+                self.run.announce(ended_message(self.checkpoint))
             with end_run_on_error(self.run):
                 materialize_tables(self.session, self.program, self.checkpoint)
                 self._attempts.archives = ship_files(self.session, self._files)
@@ -143,7 +149,7 @@ class SparkJob:
         for uid, sink in zip(self.program.sink_uids, self.program.sinks, strict=True):
             sink.attach(self.checkpoint.create_sink_folder(uid))
             if self._restore_plan is not None and uid in self._restore_plan.matched.sinks:
-                sink.restore(self._restore_plan.matched.sinks[uid])
+                sink.restore_from(self._restore_plan.path, self._restore_plan.matched.sinks[uid])
 
     def _report_restore(self, run: Run) -> None:
         if self._restore_plan is not None:
@@ -197,9 +203,11 @@ class SparkJob:
                 self._restart(failure)
             if final_status is JobStatus.CANCELED:
                 raise self._canceled_error()
-        except Exception:
+        except Exception as error:
             if not self._cancel.is_set() and final_status is not JobStatus.FINISHED:
                 final_status = JobStatus.FAILED
+            if (lost := lost_jvm_error()) is not None:
+                raise lost from error
             raise
         finally:
             self.stop()
@@ -235,9 +243,11 @@ class SparkJob:
         def note(delay: float) -> None:
             if storage_failure is None:
                 run.checkpoint_failed(str(failure))
-            run.log(f"job {self.job_id}: failed and is restarted in {delay:.1f} s: {failure}")
+            run.set_waiting(f"failed and is restarted in {delay:.1f} s: {failure}")
 
         self._attempts.restart(failure, self._cancel, note)
+        if not self._cancel.is_set():
+            run.set_waiting("")
 
     def _is_over(self) -> bool:
         return self._cancel.is_set() or self.folder.is_finished()
@@ -267,7 +277,8 @@ class SparkJob:
 
     def stop(self) -> None:
         """Stops the query, waits until its tasks have ended, and releases the checkpoint."""
-        self._attempts.stop()
+        if jvm_exit_code() is None:
+            self._attempts.stop()
         self.checkpoint.lock.release()
 
     def cancel(self) -> None:
@@ -304,6 +315,9 @@ class SparkJob:
         if retention == "NO_EXTERNALIZED_CHECKPOINTS" or (
             retention == "DELETE_ON_CANCELLATION" and status is JobStatus.CANCELED
         ):
+            latest = LatestCheckpoint.containing(self.checkpoint.folder)
+            if latest is not None:
+                latest.clear()
             shutil.rmtree(self.checkpoint.folder, ignore_errors=True)
         self._over.set()
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from penstock.atomic_file import write_atomic
 from penstock.config import Configuration
-from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, RESUME
+from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, RESUME
 from penstock.connectors.file.system.file_system import absolute_path
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
+from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint, named_folder
 from penstock.savepoints.matching import RestoreMatch, match_savepoint
 from penstock.savepoints.savepoint import Savepoint, is_checkpoint, open_savepoint
 from penstock.spark.checkpoint.checkpoint import Checkpoint
@@ -67,7 +68,10 @@ def plan_restore(program: Program, configuration: Configuration) -> RestorePlan 
     if not path:
         return None
     path = absolute_path(path)
-    if configuration.get(RESUME):
+    if configuration.get(RESUME) == LATEST and not program.batch_mode:
+        if LatestCheckpoint(named_folder(configuration, program.name)).started_from(path):
+            return None  # an earlier start has used the savepoint, and this one resumes the job
+    elif configuration.get(RESUME):
         raise CheckpointError(
             "RESUME_AND_SAVEPOINT",
             f"The job is configured to resume {configuration.get(RESUME)} and to start from {path}. Omit one of them.",

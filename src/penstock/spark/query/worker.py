@@ -180,7 +180,9 @@ class _Garbage:
     """
 
     def __init__(self) -> None:
-        self._unfrozen_at: float | None = None  # the time of the first task, because a worker is forked long after the import
+        self._unfrozen_at: float | None = (
+            None  # the time of the first task, because a worker is forked long after the import
+        )
 
     def end_task(self) -> None:
         now = time.monotonic()

@@ -287,7 +287,7 @@ class _Forks:
 
 
 def _become(request: _Request) -> None:
-    """Gives this forked process the streams, environment, working folder and path of a request."""
+    """Sets the streams, environment, working folder and path of this forked process to those of a request."""
     for number, stream in enumerate(request.streams):
         os.dup2(stream, number)
     request.close()
