@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-fast test-slowest test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-buffer-timeout bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples pyflink-tests bench-cep clean bench-exactly-once chaos soak diagnose-situations
+.PHONY: help setup java demo test test-fast test-slowest test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-buffer-timeout bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples pyflink-tests bench-cep clean bench-exactly-once chaos soak diagnose-situations bench-start
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ bench-state: setup java ## large state: up to 10 million keys
 
 bench-latency: setup java ## latency at 1,000 events/s
 	$(BIN)/python bench/latency.py $(ARGS)
+
+bench-start: setup java ## seconds to the first result, compared with plain PySpark
+	$(BIN)/python bench/start.py $(ARGS)
 
 bench-buffer-timeout: setup java ## latency and processor time by buffer timeout
 	$(BIN)/python bench/buffer_timeout.py $(ARGS)

@@ -63,6 +63,7 @@ class SignalledJob:
             "spark.driver.memory": "1g",
             "execution.checkpointing.dir": str(folder / "checkpoints"),
             "execution.trigger.interval": 300,
+            "spark.class-archive": False,  # a JVM that writes the archive ends later
         }
         self._marker = uuid.uuid4().hex
         environment = {

@@ -189,10 +189,14 @@ class _Garbage:
     """
 
     def __init__(self) -> None:
-        self._unfrozen_at = time.monotonic()
+        self._unfrozen_at: float | None = (
+            None  # the time of the first task, because a worker is forked long after the import
+        )
 
     def end_task(self) -> None:
         now = time.monotonic()
+        if self._unfrozen_at is None:
+            self._unfrozen_at = now
         if now - self._unfrozen_at < _COLLECT_INTERVAL:
             gc.freeze()
         else:

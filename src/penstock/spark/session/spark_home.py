@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pyspark
 
+from penstock.spark.session.class_archive import cache_folder
+
 _ZIP = Path("python", "lib", "pyspark.zip")
 
 
@@ -34,13 +36,20 @@ def linked_spark_home() -> Iterator[None]:
         del os.environ["SPARK_HOME"]
 
 
+def spark_home() -> Path | None:
+    """The Spark that a JVM would be launched from; None if it cannot be found."""
+    home = os.environ.get("SPARK_HOME")
+    installed = Path(home) if home else Path(pyspark.__file__).resolve().parent
+    return installed if (installed / "jars").is_dir() else None
+
+
 def _linked_home() -> Path | None:
     """The folder with links; None if it cannot be created or is not needed."""
     installed = Path(pyspark.__file__).resolve().parent
     if not (installed / _ZIP).exists() or not (installed / "jars").is_dir():
         return None
     name = hashlib.sha256(str(installed).encode()).hexdigest()[:12]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "penstock")
+    cache = cache_folder()
     home = cache / f"spark-home-{pyspark.__version__}-{name}"
     if home.is_dir():
         return home
