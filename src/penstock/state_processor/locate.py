@@ -49,7 +49,7 @@ def _is_savepoint(name: str) -> bool:
 
 
 def _checkpoint(folder: str, configuration: Configuration, stack: ExitStack, local: str) -> tuple[StateView, str]:
-    from penstock.spark.checkpoint.job_description import read_job_description  # imported here: it needs PySpark
+    from penstock.jobs.checkpoint.job_description import read_job_description  # imported here: it needs PySpark
     from penstock.spark.state.local_folders import working_copy_folder
     from penstock.spark.state.local_state import LocalStateUnavailable, open_local_slot
 

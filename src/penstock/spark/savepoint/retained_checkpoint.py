@@ -12,10 +12,10 @@ from penstock.connectors.source import Source
 from penstock.engine.program.pickling import copy_by_value
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
+from penstock.jobs.checkpoint.checkpoint import sink_folder
+from penstock.jobs.checkpoint.lock import CheckpointLock
 from penstock.savepoints.manifest import MANIFEST_FILE, SavedSink
 from penstock.savepoints.savepoint import Savepoint, open_savepoint
-from penstock.spark.checkpoint.checkpoint import sink_folder
-from penstock.spark.checkpoint.lock import CheckpointLock
 from penstock.spark.checkpoint.spark_log import last_committed_batch, unfinished_batch
 from penstock.spark.savepoint.state_reader import checkpoint_as_savepoint
 

@@ -23,11 +23,11 @@ from penstock.config import Configuration
 from penstock.connectors.file.system.file_system import absolute_path, file_system
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
+from penstock.jobs.checkpoint.job_description import JobDescription, read_job_description
 from penstock.savepoints import SavedOperator, SavedSource, Savepoint, publish
 from penstock.savepoints.saved_job import SavedJob, SavepointInfo
 from penstock.savepoints.slot_part import SavepointPart, SlotAssignment, chunked_scan, write_entries
 from penstock.savepoints.writing import build_manifest
-from penstock.spark.checkpoint.job_description import JobDescription, read_job_description
 from penstock.spark.checkpoint.spark_log import last_committed_batch, read_offsets
 from penstock.spark.session.error_transport import translate_error, wrap_errors
 from penstock.spark.session.session import get_session

@@ -14,15 +14,15 @@ from penstock.config.checkpoint_options import CHECKPOINT_DIR, RESUME
 from penstock.engine.program.declared_state import key_types
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError, StateError
-from penstock.runtime.state.evolution.shape import read_shape
-from penstock.savepoints.evolution import KeyChange
-from penstock.spark.checkpoint.job_description import (
+from penstock.jobs.checkpoint.job_description import (
     describe_program,
     find_differences,
     read_job_description,
     write_job_description,
 )
-from penstock.spark.checkpoint.lock import CheckpointLock
+from penstock.jobs.checkpoint.lock import CheckpointLock
+from penstock.runtime.state.evolution.shape import read_shape
+from penstock.savepoints.evolution import KeyChange
 
 
 class Checkpoint:
