@@ -41,6 +41,10 @@ def run(
         bool, typer.Option("--allow-dropped-state", help="Drop saved state that no operator of the program uses.")
     ] = False,
     master: Master = None,
+    local: Annotated[
+        bool,
+        typer.Option("--local", help="Run the jobs in this process, without Spark and Java (execution.engine: local)."),
+    ] = False,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="The name of the job, if the program does not set one.")
     ] = None,
@@ -77,6 +81,7 @@ def run(
             verbose=verbose,
             from_savepoint=from_savepoint,
             allow_dropped_state=allow_dropped_state,
+            local=local,
         )
         if detached:
             Configuration(options)

@@ -15,6 +15,7 @@ from penstock.engine.program.declared_state import key_types
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError, StateError
 from penstock.jobs.checkpoint.job_description import (
+    JobDescription,
     describe_program,
     find_differences,
     read_job_description,
@@ -96,9 +97,17 @@ class InitialContents(Protocol):
 
 
 def open_checkpoint(
-    program: Program, configuration: Configuration, contents: InitialContents | None = None
+    program: Program,
+    configuration: Configuration,
+    contents: InitialContents | None = None,
+    *,
+    engine: str = "spark",
+    from_savepoint: str = "",
 ) -> Checkpoint:
-    """Opens the checkpoint to resume, or creates a new one with the given contents."""
+    """Opens the checkpoint to resume, or creates a new one with the given contents.
+
+    `from_savepoint` is the path of the savepoint that a new job starts from, if it has no contents.
+    """
     resume = configuration.get(RESUME)
     if resume and program.batch_mode:
         raise CheckpointError(
@@ -107,21 +116,23 @@ def open_checkpoint(
             "reads its complete input again. Omit --resume, or run the job in STREAMING mode.",
         )
     if resume:
-        return _resume(os.path.abspath(resume), program)
-    return _create(program, configuration, contents)
+        return _resume(os.path.abspath(resume), program, engine)
+    return _create(program, configuration, contents, engine, from_savepoint)
 
 
-def _create(program: Program, configuration: Configuration, contents: InitialContents | None) -> Checkpoint:
+def _create(
+    program: Program, configuration: Configuration, contents: InitialContents | None, engine: str, from_savepoint: str
+) -> Checkpoint:
     job_id, lineage = uuid.uuid4().hex, uuid.uuid4().hex
     root = configuration.get(CHECKPOINT_DIR) or os.path.join(tempfile.gettempdir(), "penstock-checkpoints")
     folder = os.path.join(os.path.abspath(root), job_id)
-    from_savepoint = "" if contents is None else contents.path
+    from_savepoint = from_savepoint if contents is None else contents.path
     checkpoint = Checkpoint(folder, job_id, False, not program.batch_mode, lineage, from_savepoint)
     try:
         Path(folder, "penstock").mkdir(parents=True)
         if contents is not None:
             contents.write_to(checkpoint)
-        write_job_description(folder, describe_program(program, job_id, lineage, from_savepoint))
+        write_job_description(folder, describe_program(program, job_id, lineage, from_savepoint, engine))
     except OSError as error:
         raise CheckpointError(
             "CHECKPOINT_UNWRITABLE", f"The checkpoint folder {folder} cannot be written: {error}. Choose another one."
@@ -129,8 +140,9 @@ def _create(program: Program, configuration: Configuration, contents: InitialCon
     return checkpoint
 
 
-def _resume(folder: str, program: Program) -> Checkpoint:
+def _resume(folder: str, program: Program, engine: str) -> Checkpoint:
     saved = read_job_description(folder)
+    check_engine(folder, saved, engine)
     if differences := find_differences(saved, describe_program(program, saved.job_id)):
         raise CheckpointError(
             "CHECKPOINT_OF_ANOTHER_JOB",
@@ -140,6 +152,17 @@ def _resume(folder: str, program: Program) -> Checkpoint:
     if saved.key_types is not None:
         _check_keys(folder, saved.key_types, program)
     return Checkpoint(folder, saved.job_id, True, lineage=saved.lineage, from_savepoint=saved.from_savepoint)
+
+
+def check_engine(folder: str, saved: JobDescription, engine: str) -> None:
+    """Raises an error if another engine has written a checkpoint."""
+    if saved.engine != engine:
+        raise CheckpointError(
+            "CHECKPOINT_ENGINE",
+            f"The {saved.engine} engine has written the checkpoint {folder}, and the {engine} engine cannot read it. Resume the "
+            f"job with execution.engine: {saved.engine}, stop it with a savepoint (penstock stop JOB --savepoint), and start it "
+            "with the other engine from the savepoint (--from-savepoint).",
+        )
 
 
 def _check_keys(folder: str, saved: dict[str, Any], program: Program) -> None:

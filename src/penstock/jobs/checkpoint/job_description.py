@@ -50,9 +50,12 @@ class JobDescription(msgspec.Struct):
     key_types: dict[str, Any] | None = None  # by uid; None: written before key types were stored
     lineage: str = ""
     from_savepoint: str = ""
+    engine: str = "spark"  # that writes the checkpoint
 
 
-def describe_program(program: Program, job_id: str, lineage: str = "", from_savepoint: str = "") -> JobDescription:
+def describe_program(
+    program: Program, job_id: str, lineage: str = "", from_savepoint: str = "", engine: str = "spark"
+) -> JobDescription:
     """The description of a job that runs a program."""
     return JobDescription(
         FORMAT,
@@ -69,6 +72,7 @@ def describe_program(program: Program, job_id: str, lineage: str = "", from_save
         saved_key_types(program),
         lineage,
         from_savepoint,
+        engine,
     )
 
 
