@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import uuid
 from collections.abc import Iterator
@@ -14,9 +13,9 @@ from penstock.connectors.source import Offset
 from penstock.engine.host.materialized import FileMaterializedStore
 from penstock.engine.program.program import Program
 from penstock.engine.slots.control import ControlOffset, ControlRules, Situation, is_due, read_offset
+from penstock.jobs.checkpoint.batch_log import START, BatchInput, BatchLog, decode_offsets, encode_offsets
 from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.local.batch_start import BatchStart
-from penstock.local.checkpoint_log import START, BatchInput, CheckpointLog, decode_offsets, encode_offsets
 from penstock.local.executor import BatchExecutor
 from penstock.local.reporter import BatchReporter
 from penstock.local.requests import JobRequests
@@ -40,13 +39,14 @@ class Attempt:
         savepoints: SavepointTaker,
         start: BatchStart,
         restore: RestorePlan | None,
+        keep_open: bool = False,
     ) -> None:
         self._checkpoint = checkpoint
         self._requests = requests
         self._reporter = reporter
         self._savepoints = savepoints
         self._start = start
-        self._log = CheckpointLog(os.path.join(checkpoint.folder, "local"))
+        self._log = BatchLog(checkpoint.folder)
         self._logged = self._log.open()
         self._input: BatchInput | None = self._logged.input  # of the last committed batch
         run = uuid.uuid4().hex
@@ -56,7 +56,8 @@ class Attempt:
             materialized=FileMaterializedStore(checkpoint.materialized),
         )
         self._planner = SourcePlanner(self._executor.program, checkpoint.sources_folder, self._executor.paused_splits)
-        self._rules = ControlRules([s.source for s in self._executor.program.sources], run)
+        self._keep_open = keep_open  # the sinks are not finished, because the job may continue from its checkpoint
+        self._rules = ControlRules([s.source for s in self._executor.program.sources], run, keep_open)
         self._control = ControlOffset()
         self._state_bytes = 0
         self._ended = False  # by a savepoint that ends the job
@@ -116,7 +117,8 @@ class Attempt:
             if planned is not None:
                 yield self._run(planned)
             elif self._has_ended():
-                self._executor.finish_sinks()
+                if not self._keep_open:
+                    self._executor.finish_sinks()
                 return
             else:
                 self._start.wait(self._requests)

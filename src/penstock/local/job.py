@@ -59,6 +59,7 @@ class InProcessJob:
         self.requests = JobRequests()
         self.reporter = BatchReporter(self.program)
         self.run: Run | None = None  # its entry in the registry
+        self.keep_open = False  # a scripted job stops after its script, without the final watermark
         self.finished: Future[JobExecutionResult] = Future()  # of a job that runs in the background
         self._configuration = configuration
         self._savepoints = SavepointTaker(self.checkpoint, configuration, self.requests)
@@ -172,6 +173,7 @@ class InProcessJob:
             self._savepoints,
             self._start,
             self._restore,
+            self.keep_open,
         )
 
     def _forward_logs(self, lines: list[LogLine]) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from penstock.engine.program.program import Program
-from penstock.errors import CheckpointError
+from penstock.jobs.checkpoint.checkpoint import check_engine
+from penstock.jobs.checkpoint.job_description import read_job_description
+from penstock.jobs.checkpoint.retained_log import savepoint_from_log
 from penstock.savepoints.savepoint import Savepoint, is_checkpoint, open_savepoint
 
 
 def open_saved_state(path: str, program: Program) -> Savepoint:
-    """Opens a savepoint."""
-    if is_checkpoint(path):
-        raise CheckpointError(
-            "CHECKPOINT_ENGINE",
-            f"{path} is a checkpoint. The local engine starts from savepoints: resume the job with the engine that wrote the "
-            "checkpoint, take a savepoint (penstock savepoint JOB), and start this job from it.",
-        )
-    return open_savepoint(path)
+    """Opens a savepoint, or a checkpoint as a savepoint. Only Spark can read a checkpoint of Spark."""
+    if not is_checkpoint(path):
+        return open_savepoint(path)
+    check_engine(path, read_job_description(path), "local")
+    return savepoint_from_log(path, program)

@@ -1,8 +1,9 @@
-"""The checkpoint of a job as a log: before a batch its input, after it the changed state. Now and then all state is written.
+"""The checkpoint of a job of the local engine as a log.
 
-Files of generation n: `base-n` has the state at its beginning, `log-n` the batches since then. Without `base-n` the generation
-starts empty. A new base is written aside and renamed, and the previous generation is kept until the next one. If the newest base
-is damaged, the previous base and both logs contain the same.
+Before a batch its input is stored, after it the changed state, and from time to time all state. Files of generation n: `base-n`
+has the state at its beginning, `log-n` the batches since then. Without `base-n` the generation starts empty. A new base is
+written aside and renamed, and the previous generation is kept until the next one. If the newest base is damaged, the previous
+base and both logs contain the same.
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ import msgspec
 from penstock.engine.slots.rescale import SlotState
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
-from penstock.local.executor import SlotKey
-from penstock.local.record_file import RecordWriter, damaged_file, read_records, sync_folder
+from penstock.jobs.checkpoint.record_file import RecordWriter, damaged_file, read_records, sync_folder
 from penstock.runtime.state.store import Changes, MemoryView
 
 FORMAT = 1
@@ -80,6 +80,7 @@ class BaseEnd(msgspec.Struct, tag="end", array_like=True):
     entries: int
 
 
+SlotKey = tuple[int, int]  # level, slot
 Record = BatchInput | BatchState | BaseHeader | BaseEntries | BaseEnd
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Record).decode
@@ -114,11 +115,11 @@ class LoggedState:
                         state.entries[key] = value
 
 
-class CheckpointLog:
-    """The log of one job. One process writes it."""
+class BatchLog:
+    """The log of one job, in the folder `local` of its checkpoint. One process writes it."""
 
-    def __init__(self, folder: str | os.PathLike[str], min_log_bytes: int = _MIN_LOG_BYTES) -> None:
-        self._folder = Path(folder)
+    def __init__(self, checkpoint: str | os.PathLike[str], min_log_bytes: int = _MIN_LOG_BYTES) -> None:
+        self._folder = Path(checkpoint, "local")
         self._min_log_bytes = min_log_bytes
         self._generation = 0
         self._base_bytes = 0
@@ -130,27 +131,32 @@ class CheckpointLog:
         self._folder.mkdir(parents=True, exist_ok=True)
         for leftover in self._folder.glob(".base-*"):  # of a process that was killed while it wrote a base
             leftover.unlink(missing_ok=True)
-        bases, logs = self._find("base"), self._find("log")
-        newest = max([*bases, *logs], default=0)
-        state, first = self._read_base(bases, newest)
-        position = 0
-        for generation in range(first, newest + 1):
-            position = 0
-            if generation in logs:
-                for end, data in read_records(logs[generation]):
-                    try:
-                        state.apply(_decode(data))
-                    except (msgspec.MsgspecError, ValueError) as error:
-                        raise damaged_file(logs[generation], f"it cannot be decoded ({error})") from error
-                    position = end
-        self._generation = newest
-        self._base_bytes = bases[newest].stat().st_size if newest in bases else 0
-        self._writer = RecordWriter(self._file("log", newest), position)
+        state, position = self.read()
+        base = self._file("base", self._generation)
+        self._base_bytes = base.stat().st_size if base.exists() else 0
+        self._writer = RecordWriter(self._file("log", self._generation), position)
         sync_folder(self._folder)
         return state
 
+    def read(self) -> tuple[LoggedState, int]:
+        """Returns the state, and the end of the last complete record of the newest log. Changes no file."""
+        bases, logs = self._find("base"), self._find("log")
+        self._generation = max([*bases, *logs], default=0)
+        state, first = self._read_base(bases, self._generation)
+        position = 0
+        for generation in range(first, self._generation + 1):
+            position = 0
+            for end, data in read_records(logs[generation]) if generation in logs else ():
+                try:
+                    state.apply(_decode(data))
+                except (msgspec.MsgspecError, ValueError) as error:
+                    raise damaged_file(logs[generation], f"it cannot be decoded ({error})") from error
+                position = end
+        return state, position
+
     def _find(self, kind: str) -> dict[int, Path]:
-        found = ((_NAME.fullmatch(file.name), file) for file in self._folder.iterdir())
+        files = self._folder.iterdir() if self._folder.is_dir() else ()
+        found = ((_NAME.fullmatch(file.name), file) for file in files)
         return {int(match[2]): file for match, file in found if match is not None and match[1] == kind}
 
     def _file(self, kind: str, generation: int) -> Path:
