@@ -12,9 +12,7 @@ from tests.conformance import local_run
 from tests.conformance.job import OPERATOR, BatchResult, Job
 
 # Runs a scripted job from a checkpoint: outputs by batch and sink, reports by batch, and the new checkpoint.
-Run = Callable[
-    [ps.StreamExecutionEnvironment, Path, str], tuple[dict[tuple[int, int], list[Any]], dict[int, Any], str]
-]
+Run = Callable[[ps.StreamExecutionEnvironment, Path, str], tuple[dict[tuple[int, int], list[Any]], dict[int, Any], str]]
 
 
 def in_harness(job: Job, folder: Path) -> list[BatchResult]:

@@ -21,7 +21,12 @@ from penstock.engine.program.program import Program
 from penstock.engine.wire.log_capture import LogLine, capture_logs, replay_lines
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
-from penstock.jobs.registry.savepoint_requests import AfterSavepoint, SavepointProgress, new_savepoint_request
+from penstock.jobs.registry.savepoint_requests import (
+    AfterSavepoint,
+    SavepointProgress,
+    SavepointRequest,
+    new_savepoint_request,
+)
 from penstock.jobs.run.accumulators import count_accumulators
 from penstock.jobs.run.driver_outputs import DriverOutput, DriverOutputs
 from penstock.jobs.run.registration import end_run, end_run_on_error
@@ -31,7 +36,7 @@ from penstock.local.attempt import Attempt, CommittedOutput
 from penstock.local.batch_start import BatchStart
 from penstock.local.registered_job import RegisteredJob, register
 from penstock.local.reporter import BatchReporter
-from penstock.local.requests import JobRequests
+from penstock.local.requests import JobRequests, Report
 from penstock.local.savepoint_source import open_saved_state
 from penstock.local.savepoints import SavepointTaker
 from penstock.local.supported import check_supported
@@ -217,9 +222,9 @@ class InProcessJob:
         return JobError("JOB_CANCELED", f"Job {self.job_id} was cancelled. {rest}")
 
     def _end(self, status: JobStatus) -> None:
-        self._savepoints.fail_all(self.job_id)
         self.checkpoint.lock.release()
         self._status = status
+        self._savepoints.fail_all()
         retention = self._configuration.get(CHECKPOINT_RETENTION)
         if (
             not self.checkpoint.persistent
@@ -250,6 +255,19 @@ class InProcessJob:
         assert self.run is not None
         self.run.request_savepoint(new_savepoint_request(directory, end), on_progress)
         return path.result()
+
+    def request_savepoint(self, request: SavepointRequest, report: Report) -> None:
+        """Requests a savepoint after the current batch. Returns immediately. `report` is called with its progress."""
+        progress = SavepointProgress(request.id, end=request.end, requested_at=request.requested_at)
+        if self.program.batch_mode:
+            progress.status, progress.code = "failed", "SAVEPOINTS"
+            progress.error = f"Job '{self.program.name}' runs in batch mode. It cannot take savepoints."
+            report(progress)
+            return
+        report(progress)
+        self.requests.request_savepoint(request, report)
+        if self._status.is_terminal_state():  # it has ended meanwhile, and nobody reads the request
+            self._savepoints.fail_all()
 
     # -- results
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.config import Configuration
 from penstock.engine.program.program import Program
-from penstock.errors import UnsupportedOperation
 from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.jobs.registry.batch_report import BatchReport
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings
@@ -100,10 +99,4 @@ class RegisteredJob:
 
     def request_savepoint(self, request: SavepointRequest, on_progress: Callable[[SavepointProgress], None]) -> None:
         """Starts to take a savepoint. Returns immediately."""
-        program = self._job.program
-        if program.batch_mode:
-            raise UnsupportedOperation(
-                "SAVEPOINTS", f"Job '{program.name}' runs in batch mode. It cannot take savepoints."
-            )
-        on_progress(SavepointProgress(request.id, end=request.end, requested_at=request.requested_at))
-        self._job.requests.request_savepoint(request, on_progress)
+        self._job.request_savepoint(request, on_progress)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from penstock.config import Configuration
 from penstock.connectors.file.system.file_system import file_system
@@ -21,6 +22,26 @@ from penstock.savepoints.slot_part import chunked_scan
 from penstock.savepoints.writing import SlotContents, write_savepoint
 
 
+@dataclass(slots=True)
+class _RequestedRun:
+    """A savepoint that is being taken, and where its progress is reported."""
+
+    report: Report
+    progress: SavepointProgress
+    began: float
+
+    def end(self, status: Literal["done", "failed"]) -> None:
+        self.progress.status, self.progress.seconds = status, round(time.monotonic() - self.began, 3)
+        self.report(self.progress)
+
+    def fail(self, error: Exception) -> None:
+        if isinstance(error, PenstockError):
+            self.progress.code, self.progress.error = error.code, error.text
+        else:
+            self.progress.code, self.progress.error = "SAVEPOINT_FAILED", f"{type(error).__name__}: {error}"
+        self.end("failed")
+
+
 class SavepointTaker:
     """Takes the savepoints of one job, one after the other, in the thread of the job."""
 
@@ -28,43 +49,42 @@ class SavepointTaker:
         self._checkpoint = checkpoint
         self._configuration = configuration
         self._requests = requests
-        self._current: tuple[SavepointRequest, Report, SavepointProgress, float] | None = None
+        self._current: _RequestedRun | None = None
         self.requested: RequestedSavepoint | None = None  # the savepoint that the next batch announces
 
     def begin_next(self) -> None:
         """Begins the next requested savepoint, if none is being taken. The next batch announces it."""
         while self.requested is None and (found := self._requests.next_savepoint()) is not None:
             request, report = found
-            progress = SavepointProgress(request.id, end=request.end, requested_at=request.requested_at)
+            current = _RequestedRun(report, _new_progress(request), time.monotonic())
             path = savepoint_path(request, self._configuration, self._checkpoint.folder, self._checkpoint.job_id)
-            self._current = request, report, progress, time.monotonic()
             try:
                 create_savepoint_folder(path)
             except Exception as error:
-                self._fail(error)
+                current.fail(error)
                 continue
-            progress.path, progress.status = path, "taking"
-            report(progress)
+            current.progress.path, current.progress.status = path, "taking"
+            report(current.progress)
+            self._current = current
             self.requested = RequestedSavepoint(request.id, path, request.end)
 
     def take(self, executor: BatchExecutor, positions: Mapping[int, Any], control: ControlOffset) -> bool:
         """Writes the savepoint that the last batch has announced. Returns whether the job ends with it."""
         assert self._current is not None
         assert self.requested is not None
-        request, report, progress, began = self._current
-        progress.batch, progress.status = executor.batch - 1, "writing"
-        report(progress)
-        try:
-            self._write(executor, positions, control, progress)
-        except Exception as error:
-            file_system(self.requested.folder).remove_folder(self.requested.folder)
-            self._fail(error)
-            return False
-        progress.status, progress.seconds = "done", round(time.monotonic() - began, 3)
+        current, folder = self._current, self.requested.folder
         self._current = self.requested = None
-        report(progress)
-        prune_older(progress.path, executor.program.name, self._configuration)
-        return bool(request.end)
+        current.progress.batch, current.progress.status = executor.batch - 1, "writing"
+        current.report(current.progress)
+        try:
+            self._write(executor, positions, control, current.progress)
+        except Exception as error:
+            file_system(folder).remove_folder(folder)
+            current.fail(error)
+            return False
+        current.end("done")
+        prune_older(folder, executor.program.name, self._configuration)
+        return bool(current.progress.end)
 
     def _write(
         self, executor: BatchExecutor, positions: Mapping[int, Any], control: ControlOffset, progress: SavepointProgress
@@ -89,29 +109,20 @@ class SavepointTaker:
         progress.parts = progress.written = len(files)
         progress.bytes, progress.entries = sum(f.size for f in files), sum(f.entries for f in files)
 
-    def _fail(self, error: Exception) -> None:
-        assert self._current is not None
-        _, report, progress, began = self._current
-        known = isinstance(error, PenstockError)
-        progress.code = error.code if isinstance(error, PenstockError) else "SAVEPOINT_FAILED"
-        progress.error = (
-            error.text if isinstance(error, PenstockError) and known else f"{type(error).__name__}: {error}"
-        )
-        progress.status, progress.seconds = "failed", round(time.monotonic() - began, 3)
-        self._current = self.requested = None
-        report(progress)
-
-    def fail_all(self, job_id: str) -> None:
+    def fail_all(self) -> None:
         """Reports all savepoints that were not taken as failed, because the job has ended."""
+        job_id = self._checkpoint.job_id
         error = CheckpointError(
             "SAVEPOINT_JOB_ENDED", f"Job {job_id} ended before the savepoint was complete. Its files were removed."
         )
-        if self.requested is not None:
+        if self.requested is not None and self._current is not None:
             file_system(self.requested.folder).remove_folder(self.requested.folder)
-        if self._current is not None:
-            self._fail(error)
+            self._current.fail(error)
+            self._current = self.requested = None
         while (found := self._requests.next_savepoint()) is not None:
             request, report = found
-            progress = SavepointProgress(request.id, end=request.end, requested_at=request.requested_at)
-            self._current = request, report, progress, time.monotonic()
-            self._fail(error)
+            _RequestedRun(report, _new_progress(request), time.monotonic()).fail(error)
+
+
+def _new_progress(request: SavepointRequest) -> SavepointProgress:
+    return SavepointProgress(request.id, end=request.end, requested_at=request.requested_at)

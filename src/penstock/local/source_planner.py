@@ -78,8 +78,9 @@ class SourcePlanner:
         for number, (source, start, end) in enumerate(zip(self._sources, self.offsets, offsets, strict=True)):
             if start == end:
                 continue
+            lag = self.lags.get(number)
             with source_call(source):
-                if self.lags.get(number) or source.source.waiting(end):
+                if lag or (lag is None and source.source.waiting(end)):
                     return True
                 known, ended = set(source.source.splits(end)), set(source.source.ended(end))
             if known <= ended:
