@@ -55,7 +55,9 @@ class Attempt:
             WriteTask(0, 0, run, checkpoint.lineage),
             materialized=FileMaterializedStore(checkpoint.materialized),
         )
-        self._planner = SourcePlanner(self._executor.program, checkpoint.sources_folder, self._executor.paused_splits)
+        self._planner = SourcePlanner(
+            self._executor.program, checkpoint.sources_folder, self._executor.paused_splits, start.buffer_timeout
+        )
         self._keep_open = keep_open  # the sinks are not finished, because the job may continue from its checkpoint
         self._rules = ControlRules([s.source for s in self._executor.program.sources], run, keep_open)
         self._control = ControlOffset()
@@ -142,10 +144,8 @@ class Attempt:
             offsets = self._planner.latest(self._requests.max_records or self._executor.program.max_records)
         situation = Situation(self._planner.statuses, stop, requested, self._is_batch_due)
         control = self._rules.next(self._control, situation)
-        if control is None:
-            has_records = offsets != self._planner.offsets
-            if not self._start.is_filled(has_records, lambda: self._planner.is_full(offsets)):
-                return None
+        if control is None and offsets == self._planner.offsets:
+            return None
         return self._new_input(self._executor.batch, control or self._control, offsets)
 
     def _is_batch_due(self) -> bool:

@@ -140,7 +140,8 @@ class BatchExecutor:
         for source, task, unread_splits in planned:
             number = next(numbers.setdefault(source, count()))
             # Functions are opened once per subtask. In batch mode there are more tasks than subtasks.
-            mapper = self._get_mapper(source, number % self.program.parallelism if self.program.batch_mode else number)
+            subtask = number % self.program.source_parallelism if self.program.batch_mode else number
+            mapper = self._get_mapper(source, subtask)
             mapper.batch = self.batch
             yield from mapper.run(task, unread_splits)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from penstock.connectors.buffer_timeout import BufferTimeout
 from penstock.connectors.source import Offset, ReadContext
 from penstock.engine.program.program import Program, SourceProgram
 from penstock.engine.slots.control import SplitStatus
@@ -19,7 +20,8 @@ PausedSplits = Callable[[int, Mapping[int, list[str]]], frozenset[str]]
 class SourcePlanner:
     """All sources of a program, and the offsets after the last committed batch."""
 
-    def __init__(self, program: Program, folder: str, paused_splits: PausedSplits) -> None:
+    def __init__(self, program: Program, folder: str, paused_splits: PausedSplits, timeout: float | None) -> None:
+        """`timeout` is that of `BufferTimeout`."""
         self._program = program
         self._sources = program.sources
         self._paused_splits = paused_splits
@@ -27,6 +29,7 @@ class SourcePlanner:
         self.offsets: list[Offset] = []
         self.statuses: dict[int, SplitStatus] = {}  # at the offsets
         self.lags: dict[int, int | None] = {}
+        self._buffer_timeouts = [BufferTimeout(timeout) for _ in self._sources]
         for source in self._sources:
             own = os.path.join(folder, source.uid)
             os.makedirs(own, exist_ok=True)
@@ -60,32 +63,18 @@ class SourcePlanner:
                 self.statuses[number] = SplitStatus(source.source.splits(offset), source.source.ended(offset))
 
     def latest(self, max_records: int | None) -> list[Offset]:
-        """Returns where the next batch ends in each source."""
+        """Returns where the next batch ends in each source. Records may wait for a batch to fill."""
         ended = {number: status.ended for number, status in self.statuses.items()} if self._is_aligned else {}
         offsets = []
         for number, (source, start) in enumerate(zip(self._sources, self.offsets, strict=True)):
             paused = self._paused_splits(number, ended) if self._is_aligned else frozenset()
             with source_call(source):
                 source.source.configure(ReadContext(max_records, paused))
-                end = source.source.latest(start)
+                end = self._buffer_timeouts[number].admit(source.source, start, source.source.latest(start))
                 if end != start:
                     self.lags[number] = source.source.lag(end)
             offsets.append(end)
         return offsets
-
-    def is_full(self, offsets: list[Offset]) -> bool:
-        """Whether a batch that ends at these offsets leaves records unread, or reads a source to its end."""
-        for number, (source, start, end) in enumerate(zip(self._sources, self.offsets, offsets, strict=True)):
-            if start == end:
-                continue
-            lag = self.lags.get(number)
-            with source_call(source):
-                if lag or (lag is None and source.source.waiting(end)):
-                    return True
-                known, ended = set(source.source.splits(end)), set(source.source.ended(end))
-            if known <= ended:
-                return True
-        return False
 
     def tasks(self, offsets: list[Offset]) -> list[PlannedTask]:
         """Returns the tasks that read from the current offsets to these ones."""
