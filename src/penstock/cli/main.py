@@ -52,11 +52,12 @@ class LazyCommands(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         loaded = load_command(cmd_name)
+        parent = typer.Typer(add_completion=False, rich_markup_mode=None)  # groups inherit its settings
         if isinstance(loaded, typer.Typer):
-            return typer.main.get_group(loaded)
-        single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(cmd_name)(loaded)
-        return typer.main.get_command(single)
+            parent.add_typer(loaded, name=cmd_name)
+        else:
+            parent.command(cmd_name)(loaded)
+        return typer.main.get_group(parent).get_command(ctx, cmd_name)
 
 
 app = typer.Typer(

@@ -61,7 +61,6 @@ class Attempt:
         self._keep_open = keep_open  # the sinks are not finished, because the job may continue from its checkpoint
         self._rules = ControlRules([s.source for s in self._executor.program.sources], run, keep_open)
         self._control = ControlOffset()
-        self._state_bytes = 0
         self._ended = False  # by a savepoint that ends the job
         self._attach_sinks(restore)
         self._open(restore)
@@ -90,7 +89,6 @@ class Attempt:
         self._executor.open(states)
         if logged.input is None:
             self._store_start(restore is not None)
-        self._state_bytes = sum(len(k) + len(v) for s in states.values() for k, v in s.entries.items())
         logged.slots = {}  # the executor has them now
 
     def _store_start(self, has_state: bool) -> None:
@@ -166,8 +164,8 @@ class Attempt:
         started = time.perf_counter()
         committed = executor.commit_sinks(result)
         committing = time.perf_counter() - started
-        delta = self._log.commit(planned.batch, executor.changes())
-        self._state_bytes += executor.complete(result)
+        self._log.commit(planned.batch, executor.changes())
+        executor.complete(result)
         self._planner.advance(offsets)
         announced = control.savepoint_id if control.savepoint_id != self._control.savepoint_id else None
         self._input, self._control = planned, control
@@ -176,9 +174,7 @@ class Attempt:
             executor.sink_wakeups(),
             began=began,
             committing=dict.fromkeys(result.prepared, committing),
-            delta_bytes=delta,
             log_bytes=self._log.log_bytes,
-            state_bytes=self._state_bytes,
             lags=self._planner.lags,
             limits={s.number: s.source.records_per_batch for s in executor.program.sources},
             always=self._start.is_paced,

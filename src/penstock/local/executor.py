@@ -78,6 +78,7 @@ class BatchExecutor:
         self._random = None if seed is None else random.Random(seed)  # shuffles bundles, as a cluster does
         self._materialized = materialized
         self._bases: dict[SlotKey, MemoryView] = {}
+        self._state_bytes: dict[SlotKey, int] = {}  # of the committed keys and values
         self._hosts: dict[SlotKey, LevelHost] = {}
         self._mappers: dict[tuple[int, int], Mapper] = {}
         self._before: dict[SlotKey, bytes] = {}  # the metadata of all slots before the current batch
@@ -99,6 +100,7 @@ class BatchExecutor:
     def _open_host(self, level: int, slot: int, state: SlotState) -> None:
         base = self._bases[level, slot] = MemoryView()
         base.entries.update(state.entries)
+        self._state_bytes[level, slot] = sum(map(len, state.entries)) + sum(map(len, state.entries.values()))
         host = BatchHost if self.program.batch_mode else LevelHost
         store = Store(base)
         self._hosts[level, slot] = host(self._copies.new(), level, slot, store, state.meta, self._materialized)
@@ -269,13 +271,15 @@ class BatchExecutor:
         for at, host in self._hosts.items():
             yield at, host.meta, host.store.pending_changes()
 
-    def complete(self, result: BatchResult) -> int:
-        """Applies the changes of a batch to the state. Returns by how many bytes the state has grown."""
-        grown = 0
+    def complete(self, result: BatchResult) -> None:
+        """Applies the changes of a batch to the state, and reports their size."""
         for at, host in self._hosts.items():
             changes, base = host.store.take_changes(), self._bases[at]
-            grown += sum(_entry_size(k, v) - _entry_size(k, base.get(k)) for k, v in changes.items())
+            written = sum(_entry_size(k, v) for k, v in changes.items())
+            self._state_bytes[at] += written - sum(_entry_size(k, base.get(k)) for k in changes)
             base.apply(changes)
+            if host.report is not None:
+                host.report.state_bytes, host.report.delta_bytes = self._state_bytes[at], written
         if self._is_aligned:
             reports: list[SourceTaskReport | SlotReport] = [*result.source_reports, *result.slot_reports]
             progress = [*result.marks, *chain.from_iterable(r.aligned_progress for r in reports)]
@@ -283,7 +287,6 @@ class BatchExecutor:
             advance_alignment(self.program, self._alignment, progress, result.timestamp, passed)
         self._clock = result.timestamp
         self.batch += 1
-        return grown
 
     def roll_back(self, result: BatchResult) -> None:
         """Undoes a batch: its changes of state and metrics. Removes the output that it has prepared."""

@@ -49,9 +49,7 @@ class BatchReporter:
         *,
         began: float,
         committing: Mapping[int, float],
-        delta_bytes: int,
         log_bytes: int,
-        state_bytes: int,
         lags: Mapping[int, int | None],
         limits: Mapping[int, int | None],
         always: bool = False,
@@ -61,11 +59,12 @@ class BatchReporter:
         Returns its statistics, which are computed a few times per second, or `always`.
         """
         program, source_reports, slot_reports = self._program, result.source_reports, result.slot_reports
+        if slot_reports:
+            slot_reports[0].state_log_bytes = log_bytes  # one log has the changes of all slots
         report = build_batch_report(
             result.batch, program, source_reports, slot_reports, result.records_written, wakeups
         )
         report.processing_time = report.processing_time or result.timestamp
-        report.delta_bytes, report.state_log_bytes, report.state_bytes = delta_bytes, log_bytes, state_bytes
         seconds = time.time() - began
         metrics: list[tuple[int, MetricsDelta]] = [(r.subtask, r.metrics) for r in source_reports]
         with self._lock:
@@ -74,7 +73,8 @@ class BatchReporter:
             self.metrics.add(metrics + [(r.slot, r.metrics) for r in slot_reports])
             self._recent.append((report, seconds))
             self._pending = report if self._pending is None else merge_reports(self._pending, report)
-            self._millis = {result.batch: round(seconds * 1000)}
+            self._millis[result.batch] = round(seconds * 1000)
+            self._millis.pop(result.batch - _RECENT, None)
         now = time.monotonic()
         if program.batch_mode or (now - self._stats_at < _STATS_INTERVAL and not always):
             return None
@@ -113,7 +113,8 @@ class BatchReporter:
         return timings
 
     def batch_millis(self) -> dict[int, int]:
-        return dict(self._millis)
+        with self._lock:
+            return dict(self._millis)
 
     def latest(self) -> list[dict[str, Any]]:
         """Returns the reports of the last batches, for the result of the job."""

@@ -59,9 +59,7 @@ class WholeJobAttempt:
             [],
             began=began,
             committing={},
-            delta_bytes=0,
             log_bytes=0,
-            state_bytes=0,
             lags={},
             limits={},
         )

@@ -188,13 +188,11 @@ class BatchLog:
         assert self._writer is not None
         self._writer.append(_encode(batch))
 
-    def commit(self, batch: int, slots: Iterable[tuple[SlotKey, SlotMetadata, Changes]]) -> int:
-        """Stores the changes of a batch. Returns their size in bytes."""
+    def commit(self, batch: int, slots: Iterable[tuple[SlotKey, SlotMetadata, Changes]]) -> None:
+        """Stores the changes of a batch."""
         assert self._writer is not None
         changes = [SlotChanges(level, slot, meta, changed) for (level, slot), meta, changed in slots]
-        data = _encode(BatchState(batch, changes))
-        self._writer.append(data)
-        return len(data)
+        self._writer.append(_encode(BatchState(batch, changes)))
 
     def needs_compaction(self) -> bool:
         """Whether the log is large enough that a new base costs little in comparison."""
