@@ -140,6 +140,13 @@ class BatchLog:
 
     def read(self) -> tuple[LoggedState, int]:
         """Returns the state, and the end of the last complete record of the newest log. Changes no file."""
+        while True:
+            try:
+                return self._read()
+            except FileNotFoundError:  # the job that writes the log has just removed an old generation
+                continue
+
+    def _read(self) -> tuple[LoggedState, int]:
         bases, logs = self._find("base"), self._find("log")
         self._generation = max([*bases, *logs], default=0)
         state, first = self._read_base(bases, self._generation)
@@ -266,6 +273,8 @@ def read_base(file: Path) -> LoggedState:
                 total += len(entries)
             elif isinstance(record, BaseEnd) and record.entries == total:
                 return state
+    except FileNotFoundError:
+        raise
     except (msgspec.MsgspecError, KeyError, OSError) as error:
         raise damaged_file(file, f"it cannot be read ({type(error).__name__}: {error})") from error
     raise damaged_file(file, "its end is missing")
