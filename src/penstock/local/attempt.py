@@ -70,7 +70,7 @@ class Attempt:
         for uid, sink in zip(program.sink_uids, program.sinks, strict=True):
             sink.attach(self._checkpoint.create_sink_folder(uid))
             if restore is not None and is_new and uid in restore.matched.sinks:
-                sink.restore(restore.matched.sinks[uid])
+                sink.restore_from(restore.path, restore.matched.sinks[uid])
 
     def _open(self, restore: RestorePlan | None) -> None:
         """Opens the functions: with the state of the checkpoint, or of the savepoint that a new job starts from."""

@@ -85,6 +85,7 @@ class BatchExecutor:
         self._alignment: AlignmentTables = {}
         self._is_aligned = is_aligned(program)
         self._clock: int | None = None  # of the last batch
+        self.undeclared_keys = program.undeclared_keys
         self.batch = 0  # number of the next batch
         self.after_slot: Callable[[int, int], None] | None = None  # called with level and slot; for tests
 
@@ -102,8 +103,9 @@ class BatchExecutor:
         base.entries.update(state.entries)
         self._state_bytes[level, slot] = sum(map(len, state.entries)) + sum(map(len, state.entries.values()))
         host = BatchHost if self.program.batch_mode else LevelHost
-        store = Store(base)
-        self._hosts[level, slot] = host(self._copies.new(), level, slot, store, state.meta, self._materialized)
+        program = self._copies.new()
+        program.undeclared_keys = self.undeclared_keys
+        self._hosts[level, slot] = host(program, level, slot, Store(base), state.meta, self._materialized)
 
     def activate_classes(self) -> None:
         """Makes the classes of the program known to `pickle`. Another program may have run in this process since."""

@@ -14,7 +14,7 @@ from penstock.engine.slots.control import ControlOffset, RequestedSavepoint
 from penstock.errors import CheckpointError, PenstockError
 from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.jobs.registry.savepoint_requests import SavepointProgress, SavepointRequest
-from penstock.jobs.run.savepoint_folder import create_savepoint_folder, prune_older, savepoint_path
+from penstock.jobs.run.savepoint_folder import create_savepoint_folder, find_sink_files, prune_older, savepoint_path
 from penstock.local.executor import BatchExecutor
 from penstock.local.requests import JobRequests, Report
 from penstock.savepoints.saved_job import SavepointInfo, describe_job
@@ -92,7 +92,7 @@ class SavepointTaker:
         job = describe_job(executor.program, positions)
         for number, sink in enumerate(executor.program.sinks):
             with sink_call(executor.program, number, progress.batch):
-                job.sinks[number].memory = sink.memory()
+                job.sinks[number].memory = sink.memory_in(progress.path)
         slots = [SlotContents(*at, meta, chunked_scan(view.scan)) for at, meta, view in executor.slots()]
         info = SavepointInfo(
             self._checkpoint.job_id,
@@ -104,7 +104,8 @@ class SavepointTaker:
             from_savepoint=self._checkpoint.from_savepoint,
             id=progress.id,
         )
-        savepoint = write_savepoint(progress.path, job, slots, info)
+        sink_files = find_sink_files(file_system(progress.path), progress.path)
+        savepoint = write_savepoint(progress.path, job, slots, info, sink_files)
         files = savepoint.manifest.files
         progress.parts = progress.written = len(files)
         progress.bytes, progress.entries = sum(f.size for f in files), sum(f.entries for f in files)

@@ -10,6 +10,7 @@ import msgspec
 
 from penstock.connectors.sink import WriteTask
 from penstock.engine.host.reports import sum_dead_letters, warn_unread_dead_letters
+from penstock.engine.program.declared_state import key_types
 from penstock.engine.program.program import Program
 from penstock.engine.slots.rescale import SlotState, rescale
 from penstock.engine.slots.slot_metadata import SlotMetadata
@@ -32,6 +33,7 @@ class _JobSnapshot(msgspec.Struct, array_like=True):
     batch: int
     max_parallelism: int
     slots: list[tuple[int, int, SlotMetadata, dict[bytes, bytes]]]
+    undeclared_keys: frozenset[str] = frozenset()  # keyed operators without a declared key type
 
 
 class LocalJob:
@@ -130,7 +132,8 @@ class LocalJob:
     def snapshot(self) -> bytes:
         """Returns all state, clocks and timers."""
         slots = [(level, slot, state.meta, state.entries) for (level, slot), state in self.states().items()]
-        return msgspec.msgpack.encode(_JobSnapshot(self.batch, self.program.max_parallelism, slots))
+        undeclared = frozenset(o.uid for o in self.program.operators if o.spec.keyed) - key_types(self.program).keys()
+        return msgspec.msgpack.encode(_JobSnapshot(self.batch, self.program.max_parallelism, slots, undeclared))
 
     def restore(self, snapshot: bytes) -> None:
         """Restores a snapshot, which may have another parallelism."""
@@ -147,7 +150,7 @@ class LocalJob:
                 max_parallelism_before=saved.max_parallelism,
             )
             states |= {(level, slot): state for slot, state in enumerate(rescaled)}
-        self._reopen(saved.batch, states)
+        self._reopen(saved.batch, states, saved.undeclared_keys)
 
     def savepoint(self, path: str, positions: Mapping[int, Any], control: Any) -> Savepoint:
         """Writes all state, clocks and positions as a savepoint. Jobs on Spark can restore it too."""
@@ -170,7 +173,10 @@ class LocalJob:
         self._reopen(savepoint.manifest.batch + 1, read_states(savepoint, self.program, matched, now))
         return matched
 
-    def _reopen(self, batch: int, states: Mapping[SlotKey, SlotState]) -> None:
+    def _reopen(
+        self, batch: int, states: Mapping[SlotKey, SlotState], undeclared_keys: frozenset[str] = frozenset()
+    ) -> None:
+        self._executor.undeclared_keys = undeclared_keys
         self._executor.batch = batch
         self._executor.write_task = _new_lineage()
         self._executor.open(states)

@@ -102,6 +102,8 @@ class Program:
     source_parallelism: int = 1  # the number of subtasks of functions in source tasks
     # States of a savepoint whose values are rewritten, by uid and state name.
     changed_states: dict[tuple[str, str], StateDescriptor] = field(default_factory=dict)
+    # Operators of a resumed job whose stored keys have no declared type. See `restored_keys.py`.
+    undeclared_keys: frozenset[str] = frozenset()
 
     @property
     def batch_partitions(self) -> BatchPartitions | None:

@@ -9,10 +9,12 @@ from pathlib import Path
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import SAVEPOINT_DIR
 from penstock.connectors.file.system.file_system import FileSystem, absolute_path, file_system
+from penstock.connectors.sink import SINK_FILE
 from penstock.errors import CheckpointError
 from penstock.jobs.actions.savepoint_files import configured_retention, prune_savepoints
 from penstock.jobs.registry.registry import registry_of
 from penstock.jobs.registry.savepoint_requests import SavepointRequest
+from penstock.savepoints.manifest import SinkFile
 
 _log = logging.getLogger("penstock.savepoints")
 
@@ -42,6 +44,13 @@ def create_savepoint_folder(path: str) -> FileSystem:
             f"The savepoint {path} cannot be written: {error}. The job continues. Use another path, or set {SAVEPOINT_DIR.key}.",
         ) from error
     return system
+
+
+def find_sink_files(system: FileSystem, path: str) -> list[SinkFile]:
+    """The files that sinks have added to a savepoint."""
+    names = [name for name in system.list_names(path) if name.startswith(SINK_FILE)]
+    statuses = [(name, system.get_status(f"{path}/{name}")) for name in sorted(names)]
+    return [SinkFile(name, status.size) for name, status in statuses if status is not None]
 
 
 def prune_older(path: str, job_name: str, configuration: Configuration) -> None:

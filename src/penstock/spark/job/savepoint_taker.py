@@ -21,7 +21,7 @@ from penstock.engine.wire.frames import SavepointPartHandle
 from penstock.errors import CheckpointError, PenstockError, UnsupportedOperation
 from penstock.jobs.registry.process import ProcessId
 from penstock.jobs.registry.savepoint_requests import SavepointProgress, SavepointRequest
-from penstock.jobs.run.savepoint_folder import create_savepoint_folder, prune_older, savepoint_path
+from penstock.jobs.run.savepoint_folder import create_savepoint_folder, find_sink_files, prune_older, savepoint_path
 from penstock.savepoints.manifest import Manifest
 from penstock.savepoints.saved_job import SavepointInfo, describe_job
 from penstock.savepoints.savepoint import publish
@@ -196,7 +196,10 @@ class _SavepointRun:
             spark=pyspark.__version__,
             id=self._request.id,
         )
-        return build_manifest(saved_job, parts, info)
+        manifest = build_manifest(saved_job, parts, info)
+        assert self._system is not None
+        manifest.sink_files = find_sink_files(self._system, self._path)
+        return manifest
 
     def _position(self, number: int, source: Source, offset: Any) -> Any:
         if offset is None:
