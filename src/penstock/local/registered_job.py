@@ -11,7 +11,7 @@ from penstock.engine.program.program import Program
 from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.jobs.registry.batch_report import BatchReport
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings
-from penstock.jobs.registry.entry import JobEntry
+from penstock.jobs.registry.entry import IN_PROCESS, JobEntry
 from penstock.jobs.registry.launch import current_launch
 from penstock.jobs.registry.process import this_process
 from penstock.jobs.registry.progress import OperatorProgress, StageProgress
@@ -25,8 +25,6 @@ from penstock.metrics.labels import operator_labels
 if TYPE_CHECKING:
     from penstock.local.job import InProcessJob
 
-MASTER = "in-process"  # instead of a Spark master
-
 
 def register(program: Program, checkpoint: Checkpoint, configuration: Configuration) -> Run:
     """Registers a job that is about to start."""
@@ -35,7 +33,7 @@ def register(program: Program, checkpoint: Checkpoint, configuration: Configurat
         name=program.name,
         process=this_process(),
         program=program_command(),
-        master=MASTER,
+        master=IN_PROCESS,
         checkpoint=checkpoint.resumable_path,
         parallelism=program.parallelism,
         version=installed_version(),

@@ -21,6 +21,7 @@ from penstock.cli.run.stderr import redirect_stderr
 from penstock.cli.run.watcher import JsonWatcher, TerminalWatcher, Watcher, log_as_json, print_event
 from penstock.config import Configuration
 from penstock.errors import PenstockError
+from penstock.jobs.registry.entry import IN_PROCESS
 from penstock.jobs.run.listener import add_listener
 from penstock.jobs.run.log import set_process_log
 
@@ -158,10 +159,12 @@ class ProgramRun:
         if isinstance(self._watcher, TerminalWatcher):
             self._watcher.hide_board()
         print(error.stack or f"penstock: [{error.code}] {error.message}", file=sys.stderr)
-        if log:
+        on_spark = last is None or last[0].master != IN_PROCESS
+        if log and on_spark:
             print(f"penstock: Spark's output is in {log}; --verbose shows it here", file=sys.stderr)
         if checkpoint:
+            command = "penstock run" if on_spark else "penstock run --local"
             print(
-                f"penstock: resume with: penstock run {shlex.quote(str(self._job))} --resume {shlex.quote(checkpoint)}",
+                f"penstock: resume with: {command} {shlex.quote(str(self._job))} --resume {shlex.quote(checkpoint)}",
                 file=sys.stderr,
             )

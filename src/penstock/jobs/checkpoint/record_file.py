@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from penstock.errors import CheckpointError
+from penstock.errors import CheckpointError, JobError
 
 _HEADER = struct.Struct("<II")
 
@@ -60,7 +60,7 @@ class RecordWriter:
             os.ftruncate(self._descriptor, position)
             os.lseek(self._descriptor, position, os.SEEK_SET)
         except OSError as error:
-            raise _named(error, self._name) from None
+            raise _write_error(self._name, error) from error
         self.size = position
 
     def append(self, data: bytes, sync: bool = True) -> None:
@@ -70,7 +70,7 @@ class RecordWriter:
             if sync:
                 os.fdatasync(self._descriptor)
         except OSError as error:
-            raise _named(error, self._name) from None
+            raise _write_error(self._name, error) from error
         self.size += _HEADER.size + len(data)
 
     def sync(self) -> None:
@@ -88,10 +88,13 @@ def _write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _named(error: OSError, file: str) -> OSError:
-    """The error with the name of the file, which "no space left on device" lacks."""
-    error.filename = error.filename or file
-    return error
+def _write_error(file: str, error: OSError) -> JobError:
+    """The failure of a job whose checkpoint cannot be written. Its restart strategy applies to it."""
+    return JobError(
+        "CHECKPOINT_STORAGE",
+        f"The checkpoint file {file} cannot be written: {error.strerror or error}. The batch was not committed, and no data is "
+        "lost. Free or repair the disk and resume the job.",
+    )
 
 
 def sync_folder(folder: Path) -> None:

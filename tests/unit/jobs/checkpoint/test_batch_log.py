@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import msgspec
@@ -9,7 +11,7 @@ import pytest
 
 from penstock.engine.slots.rescale import SlotState
 from penstock.engine.slots.slot_metadata import SlotMetadata
-from penstock.errors import CheckpointError
+from penstock.errors import CheckpointError, JobError
 from penstock.jobs.checkpoint.batch_log import FORMAT, START, BaseHeader, BatchInput, BatchLog, LoggedState
 from penstock.jobs.checkpoint.record_file import RecordWriter, encode_record
 from penstock.runtime.state.store import Changes, MemoryView
@@ -179,6 +181,21 @@ def test_the_log_is_compacted_when_it_is_larger_than_its_base(tmp_path: Path) ->
 
 
 def test_an_error_names_the_file(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="log") as raised:
+    with pytest.raises(JobError, match=r"CHECKPOINT_STORAGE.*missing/log"):
         RecordWriter(tmp_path / "missing" / "log")
-    assert raised.value.filename.endswith("missing/log")
+
+
+def test_a_full_disk_fails_the_batch_and_leaves_the_state(
+    log: BatchLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_half(descriptor: int, data: bytes) -> int:
+        original(descriptor, data[:20])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    original = os.write
+    monkeypatch.setattr("os.write", write_half)
+    with pytest.raises(JobError, match="No space left"):
+        log.begin(batch_input(2))
+    monkeypatch.undo()
+    log.close()
+    assert read(tmp_path).next_batch == 2
