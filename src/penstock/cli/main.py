@@ -9,10 +9,12 @@ import typer
 from typer.core import TyperGroup
 
 import penstock
+from penstock.cli.run.program_arguments import ProgramArgumentsCommand
 
 # Commands and groups of commands, in the order of the help. `penstock run` must not wait for the imports of the others.
 COMMANDS = {
     "run": "penstock.cli.run.run:run",
+    "resume": "penstock.cli.run.resume:resume",
     "explain": "penstock.cli.run.explain:explain",
     "list": "penstock.cli.jobs.list_jobs:list_jobs",
     "info": "penstock.cli.jobs.info:info",
@@ -35,6 +37,9 @@ COMMANDS = {
     "dev": "penstock.cli.dev.servers:dev_app",
 }
 
+# Commands that take arguments of a program after `--`.
+_WITH_PROGRAM_ARGUMENTS = ("resume", "fork", "replay")
+
 
 def load_command(name: str) -> Any:
     """Imports the function of a command, or the `Typer` of a group."""
@@ -56,7 +61,8 @@ class LazyCommands(TyperGroup):
         if isinstance(loaded, typer.Typer):
             parent.add_typer(loaded, name=cmd_name)
         else:
-            parent.command(cmd_name)(loaded)
+            kind = ProgramArgumentsCommand if cmd_name in _WITH_PROGRAM_ARGUMENTS else None
+            parent.command(cmd_name, cls=kind)(loaded)
         return typer.main.get_group(parent).get_command(ctx, cmd_name)
 
 

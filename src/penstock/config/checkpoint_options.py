@@ -23,12 +23,14 @@ CHECKPOINT_DIR = define(
     "state.checkpoints.dir",
     "state.backend.fs.checkpointdir",
 )
+LATEST = "latest"
 RESUME = define(
     "execution.resume",
     PATH,
     "",
-    "Checkpoint folder that the job continues. The program and its parallelism must be unchanged. Not set: the job starts with "
-    "empty state.",
+    "Checkpoint folder that the job continues. The program and its parallelism must be unchanged. `latest`: the checkpoint folder "
+    "belongs to the name of the job; the first start begins with empty state, and later ones continue it. Not set: the job starts "
+    "with empty state.",
 )
 FROM_SAVEPOINT = define(
     "execution.state-recovery.path",

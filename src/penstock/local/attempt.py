@@ -103,6 +103,16 @@ class Attempt:
     def _new_input(batch: int, control: ControlOffset, offsets: list[Offset]) -> BatchInput:
         return BatchInput(batch, int(time.time() * 1000), control.to_json(), encode_offsets(offsets))
 
+    @property
+    def had_ended(self) -> bool:
+        """Whether an earlier run has processed all input of the job."""
+        return self._executor.batch == self._logged.next_batch and self._control.is_final
+
+    @property
+    def last_batch(self) -> int:
+        """The last committed batch; -1 if there is none."""
+        return self._executor.batch - 1
+
     # -- batches
 
     def batches(self) -> Iterator[CommittedOutput]:

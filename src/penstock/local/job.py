@@ -21,6 +21,7 @@ from penstock.engine.program.program import Program
 from penstock.engine.wire.log_capture import LogLine, capture_logs, replay_lines
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint, named_folder
 from penstock.jobs.registry.savepoint_requests import (
     AfterSavepoint,
     SavepointProgress,
@@ -30,7 +31,8 @@ from penstock.jobs.registry.savepoint_requests import (
 from penstock.jobs.run.accumulators import count_accumulators
 from penstock.jobs.run.driver_outputs import DriverOutput, DriverOutputs
 from penstock.jobs.run.registration import end_run, end_run_on_error
-from penstock.jobs.run.restarts import is_retryable, restart_strategy
+from penstock.jobs.run.restarts import DefaultRestarts, is_retryable, restart_strategy, restarts_by_default
+from penstock.jobs.run.resumption import ended_message, keep_parallelism
 from penstock.jobs.run.run import Run
 from penstock.local.attempt import Attempt, CommittedOutput
 from penstock.local.batch_start import BatchStart
@@ -45,7 +47,6 @@ from penstock.plan.graph import JobGraph
 from penstock.savepoints.restore_plan import plan_restore
 
 ENGINE = "local"
-_log = logging.getLogger("penstock.job")
 
 
 class InProcessJob:
@@ -53,10 +54,14 @@ class InProcessJob:
 
     def __init__(self, graph: JobGraph, configuration: Configuration) -> None:
         check_supported(graph, configuration)
+        graph = keep_parallelism(graph, configuration)
         self.program: Program = build_program(graph)
         self.program.max_records = configuration.get(BATCH_RECORDS) or None
         self.program.caches_state = configuration.get(BACKEND) == "hashmap"
-        self._restore = plan_restore(self.program, configuration, lambda path: open_saved_state(path, self.program))
+        latest = LatestCheckpoint(named_folder(configuration, self.program.name))
+        self._restore = plan_restore(
+            self.program, configuration, lambda path: open_saved_state(path, self.program), latest.started_from
+        )
         from_savepoint = "" if self._restore is None else self._restore.path
         self.checkpoint: Checkpoint = open_checkpoint(
             self.program, configuration, engine=ENGINE, from_savepoint=from_savepoint
@@ -69,12 +74,15 @@ class InProcessJob:
         self._configuration = configuration
         self._savepoints = SavepointTaker(self.checkpoint, configuration, self.requests)
         self._start = BatchStart(configuration)
-        self._strategy = restart_strategy(configuration)
+        unbounded = not self.program.batch_mode and any(not s.source.bounded for s in self.program.sources)
+        self._strategy = restart_strategy(configuration, unbounded)
+        self._default = DefaultRestarts() if restarts_by_default(configuration, unbounded) else None
         self._outputs = DriverOutputs(self.program.sinks)
         self._status = JobStatus.CREATED
         self._over = threading.Event()
         self._start_time = 0.0  # of the monotonic clock
         self._attempt_number = 0
+        self._last_batch = -1  # the last committed batch at the end of an attempt
 
     @property
     def job_id(self) -> str:
@@ -163,6 +171,7 @@ class InProcessJob:
                 yield output
         finally:
             if attempt is not None:
+                self._last_batch = attempt.last_batch
                 with capture_logs(self._forward_logs):
                     attempt.close()
 
@@ -170,7 +179,7 @@ class InProcessJob:
         program, checkpoint = self.program, self.checkpoint
         if program.batch_mode:
             return WholeJobAttempt(program, checkpoint, self.requests, self.reporter)
-        return Attempt(
+        attempt = Attempt(
             program,
             checkpoint,
             self.requests,
@@ -180,6 +189,9 @@ class InProcessJob:
             self._restore,
             self.keep_open,
         )
+        if attempt.had_ended and self.run is not None:
+            self.run.announce(ended_message(checkpoint))
+        return attempt
 
     def _forward_logs(self, lines: list[LogLine]) -> None:
         if not lines:
@@ -200,16 +212,21 @@ class InProcessJob:
     def _restart(self, failure: Exception) -> None:
         """Waits for the next attempt after a failure, or raises the failure if the job cannot be restarted."""
         assert self.run is not None
-        delay = self._strategy.delay_after_failure(time.monotonic() * 1000) if is_retryable(failure) else None
+        delay = self._strategy.delay_after_failure(time.monotonic() * 1000) if self._may_restart(failure) else None
         if delay is None or self.requests.canceled.is_set():
             raise failure
         self._status = JobStatus.RESTARTING
-        _log.warning("Job %s failed and is restarted in %.1f s: %s", self.job_id, delay / 1000, failure)
         self.run.checkpoint_failed(str(failure))
-        self.run.log(f"job {self.job_id}: failed and is restarted in {delay / 1000:.1f} s: {failure}")
+        self.run.set_waiting(f"failed and is restarted in {delay / 1000:.1f} s: {failure}")
         if not self.requests.canceled.wait(delay / 1000):
             self._attempt_number += 1
             self._status = JobStatus.RUNNING
+            self.run.set_waiting("")
+
+    def _may_restart(self, failure: Exception) -> bool:
+        if not is_retryable(failure):
+            return False
+        return self._default is None or self._default.allows(failure, self._last_batch)
 
     # -- end
 
@@ -231,6 +248,9 @@ class InProcessJob:
             or retention == "NO_EXTERNALIZED_CHECKPOINTS"
             or (retention == "DELETE_ON_CANCELLATION" and status is JobStatus.CANCELED)
         ):
+            latest = LatestCheckpoint.containing(self.checkpoint.folder)
+            if latest is not None:
+                latest.clear()
             shutil.rmtree(self.checkpoint.folder, ignore_errors=True)
         self._over.set()
 

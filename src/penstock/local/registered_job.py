@@ -39,7 +39,7 @@ def register(program: Program, checkpoint: Checkpoint, configuration: Configurat
         version=installed_version(),
         batch=program.batch_mode,
         from_savepoint=checkpoint.from_savepoint,
-        launch=current_launch(),
+        launch=current_launch(checkpoint.settings if checkpoint.persistent else None),
     )
     operators = [OperatorProgress(uid, name, kind) for kind, uid, name in program.components()]
     return Run(registry_of(configuration), entry, operators, configuration)

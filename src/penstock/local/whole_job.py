@@ -25,6 +25,8 @@ _WAIT = 0.01  # seconds until a source that has no data yet is asked again
 class WholeJobAttempt:
     """Plans all input, then runs it level by level. A level ends before the next one begins."""
 
+    last_batch = -1  # nothing is committed before the end
+
     def __init__(
         self, program: Program, checkpoint: Checkpoint, requests: JobRequests, reporter: BatchReporter
     ) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from penstock.errors import PlanError
 from penstock.plan.nodes import Node, OperatorNode, SinkNode, SourceNode
+
+DEFAULT_NAME = "job"  # of a job without a name
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,21 @@ class JobGraph:
         return tuple(n for n in self.nodes if isinstance(n, SourceNode))
 
     @property
+    def unbounded(self) -> bool:
+        """Whether the job runs without end, because a source is unbounded."""
+        return not self.batch_mode and any(not node.source.bounded for node in self.sources)
+
+    @property
     def sinks(self) -> tuple[SinkNode, ...]:
         return tuple(n for n in self.nodes if isinstance(n, SinkNode))
 
     @property
     def operators(self) -> tuple[OperatorNode, ...]:
         return tuple(n for n in self.nodes if isinstance(n, OperatorNode))
+
+    def rescaled(self, parallelism: int) -> JobGraph:
+        """The job with another parallelism. Operators with a higher parallelism are limited to it."""
+        return replace(self, nodes=limit_parallelism(self.nodes, parallelism), parallelism=parallelism)
 
     def validate(self) -> None:
         """Raises PlanError if the job cannot run."""
@@ -94,3 +106,10 @@ class JobGraph:
                 f"The job has parallelism {self.slots} but only {self.max_parallelism} key groups (max parallelism), so "
                 "some subtasks would never receive a key. Lower the parallelism or increase the max parallelism.",
             )
+
+
+def limit_parallelism(nodes: Iterable[Node], limit: int) -> tuple[Node, ...]:
+    """The nodes with a parallelism of at most `limit`."""
+    return tuple(
+        replace(n, parallelism=limit) if n.parallelism is not None and n.parallelism > limit else n for n in nodes
+    )

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from penstock.config import Configuration
-from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, RESUME
+from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, RESUME
 from penstock.connectors.file.system.file_system import absolute_path
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
@@ -49,17 +49,24 @@ class RestorePlan:
 
 
 def plan_restore(
-    program: Program, configuration: Configuration, open_path: Callable[[str], Savepoint]
+    program: Program,
+    configuration: Configuration,
+    open_path: Callable[[str], Savepoint],
+    is_used: Callable[[str], bool],
 ) -> RestorePlan | None:
     """The restore plan of a job; None if it starts with empty state or resumes its own checkpoint.
 
-    `open_path` opens a savepoint, or a checkpoint as a savepoint.
+    `open_path` opens a savepoint, or a checkpoint as a savepoint. `is_used` returns whether a job that always resumes itself was
+    started from the path before.
     """
     path = configuration.get(FROM_SAVEPOINT)
     if not path:
         return None
     path = absolute_path(path)
-    if configuration.get(RESUME):
+    if configuration.get(RESUME) == LATEST and not program.batch_mode:
+        if is_used(path):
+            return None  # an earlier start has used the savepoint, and this one resumes the job
+    elif configuration.get(RESUME):
         raise CheckpointError(
             "RESUME_AND_SAVEPOINT",
             f"The job is configured to resume {configuration.get(RESUME)} and to start from {path}. Omit one of them.",

@@ -59,7 +59,7 @@ def test_a_failed_job_and_mistakes_when_it_is_resumed(spark: SparkSession, tmp_p
     message = error_of(prices(tmp_path, **{"execution.resume": checkpoint}).execute)
     running.release()
     assert message.startswith(f"[CHECKPOINT_IN_USE] Another job runs on the checkpoint {checkpoint}: process ")
-    assert message.endswith("Stop that job first, or start this one without --resume.")
+    assert message.endswith("Stop that job first, or start this one with another name, or without --resume.")
     assert lines_of(tmp_path / "out") == ["5.0"]
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.errors import ConfigError, JobError, StateError, UnsupportedOperation, UserFunctionError
+from penstock.errors import ConfigError, FailedCall, JobError, StateError, UnsupportedOperation, UserFunctionError
 from penstock.jobs.run.restarts import (
+    DefaultRestarts,
     ExponentialDelay,
     FailureRate,
     FixedDelay,
@@ -16,6 +17,7 @@ from penstock.jobs.run.restarts import (
     RestartStrategy,
     is_retryable,
     restart_strategy,
+    restarts_by_default,
 )
 
 
@@ -86,6 +88,40 @@ def test_invalid_settings_are_refused(wrong: tuple[Any, ...]) -> None:
 )
 def test_the_configuration_selects_the_strategy(options: dict[str, str], kind: type) -> None:
     assert isinstance(restart_strategy(ps.Configuration(options)), kind)
+
+
+def test_unbounded_jobs_are_restarted_by_default() -> None:
+    assert isinstance(restart_strategy(ps.Configuration(), unbounded=True), ExponentialDelay)
+    assert restarts_by_default(ps.Configuration(), unbounded=True)
+    assert not restarts_by_default(ps.Configuration(), unbounded=False)
+    off = ps.Configuration({"restart-strategy.type": "none"})
+    assert isinstance(restart_strategy(off, unbounded=True), NoRestart)
+    assert not restarts_by_default(off, unbounded=True)
+
+
+def raised(error: str, location: str = "job.py:3") -> UserFunctionError:
+    failure = UserFunctionError("USER_FUNCTION", "It raised.")
+    failure.failed = FailedCall(name="map", uid="map", error=error, location=location)
+    return failure
+
+
+@pytest.mark.parametrize(
+    ("failures", "allowed"),
+    [
+        ([(raised("ConnectionError"), -1)], [False]),  # before the first batch
+        ([(raised("ConnectionError"), 4)] * 5, [True] * 5),  # a service may return
+        ([(raised("ServiceError"), 4)] * 5, [True] * 5),
+        ([(JobError("KAFKA_UNREACHABLE", "No broker."), 4)] * 5, [True] * 5),
+        ([(raised("KeyError"), 4)] * 3, [True, True, False]),
+        ([(raised("KeyError"), batch) for batch in (4, 4, 5, 5, 5)], [True, True, True, True, False]),
+        ([(raised("KeyError", f"job.py:{line}"), 4) for line in (3, 4, 3, 3)], [True] * 4),
+    ],
+)
+def test_an_error_of_the_program_is_not_repeated_without_end(
+    failures: list[tuple[Exception, int]], allowed: list[bool]
+) -> None:
+    rule = DefaultRestarts()
+    assert [rule.allows(failure, last_batch) for failure, last_batch in failures] == allowed
 
 
 def test_settings_reach_the_strategy() -> None:

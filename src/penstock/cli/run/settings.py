@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.config import OPTIONS_VARIABLE, Configuration, environment_options
-from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, RESUME
+from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, RESUME
 from penstock.config.deployment_options import CONSOLE, MASTER
 from penstock.config.execution_options import ENGINE, JOB_NAME
 from penstock.connectors.file.system.file_system import absolute_path
@@ -51,7 +51,7 @@ def run_options(
     """
     options = parse_settings(settings)
     if resume is not None:
-        options[RESUME.key] = os.path.abspath(resume) if os.path.exists(resume) else resume
+        options[RESUME.key] = os.path.abspath(resume) if os.path.exists(resume) and resume != LATEST else resume
     if master is not None:
         options[MASTER.key] = master
     if name is not None:

@@ -412,7 +412,7 @@ class DataStream(OperatorSettings, Generic[T]):
         With a limit, returns a list of the first elements and ends the job.
         """
         node = self._add(SinkNode, "collect", sink=CollectSink())
-        elements = CloseableIterator(self._env.collect(node, job_execution_name or "job"))
+        elements = CloseableIterator(self._env.collect(node, job_execution_name))
         if limit is None:
             return elements
         with elements:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from penstock.config import Configuration
-from penstock.config.checkpoint_options import CHECKPOINT_DIR, RESUME
+from penstock.config.checkpoint_options import CHECKPOINT_DIR, LATEST, RESUME
 from penstock.engine.program.declared_state import key_types
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError, StateError
@@ -22,8 +22,12 @@ from penstock.jobs.checkpoint.job_description import (
     write_job_description,
 )
 from penstock.jobs.checkpoint.lock import CheckpointLock
+from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint, named_folder
+from penstock.plan.graph import DEFAULT_NAME
 from penstock.runtime.state.evolution.shape import read_shape
 from penstock.savepoints.evolution import KeyChange
+
+_SHARED_NAME = " If another program has the same name by mistake, start this one with another --name."
 
 
 class Checkpoint:
@@ -45,6 +49,14 @@ class Checkpoint:
         self.lineage = lineage or job_id  # identifies a sequence of batch numbers; new when they start at 0 again
         self.from_savepoint = from_savepoint  # path of the savepoint that the job started from
         self.lock = CheckpointLock(folder)  # held while the job runs
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The options with which a new job has its checkpoint in the same place, also if the program does not set them."""
+        latest = LatestCheckpoint.containing(self.folder)
+        folder = self.folder if latest is None else str(latest.folder)
+        settings = {CHECKPOINT_DIR.key: os.path.dirname(folder)}
+        return settings if latest is None else {**settings, RESUME.key: LATEST}
 
     @property
     def resumable_path(self) -> str:
@@ -109,6 +121,12 @@ def open_checkpoint(
     `from_savepoint` is the path of the savepoint that a new job starts from, if it has no contents.
     """
     resume = configuration.get(RESUME)
+    if resume == LATEST:
+        return (
+            _create(program, configuration, None, engine, from_savepoint)
+            if program.batch_mode
+            else _latest(program, configuration, contents, engine, from_savepoint)
+        )
     if resume and program.batch_mode:
         raise CheckpointError(
             "BATCH_RESUME",
@@ -120,11 +138,43 @@ def open_checkpoint(
     return _create(program, configuration, contents, engine, from_savepoint)
 
 
-def _create(
+def _latest(
     program: Program, configuration: Configuration, contents: InitialContents | None, engine: str, from_savepoint: str
 ) -> Checkpoint:
+    """The current checkpoint of the job with this name; a new one for its first start, or if it starts from a savepoint."""
+    if program.name == DEFAULT_NAME:
+        raise CheckpointError(
+            "RESUME_NAME",
+            f"{RESUME.key} is '{LATEST}', which finds the checkpoint by the name of the job, but the job has no name. Set one with "
+            "--name, with the option pipeline.name, or in execute(...).",
+        )
+    latest = LatestCheckpoint(named_folder(configuration, program.name))
+    try:
+        with latest.exclusive():
+            current = latest.find()
+            if current is not None and contents is None and not from_savepoint:
+                return _resume(current, program, engine)
+            if current is not None:
+                CheckpointLock(current).require_free()
+            checkpoint = _create(program, configuration, contents, engine, from_savepoint, str(latest.folder))
+            latest.replace(checkpoint.folder, checkpoint.from_savepoint)
+    except OSError as error:
+        raise CheckpointError(
+            "CHECKPOINT_UNWRITABLE", f"The folder {latest.folder} cannot be written: {error}. Choose another one."
+        ) from error
+    return checkpoint
+
+
+def _create(
+    program: Program,
+    configuration: Configuration,
+    contents: InitialContents | None,
+    engine: str,
+    from_savepoint: str,
+    parent: str = "",
+) -> Checkpoint:
     job_id, lineage = uuid.uuid4().hex, uuid.uuid4().hex
-    root = configuration.get(CHECKPOINT_DIR) or os.path.join(tempfile.gettempdir(), "penstock-checkpoints")
+    root = parent or configuration.get(CHECKPOINT_DIR) or os.path.join(tempfile.gettempdir(), "penstock-checkpoints")
     folder = os.path.join(os.path.abspath(root), job_id)
     from_savepoint = from_savepoint if contents is None else contents.path
     checkpoint = Checkpoint(folder, job_id, False, not program.batch_mode, lineage, from_savepoint)
@@ -147,7 +197,8 @@ def _resume(folder: str, program: Program, engine: str) -> Checkpoint:
         raise CheckpointError(
             "CHECKPOINT_OF_ANOTHER_JOB",
             f"The program no longer fits the checkpoint {folder}: {'; '.join(differences)}. "
-            "Change the program back, or start a new job with this one's state: --from-savepoint instead of --resume.",
+            "Change the program back, or start a new job with this one's state: --from-savepoint instead of --resume."
+            + (_SHARED_NAME if LatestCheckpoint.containing(folder) is not None else ""),
         )
     if saved.key_types is not None:
         _check_keys(folder, saved.key_types, program)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +20,9 @@ from penstock.atomic_file import write_atomic
 from penstock.errors import CheckpointError
 from penstock.jobs.registry.process import ProcessId, this_process
 
+_log = logging.getLogger("penstock.job")
 _HEARTBEAT_SECONDS = 5.0
+_WAIT_SECONDS = 1.0  # between two looks at the heartbeat of another machine
 _STALE_SECONDS = 60.0  # without a heartbeat, after which the lock of another machine is ignored
 
 
@@ -45,24 +49,51 @@ class CheckpointLock:
         Raises:
             CheckpointError: another job holds it, or the folder cannot be written.
         """
+        self.require_free(take=True)
+        self._released.clear()
+        threading.Thread(target=self._send_heartbeats, name="penstock-checkpoint-lock", daemon=True).start()
+
+    def require_free(self, take: bool = False) -> None:
+        """Raises CheckpointError if another job holds the lock. With `take`, writes the lock of this one.
+
+        An owner on another machine may have died a moment ago, as before a new attempt of a cluster manager. Waits until its
+        heartbeat shows that it runs, or its lock is stale.
+        """
+        seen = None
         try:
-            with self._exclusive():
-                owner = self._owner()
-                if owner is not None and self._is_alive(owner):
-                    raise CheckpointError(
-                        "CHECKPOINT_IN_USE",
-                        f"Another job runs on the checkpoint {self._file.parent.parent}: process {owner.get('pid')} on "
-                        f"{owner.get('host')}. Two jobs would corrupt each other's state. Stop that job first, or start "
-                        "this one without --resume.",
+            while True:
+                with self._exclusive():
+                    owner = self._owner()
+                    if owner is None or not self._may_be_alive(owner):
+                        if take:
+                            self._write()
+                        return
+                    heartbeat = self._file.stat().st_mtime_ns
+                if _process_of(owner).is_here or (seen is not None and heartbeat != seen):
+                    raise self._in_use(owner)
+                if seen is None:
+                    _log.warning(
+                        "The checkpoint %s is locked by process %s on %s. Waiting for its heartbeat, at most %.0f s.",
+                        self._file.parent.parent,
+                        owner["pid"],
+                        owner["host"],
+                        self._stale,
                     )
-                self._write()
+                seen = heartbeat
+                time.sleep(min(_WAIT_SECONDS, self._heartbeat_seconds))
         except OSError as error:
             raise CheckpointError(
                 "CHECKPOINT_UNWRITABLE",
                 f"The checkpoint folder {self._file.parent.parent} cannot be written: {error}. Choose another one.",
             ) from error
-        self._released.clear()
-        threading.Thread(target=self._send_heartbeats, name="penstock-checkpoint-lock", daemon=True).start()
+
+    def _in_use(self, owner: dict[str, Any]) -> CheckpointError:
+        return CheckpointError(
+            "CHECKPOINT_IN_USE",
+            f"Another job runs on the checkpoint {self._file.parent.parent}: process {owner.get('pid')} on "
+            f"{owner.get('host')}. Two jobs would corrupt each other's state. Stop that job first, or start "
+            "this one with another name, or without --resume.",
+        )
 
     def release(self) -> None:
         """Releases the lock, if this object still holds it."""
@@ -103,10 +134,11 @@ class CheckpointLock:
         owner = self._owner()
         return owner is not None and owner.get("token") == self._token
 
-    def _is_alive(self, owner: dict[str, Any]) -> bool:
-        if not owner:
+    def _may_be_alive(self, owner: dict[str, Any]) -> bool:
+        """Whether the owner runs; if it is on another machine, whether its heartbeat is recent."""
+        if not owner.keys() >= {"host", "pid", "started"}:
             return False
-        process = ProcessId(owner["host"], owner["pid"], owner["started"])
+        process = _process_of(owner)
         if process.is_here:
             return process.is_alive()
         probe = self._file.with_name(f"lock.{self._token}")
@@ -118,3 +150,7 @@ class CheckpointLock:
     def _write(self) -> None:
         owner = {"token": self._token, **msgspec.to_builtins(this_process())}
         write_atomic(self._file, json.dumps(owner).encode(), durable=False)
+
+
+def _process_of(owner: dict[str, Any]) -> ProcessId:
+    return ProcessId(owner["host"], owner["pid"], owner["started"])

@@ -102,26 +102,44 @@ class Registry:
             return None
 
     def find(self, name: str) -> JobEntry:
-        """Returns the job with this id, name or beginning of an id. Raises JobError if there is not exactly one.
+        """Returns the job with this id, the newest job with this name, or the only job whose id begins with it.
 
-        Of several jobs with the same name, a running one is preferred.
+        Raises:
+            JobError: there is no such job, or there are several.
         """
         entries = self.entries()
-        named = [e for e in entries if e.name == name]
         for found in (
             [e for e in entries if e.id == name],
-            [e for e in named if not e.is_over] or named,
+            [e for e in entries if e.name == name][:1],
             [e for e in entries if name and e.id.startswith(name)],
         ):
             if len(found) == 1:
                 return found[0]
             if found:
-                raise JobError(
-                    "JOB_AMBIGUOUS",
-                    f"'{name}' matches {len(found)} jobs: {', '.join(f'{e.id[:12]} ({e.name})' for e in found[:5])}"
-                    f"{' and more' if len(found) > 5 else ''}. Use the beginning of the id of one job.",
-                )
-        raise JobError(
+                raise _ambiguous(name, found)
+        raise self._unknown(name)
+
+    def find_running(self, name: str, verb: str) -> JobEntry:
+        """Returns the job as `find` does, but of several jobs with the same name the one that runs.
+
+        Raises:
+            JobError: there is no such job, there are several, or none of them runs. `verb` names what cannot be done.
+        """
+        named = [e for e in self.entries() if e.name == name] if self.entry(name) is None else []
+        running = [e for e in named if not e.is_over]
+        if len(running) > 1:
+            raise _ambiguous(name, running)
+        if not running and len(named) > 1:
+            last = named[0]
+            raise JobError(
+                "JOB_OVER",
+                f"No job named '{name}' is running, so there is nothing to {verb}. The newest of {len(named)} is {last.id[:12]}: "
+                f"{last.current_status()}, started {_time_text(last.started)}. 'penstock resume {last.id[:12]}' resumes it.",
+            )
+        return running[0] if running else self.find(name)
+
+    def _unknown(self, name: str) -> JobError:
+        return JobError(
             "JOB_UNKNOWN",
             f"The registry {self.folder} has no job with the id or name '{name}'. "
             "'penstock list' shows its jobs. The environment variable PENSTOCK_HOME selects another registry.",
@@ -148,3 +166,16 @@ class Registry:
         for name in logs - {e.log for e in self.entries()}:
             if name and Path(name).parent == self.logs:
                 Path(name).unlink(missing_ok=True)
+
+
+def _ambiguous(name: str, found: list[JobEntry]) -> JobError:
+    jobs = ", ".join(f"{e.id[:12]} ('{e.name}', {e.current_status()}, {_time_text(e.started)})" for e in found[:5])
+    return JobError(
+        "JOB_AMBIGUOUS",
+        f"'{name}' matches {len(found)} jobs: {jobs}{' and more' if len(found) > 5 else ''}. "
+        "Use the beginning of the id of one job.",
+    )
+
+
+def _time_text(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))

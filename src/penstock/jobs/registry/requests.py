@@ -15,6 +15,7 @@ from penstock.atomic_file import write_atomic
 from penstock.errors import JobError
 from penstock.jobs.registry.entry import JobEntry, Status
 from penstock.jobs.registry.registry import Registry
+from penstock.jobs.registry.resume_command import resume_command
 
 EndAction = Literal["stop", "drain", "cancel"]
 _POLL = 0.1
@@ -63,7 +64,8 @@ def require_running(entry: JobEntry, verb: str) -> None:
             + (
                 "It ran in batch mode, so nothing was committed. Start it again."
                 if entry.batch
-                else f"Its state is that of the last committed batch. Resume it with --resume {entry.checkpoint}"
+                else "Its state is that of the last committed batch. Resume it with: "
+                + (resume_command(entry) or f"--resume {entry.checkpoint}")
             ),
         )
     if entry.is_over:

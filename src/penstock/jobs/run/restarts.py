@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import random
 from collections import deque
 from typing import Protocol
@@ -22,17 +23,56 @@ from penstock.config.restart_options import (
     RATE_INTERVAL,
     RESTARTS,
 )
-from penstock.errors import CheckpointError, ConfigError, JobError, PenstockError, PlanError, UnsupportedOperation
+from penstock.errors import (
+    CheckpointError,
+    ConfigError,
+    ElementError,
+    InvalidKeyError,
+    JobError,
+    PenstockError,
+    PlanError,
+    TimeError,
+    UnsupportedOperation,
+)
 
 # Errors that occur again after a restart.
 _NOT_RETRYABLE = (CheckpointError, ConfigError, PlanError, UnsupportedOperation)
 _NOT_RETRYABLE_CODES = {"STATE_CHANGED"}
+_PROGRAM_ERROR_CODES = {"BAD_RECORD"}
+_MISTAKES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    NotImplementedError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+_MOST_REPEATS = 3  # failures in the same place without progress in between
 
 
 def is_retryable(failure: BaseException) -> bool:
     """Whether a restart may succeed after this failure."""
     code = failure.code if isinstance(failure, PenstockError) else ""
     return not isinstance(failure, _NOT_RETRYABLE) and code not in _NOT_RETRYABLE_CODES
+
+
+def is_program_error(failure: BaseException) -> bool:
+    """Whether a failure comes from the program or its input alone, so that it occurs again when the same batch is repeated.
+
+    An exception of a function counts if its class stands for a mistake in Python, such as KeyError or ValueError. Others may come
+    from a service that is unavailable.
+    """
+    if not isinstance(failure, PenstockError):
+        return False
+    if failure.code in _PROGRAM_ERROR_CODES or isinstance(failure, ElementError | InvalidKeyError | TimeError):
+        return True
+    raised = getattr(builtins, failure.failed.error, None) if failure.failed is not None else None
+    return isinstance(raised, type) and issubclass(raised, _MISTAKES)
 
 
 class RestartStrategy(Protocol):
@@ -109,10 +149,40 @@ class ExponentialDelay:
         return delay
 
 
-def restart_strategy(configuration: Configuration) -> RestartStrategy:
-    """The configured strategy. As in Flink, a job with checkpointing enabled is restarted by default, others are not."""
+class DefaultRestarts:
+    """When the default strategy of unbounded jobs applies: to a job that has worked, and not to an error that stays the same.
+
+    A job that fails before its first batch is committed fails at once, because usually an address or an option is wrong. An error
+    of the program ends the job when it occurs for the third time in the same place without a committed batch in between.
+
+    >>> rule, error = DefaultRestarts(), ElementError("ELEMENT_TYPE", "5 is no str.")
+    >>> [rule.allows(error, last_batch) for last_batch in (-1, 7, 7, 8, 8, 8)]
+    [False, True, True, True, True, False]
+    """
+
+    def __init__(self) -> None:
+        self._place: tuple[object, ...] = ()
+        self._repeats = 0
+
+    def allows(self, failure: BaseException, last_batch: int) -> bool:
+        """Whether the job may be restarted after this failure. `last_batch` is its last committed batch; -1 if there is none."""
+        call = failure.failed if isinstance(failure, PenstockError) else None
+        code = failure.code if isinstance(failure, PenstockError) else ""
+        place = (last_batch, code, *(() if call is None else (call.uid, call.error, call.location)))
+        self._repeats = self._repeats + 1 if place == self._place else 1
+        self._place = place
+        return last_batch >= 0 and not (is_program_error(failure) and self._repeats >= _MOST_REPEATS)
+
+
+def restarts_by_default(configuration: Configuration, unbounded: bool) -> bool:
+    """Whether the default strategy of unbounded jobs applies, because no other one is configured."""
+    return unbounded and not configuration.get(RESTARTS) and not configuration.get(CHECKPOINT_INTERVAL)
+
+
+def restart_strategy(configuration: Configuration, unbounded: bool = False) -> RestartStrategy:
+    """The configured strategy. By default, unbounded jobs and jobs with a checkpoint interval are restarted, others are not."""
     get = configuration.get
-    kind = get(RESTARTS) or ("exponential-delay" if get(CHECKPOINT_INTERVAL) else "none")
+    kind = get(RESTARTS) or ("exponential-delay" if unbounded or get(CHECKPOINT_INTERVAL) else "none")
     if kind == "fixed-delay":
         return FixedDelay(get(FIXED_ATTEMPTS), get(FIXED_DELAY))
     if kind == "failure-rate":

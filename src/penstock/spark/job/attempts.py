@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 import uuid
@@ -18,9 +17,9 @@ from penstock.datastream.jobs.job_status import JobStatus
 from penstock.engine.program.program import Program
 from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.jobs.run.pacing import Pacing
-from penstock.jobs.run.restarts import is_retryable, restart_strategy
+from penstock.jobs.run.restarts import DefaultRestarts, is_retryable, restart_strategy, restarts_by_default
 from penstock.spark.checkpoint.repair import RepeatedBatches
-from penstock.spark.checkpoint.spark_log import unfinished_batch
+from penstock.spark.checkpoint.spark_log import last_committed_batch, unfinished_batch
 from penstock.spark.job.restore_plan import read_initial_offsets
 from penstock.spark.query.batch_query import BatchPlan, BatchQuery, without_elements
 from penstock.spark.query.driver_commits import DriverCommits, commits_on_driver
@@ -29,8 +28,6 @@ from penstock.spark.query.real_time import start_in_real_time
 from penstock.spark.report.run_facts import RunFacts
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.pickling import pickle_program
-
-_log = logging.getLogger("penstock.job")
 
 
 class Attempts:
@@ -63,7 +60,9 @@ class Attempts:
         self._pacing = pacing
         self._set_status = set_status
         self._wait_for_input = wait_for_input
-        self._strategy = restart_strategy(configuration)
+        unbounded = not program.batch_mode and any(not s.source.bounded for s in program.sources)
+        self._strategy = restart_strategy(configuration, unbounded)
+        self._default = DefaultRestarts() if restarts_by_default(configuration, unbounded) else None
         self._offsets = read_initial_offsets(checkpoint)
         self._repeated_batches = RepeatedBatches(checkpoint.folder)
         self._handover: DriverCommits | None = None
@@ -130,13 +129,17 @@ class Attempts:
         Raises `failure` if the strategy allows no restart, or if tasks of the failed attempt still run, because they could
         write into the files of the next one. `note` is called with the delay in seconds.
         """
-        delay = self._strategy.delay_after_failure(time.monotonic() * 1000) if is_retryable(failure) else None
+        delay = self._strategy.delay_after_failure(time.monotonic() * 1000) if self._may_restart(failure) else None
         if delay is None:
             raise failure
         self._set_status(JobStatus.RESTARTING)
-        _log.warning("Job %s failed and is restarted in %.1f s: %s", self._checkpoint.job_id, delay / 1000, failure)
         note(delay / 1000)
         if not self.stop():
             raise failure
         if not canceled.wait(delay / 1000):
             self.start_next()
+
+    def _may_restart(self, failure: Exception) -> bool:
+        if not is_retryable(failure):
+            return False
+        return self._default is None or self._default.allows(failure, last_committed_batch(self._checkpoint.folder))

@@ -23,11 +23,13 @@ from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint
 from penstock.jobs.registry.savepoint_requests import AfterSavepoint, SavepointProgress, new_savepoint_request
 from penstock.jobs.run.accumulators import count_accumulators
 from penstock.jobs.run.driver_outputs import DriverOutput
 from penstock.jobs.run.pacing import Pacing
 from penstock.jobs.run.registration import end_run, end_run_on_error
+from penstock.jobs.run.resumption import ended_message, keep_parallelism
 from penstock.jobs.run.run import Run
 from penstock.plan.graph import JobGraph
 from penstock.spark.checkpoint.storage_watch import StorageWatch
@@ -39,6 +41,7 @@ from penstock.spark.job.monitor import JobMonitor
 from penstock.spark.job.registration import RegisteredJob, register
 from penstock.spark.job.restore_plan import plan_spark_restore
 from penstock.spark.job.results import last_batches
+from penstock.spark.job.resumption import has_ended
 from penstock.spark.job.savepoint_taker import SavepointTaker
 from penstock.spark.job.storage_recovery import StorageRecovery
 from penstock.spark.query.batch_query import BatchQuery
@@ -57,6 +60,7 @@ class SparkJob:
     """One job, from its start to its end, over any number of attempts."""
 
     def __init__(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> None:
+        graph = keep_parallelism(graph, configuration)
         self.real_time = runs_in_real_time(graph, configuration)
         self.program: Program = build_program(graph)
         self.session: SparkSession = get_session(configuration)
@@ -128,6 +132,8 @@ class SparkJob:
             self.run = register(self.session, self.program, self.checkpoint, self._configuration)
             self._repair.report = self.run.announce
             self._report_restore(self.run)
+            if has_ended(self.checkpoint):
+                self.run.announce(ended_message(self.checkpoint))
             with end_run_on_error(self.run):
                 materialize_tables(self.session, self.program, self.checkpoint)
                 self._attempts.archives = ship_files(self.session, self._files)
@@ -238,9 +244,11 @@ class SparkJob:
         def note(delay: float) -> None:
             if storage_failure is None:
                 run.checkpoint_failed(str(failure))
-            run.log(f"job {self.job_id}: failed and is restarted in {delay:.1f} s: {failure}")
+            run.set_waiting(f"failed and is restarted in {delay:.1f} s: {failure}")
 
         self._attempts.restart(failure, self._cancel, note)
+        if not self._cancel.is_set():
+            run.set_waiting("")
 
     def _is_over(self) -> bool:
         return self._cancel.is_set() or self.folder.is_finished()
@@ -307,6 +315,9 @@ class SparkJob:
         if retention == "NO_EXTERNALIZED_CHECKPOINTS" or (
             retention == "DELETE_ON_CANCELLATION" and status is JobStatus.CANCELED
         ):
+            latest = LatestCheckpoint.containing(self.checkpoint.folder)
+            if latest is not None:
+                latest.clear()
             shutil.rmtree(self.checkpoint.folder, ignore_errors=True)
         self._over.set()
 

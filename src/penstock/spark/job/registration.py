@@ -55,7 +55,7 @@ def register(session: SparkSession, program: Program, checkpoint: Checkpoint, co
         local=working_copy_folder(configuration, checkpoint.job_id),
         batch=program.batch_mode,
         from_savepoint=checkpoint.from_savepoint,
-        launch=current_launch(),
+        launch=current_launch(checkpoint.settings if checkpoint.persistent else None),
     )
     operators = [OperatorProgress(uid, name, kind) for kind, uid, name in program.components()]
     return Run(registry_of(configuration), entry, operators, configuration)

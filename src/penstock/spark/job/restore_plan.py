@@ -10,6 +10,7 @@ from penstock.atomic_file import write_atomic
 from penstock.config import Configuration
 from penstock.engine.program.program import Program
 from penstock.jobs.checkpoint.checkpoint import Checkpoint
+from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint, named_folder
 from penstock.savepoints.restore_plan import RestorePlan, plan_restore
 from penstock.savepoints.savepoint import Savepoint, is_checkpoint, open_savepoint
 from penstock.spark.query.dataframe_sources import copy_tables
@@ -35,7 +36,8 @@ def plan_spark_restore(program: Program, configuration: Configuration) -> SparkR
             return savepoint_from_checkpoint(path, program, configuration)
         return open_savepoint(path)
 
-    plan = plan_restore(program, configuration, open_path)
+    latest = LatestCheckpoint(named_folder(configuration, program.name))
+    plan = plan_restore(program, configuration, open_path, latest.started_from)
     return None if plan is None else SparkRestorePlan(plan.savepoint, plan.program, plan.matched)
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -76,9 +77,32 @@ def write_foreign_lock(folder: Path, **changes: object) -> Path:
 
 def test_the_lock_of_another_machine_is_valid_while_it_has_heartbeats(folder: Path) -> None:
     file = write_foreign_lock(folder)
+    ended = threading.Event()
+
+    def send_heartbeats() -> None:
+        while not ended.wait(0.01):
+            os.utime(file)
+
+    threading.Thread(target=send_heartbeats).start()
     with pytest.raises(CheckpointError, match="process 1 on elsewhere"):
-        CheckpointLock(folder).acquire()
+        CheckpointLock(folder, heartbeat=0.05).acquire()
+    ended.set()
     os.utime(file, (time.time() - 61, time.time() - 61))
+    lock = CheckpointLock(folder)
+    lock.acquire()
+    lock.release()
+
+
+def test_the_lock_of_another_machine_that_died_is_taken_over_when_it_is_stale(folder: Path) -> None:
+    write_foreign_lock(folder)
+    lock = CheckpointLock(folder, heartbeat=0.01, stale=0.3)
+    lock.acquire()
+    assert owner_of(folder) == os.getpid()
+    lock.release()
+
+
+def test_a_lock_without_an_owner_is_taken_over(folder: Path) -> None:
+    (folder / "penstock" / "lock").write_text('{"token": "t"}')
     lock = CheckpointLock(folder)
     lock.acquire()
     lock.release()
