@@ -17,7 +17,7 @@ from penstock.cli.run.detached import run_detached
 from penstock.cli.run.interrupt import handle_interrupts
 from penstock.cli.run.program import program_environment, run_file
 from penstock.cli.run.settings import run_options
-from penstock.cli.run.stderr import redirect_stderr
+from penstock.cli.run.stderr import discard_stdout, redirect_stderr
 from penstock.cli.run.watcher import JsonWatcher, TerminalWatcher, Watcher, log_as_json, print_event
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import LATEST
@@ -136,11 +136,20 @@ class ProgramRun:
                 raise
             except Exception as error:
                 self.report_error(error)
+                self._silence_exit(error)
                 raise typer.Exit(1) from None
             if interrupts.signal is not None:  # the program caught the interrupt
                 raise typer.Exit(interrupts.exit_code)
             if self._watcher.last_job() is None:
                 self._report_no_job(job)
+
+    def _silence_exit(self, error: Exception) -> None:
+        """Hides what Python and pyspark print at the end of a program whose stdout is closed or whose JVM is gone."""
+        last = self._watcher.last_job()
+        if isinstance(error, PenstockError) and error.code in ("STDOUT_CLOSED", "JVM_LOST") and last is not None:
+            if error.code == "STDOUT_CLOSED":
+                discard_stdout()
+            redirect_stderr(last[0].log)
 
     def _report_no_job(self, job: Path) -> None:
         message = f"{job} ended without running a job. A job runs when env.execute() is called."

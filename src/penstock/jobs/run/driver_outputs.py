@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from penstock.connectors.basic_sinks import CollectSink, PrintSink
+from penstock.errors import JobError
 
 DriverOutput = dict[int, list[Any]]  # the elements of one batch, by sink number
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Prints lines to stdout. Raises JobError if it is closed, because the lines would be lost."""
+    try:
+        for line in lines:
+            print(line)
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise JobError(
+            "STDOUT_CLOSED",
+            "The process that reads the standard output of this program has ended, so print() cannot write elements any more. "
+            "The job ends. Elements of its last batch may be missing in the output. Read the output to its end, or write it to a "
+            "file.",
+        ) from error
 
 
 class DriverOutputs:
@@ -26,9 +43,7 @@ class DriverOutputs:
         for number, elements in output.items():
             sink = self._sinks[number]
             if isinstance(sink, PrintSink):
-                for element in elements:
-                    print(sink.line(element))
-                sys.stdout.flush()
+                print_lines(sink.line(element) for element in elements)
             elif isinstance(sink, CollectSink):
                 self._collected.setdefault(number, []).extend(elements)
         return True

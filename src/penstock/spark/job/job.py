@@ -36,7 +36,7 @@ from penstock.spark.checkpoint.storage_watch import StorageWatch
 from penstock.spark.job.attempts import Attempts
 from penstock.spark.job.checkpoint_repair import CheckpointRepair
 from penstock.spark.job.driver_outputs import FolderOutputs
-from penstock.spark.job.lost_process import explain_lost_process
+from penstock.spark.job.lost_process import explain_lost_process, lost_jvm_error
 from penstock.spark.job.monitor import JobMonitor
 from penstock.spark.job.registration import RegisteredJob, register
 from penstock.spark.job.restore_plan import plan_spark_restore
@@ -49,6 +49,7 @@ from penstock.spark.query.dataframe_sources import materialize_tables
 from penstock.spark.query.real_time import runs_in_real_time
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.error_transport import translate_error
+from penstock.spark.session.jvm_process import jvm_exit_code
 from penstock.spark.session.private_folder import private_folder, remove_private_folder
 from penstock.spark.session.session import get_session
 from penstock.spark.session.shipping import ship_files
@@ -206,9 +207,11 @@ class SparkJob:
                 self._restart(failure)
             if final_status is JobStatus.CANCELED:
                 raise self._canceled_error()
-        except Exception:
+        except Exception as error:
             if not self._cancel.is_set() and final_status is not JobStatus.FINISHED:
                 final_status = JobStatus.FAILED
+            if (lost := lost_jvm_error()) is not None:
+                raise lost from error
             raise
         finally:
             self.stop()
@@ -278,7 +281,8 @@ class SparkJob:
 
     def stop(self) -> None:
         """Stops the query, waits until its tasks have ended, and releases the checkpoint."""
-        self._attempts.stop()
+        if jvm_exit_code() is None:
+            self._attempts.stop()
         self.checkpoint.lock.release()
 
     def cancel(self) -> None:

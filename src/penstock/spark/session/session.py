@@ -32,6 +32,7 @@ from penstock.jobs.registry.registry import registry_of
 from penstock.jobs.run.log import process_log
 from penstock.jobs.run.output import redirect_output
 from penstock.spark.session.fork_server import ForkServer
+from penstock.spark.session.jvm_signals import ignore_signals
 from penstock.spark.session.spark_home import linked_spark_home
 from penstock.spark.session.start_failure import start_error
 
@@ -101,10 +102,28 @@ def get_session(configuration: Configuration) -> SparkSession:
             session = builder.getOrCreate()
     except Exception as error:
         raise start_error(error, master, log) from error
+    ignore_signals(session)
+    _ignore_closed_connections(session)
     if server is not None:
         session.sparkContext.pythonExec = server.executable
         _fork_servers[session.sparkContext] = server
     return session
+
+
+def _ignore_closed_connections(session: SparkSession) -> None:
+    """Keeps pyspark from printing a stack trace when Spark closes the connection for accumulators.
+
+    It does so whenever a running query is cancelled, since an interrupted thread closes its Unix domain sockets.
+    """
+
+    def handle_error(request: Any, address: Any) -> None:
+        error = sys.exception()
+        if not isinstance(error, (EOFError, OSError)):
+            logging.getLogger("penstock.spark").error("pyspark could not read an accumulator", exc_info=error)
+
+    server: Any = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = handle_error
 
 
 def _start_fork_server() -> ForkServer | None:
