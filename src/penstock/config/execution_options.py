@@ -47,6 +47,18 @@ PRINT_STYLE = define(
     "How `print` formats elements of a declared type: as in Python, or as in Flink, for example (a,1) for a tuple and +I[a,1] "
     "for a row. `penstock run --pyflink` sets it to flink.",
 )
+LOG_LEVEL = define(
+    "python.logging.default.level",
+    choice("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", warn="WARNING", fatal="CRITICAL"),
+    "INFO",
+    "Level of the loggers that functions use.",
+)
+LOG_OVERRIDES = define(
+    "python.logging.level.overrides",
+    MAP,
+    {},
+    "Levels of single loggers that functions use, such as `my.module: DEBUG`.",
+)
 
 # -- batches
 

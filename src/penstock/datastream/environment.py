@@ -218,6 +218,7 @@ class StreamExecutionEnvironment(JobSettings):
             batch_mode=batch_mode,
             object_reuse=self.configuration.get(OBJECT_REUSE),
             periodic_watermarks=self.configuration.get(WATERMARK_EMISSION) == "per-batch",
+            log_levels=self.log_levels(),
         )
         graph.validate()
         self._check_uids(nodes)

@@ -31,7 +31,6 @@ from penstock.engine.wire.body import unpack_body
 from penstock.engine.wire.frames import (
     Bundle,
     Bundles,
-    ChunkProgress,
     Control,
     SinkRows,
     SlotReport,
@@ -57,7 +56,6 @@ class BatchResult:
     write_seconds: dict[int, float] = field(default_factory=dict)  # by the number of a sink
     slot_reports: list[SlotReport] = field(default_factory=list)
     source_reports: list[SourceTaskReport] = field(default_factory=list)
-    marks: Sequence[ChunkProgress] = ()
 
 
 class BatchExecutor:
@@ -113,22 +111,13 @@ class BatchExecutor:
 
     # -- one batch
 
-    def run(
-        self,
-        planned: Sequence[PlannedTask],
-        control: Control | None,
-        timestamp: int,
-        marks: Sequence[ChunkProgress] = (),
-    ) -> BatchResult:
-        """Computes a batch and prepares its output. After an error it is rolled back.
-
-        `marks` are watermarks that no source task sends.
-        """
+    def run(self, planned: Sequence[PlannedTask], control: Control | None, timestamp: int) -> BatchResult:
+        """Computes a batch and prepares its output. After an error it is rolled back."""
         self.activate_classes()
         self._before = {at: msgspec.msgpack.encode(host.meta) for at, host in self._hosts.items()}
-        result = BatchResult(self.batch, timestamp, marks=marks)
+        result = BatchResult(self.batch, timestamp)
         try:
-            bundles = [*self._run_mappers(planned), *self._control_bundles(control, marks)]
+            bundles = [*self._run_mappers(planned), *self._control_bundles(control)]
             for level in range(1, self.program.depth + 1):
                 bundles = self._run_level(level, bundles, timestamp)
             result.slot_reports = [host.report for host in self._hosts.values() if host.report is not None]
@@ -156,17 +145,13 @@ class BatchExecutor:
             mapper = self._mappers[source, subtask] = Mapper(program, program.sources[source], subtask)
         return mapper
 
-    def _control_bundles(self, control: Control | None, marks: Sequence[ChunkProgress]) -> list[Bundle]:
+    def _control_bundles(self, control: Control | None) -> list[Bundle]:
         out = Bundles()
         slots = range(self.program.parallelism)
         if control is not None:
             for level in self.program.control_levels():
                 for slot in slots:
                     out.add(level, slot, control)
-        for mark in marks:
-            for level in self.program.streams[mark.stream].levels:
-                for slot in slots:
-                    out.add(level, slot, mark)
         return list(out.take_all())
 
     def _run_level(self, level: int, bundles: list[Bundle], timestamp: int) -> list[Bundle]:
@@ -284,7 +269,7 @@ class BatchExecutor:
                 host.report.state_bytes, host.report.delta_bytes = self._state_bytes[at], written
         if self._is_aligned:
             reports: list[SourceTaskReport | SlotReport] = [*result.source_reports, *result.slot_reports]
-            progress = [*result.marks, *chain.from_iterable(r.aligned_progress for r in reports)]
+            progress = list(chain.from_iterable(r.aligned_progress for r in reports))
             passed = 0 if self._clock is None else max(0, result.timestamp - self._clock)
             advance_alignment(self.program, self._alignment, progress, result.timestamp, passed)
         self._clock = result.timestamp

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
 
 from penstock.config import Configuration
@@ -158,11 +159,11 @@ class InProcessJob:
         self.program.attempt = self._attempt_number
         attempt: Attempt | WholeJobAttempt | None = None
         try:
-            with capture_logs(self._forward_logs):
+            with self._captured_logs():
                 attempt = self._new_attempt()
             batches = attempt.batches()
             while True:
-                with capture_logs(self._forward_logs):
+                with self._captured_logs():
                     output = next(batches, None)
                 if output is None:
                     return
@@ -172,7 +173,7 @@ class InProcessJob:
         finally:
             if attempt is not None:
                 self._last_batch = attempt.last_batch
-                with capture_logs(self._forward_logs):
+                with self._captured_logs():
                     attempt.close()
 
     def _new_attempt(self) -> Attempt | WholeJobAttempt:
@@ -192,6 +193,12 @@ class InProcessJob:
         if attempt.had_ended and self.run is not None:
             self.run.announce(ended_message(checkpoint))
         return attempt
+
+    @contextmanager
+    def _captured_logs(self) -> Iterator[None]:
+        with capture_logs(self._forward_logs) as capture:
+            capture.set_levels(self.program.log_levels)
+            yield
 
     def _forward_logs(self, lines: list[LogLine]) -> None:
         if not lines:

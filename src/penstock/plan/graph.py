@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -28,6 +28,7 @@ class JobGraph:
     parameters: dict[str, str] = field(default_factory=dict)
     batch_mode: bool = False  # the input is bounded and is processed key by key
     object_reuse: bool = False  # elements are not copied between the functions of a task
+    log_levels: Mapping[str, str] = field(default_factory=dict)  # of functions, by logger; the root logger is ""
     periodic_watermarks: bool = (
         False  # built-in strategies advance watermarks at the end of a batch, not after each record
     )

@@ -14,7 +14,7 @@ from penstock.engine.program.declared_state import key_types
 from penstock.engine.program.program import Program
 from penstock.engine.slots.rescale import SlotState, rescale
 from penstock.engine.slots.slot_metadata import SlotMetadata
-from penstock.engine.wire.frames import ChunkProgress, Control, SlotReport, SourceTaskReport
+from penstock.engine.wire.frames import Control, SlotReport, SourceTaskReport
 from penstock.engine.wire.log_capture import LogLine, capture_logs
 from penstock.local.executor import BatchExecutor, PlannedTask, SlotKey
 from penstock.local.restored_state import read_states
@@ -52,7 +52,8 @@ class LocalJob:
         self.dead_letters: dict[str, tuple[int, int]] = {}  # by uid: their number, and how many of them nobody reads
         self.skipped: dict[str, int] = {}  # by uid of a source: records that cannot be decoded and were dropped
         self._warned: set[str] = set()
-        with capture_logs(self.logs.extend):
+        with capture_logs(self.logs.extend) as capture:
+            capture.set_levels(program.log_levels)
             self._executor.open({})
 
     @property
@@ -75,16 +76,11 @@ class LocalJob:
 
     # -- batches
 
-    def run(
-        self,
-        planned: Sequence[PlannedTask],
-        control: Control | None,
-        timestamp: int,
-        marks: Sequence[ChunkProgress] = (),
-    ) -> list[list[Any]]:
-        """Runs a batch and returns the results of the commits of all sinks. `marks` are watermarks that no source task sends."""
-        with capture_logs(self.logs.extend):
-            result = self._executor.run(planned, control, timestamp, marks)
+    def run(self, planned: Sequence[PlannedTask], control: Control | None, timestamp: int) -> list[list[Any]]:
+        """Runs a batch and returns the results of the commits of all sinks."""
+        with capture_logs(self.logs.extend) as capture:
+            capture.set_levels(self.program.log_levels)
+            result = self._executor.run(planned, control, timestamp)
             try:
                 committed = self._executor.commit_sinks(result)
             except BaseException:

@@ -102,6 +102,7 @@ class ObservedPipeline:
             batch_mode=batch,
             object_reuse=configuration.get(OBJECT_REUSE),
             periodic_watermarks=configuration.get(WATERMARK_EMISSION) == "per-batch",
+            log_levels=self._env.log_levels(),
         )
 
     def outputs(self, graph: JobGraph) -> list[Collected]:

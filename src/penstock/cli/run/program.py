@@ -13,6 +13,8 @@ from penstock.cli.run.settings import default_options
 from penstock.config.execution_options import PRINT_STYLE, WATERMARK_EMISSION
 from penstock.pyflink import pyflink_modules
 
+PYFLINK_OPTIONS = {PRINT_STYLE.key: "flink", WATERMARK_EMISSION.key: "per-batch"}  # of `penstock run --pyflink`
+
 
 def run_file(job: Path, args: list[str]) -> None:
     """Runs a Python file as the main program, with its own arguments and import path."""
@@ -33,6 +35,6 @@ def program_environment(options: dict[str, Any], pyflink: bool) -> Iterator[None
     advance periodically.
     """
     if pyflink:
-        options = {PRINT_STYLE.key: "flink", WATERMARK_EMISSION.key: "per-batch", **options}
+        options = {**PYFLINK_OPTIONS, **options}
     with pyflink_modules() if pyflink else nullcontext(), default_options(options):
         yield

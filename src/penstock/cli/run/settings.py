@@ -12,6 +12,7 @@ from penstock.config import OPTIONS_VARIABLE, Configuration, environment_options
 from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, RESUME
 from penstock.config.deployment_options import CONSOLE, MASTER
 from penstock.config.execution_options import ENGINE, JOB_NAME
+from penstock.config.registry import reject_key
 from penstock.connectors.file.system.file_system import absolute_path
 from penstock.errors import ConfigError
 
@@ -72,7 +73,9 @@ def default_options(options: dict[str, Any]) -> Iterator[None]:
     """Inside the block, every new configuration starts with these options, also in processes that are started."""
     before = os.environ.get(OPTIONS_VARIABLE)
     merged = {**environment_options(), **options}
-    Configuration(merged)  # raises for wrong options before the program runs
+    for key in options:
+        reject_key(key)  # an unknown option of the command line can only be a mistake
+    Configuration(merged)  # raises for wrong values before the program runs
     os.environ[OPTIONS_VARIABLE] = json.dumps(merged)
     try:
         yield

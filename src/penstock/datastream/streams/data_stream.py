@@ -209,7 +209,7 @@ class DataStream(OperatorSettings, Generic[T]):
         return side
 
     def _side(self, node: Node, output_tag: OutputTag[Any]) -> Node:
-        declared = output_tag.type_info if output_tag.type_info.declared else None
+        declared = output_tag.type_info if output_tag.type_info.converts else None
         return self._add(SideOutputNode, f"side:{output_tag.tag_id}", node, tag=output_tag.tag_id, output_type=declared)
 
     # -- partitioning
@@ -407,16 +407,20 @@ class DataStream(OperatorSettings, Generic[T]):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator[T] | list[T]:
-        """Runs the job and returns an iterator over the elements of this stream.
+        """Runs the job and returns an iterator over the elements of this stream. Those of a keyed stream are rows `(key, element)`.
 
         With a limit, returns a list of the first elements and ends the job.
         """
-        node = self._add(SinkNode, "collect", sink=CollectSink())
+        node = self._collected()._add(SinkNode, "collect", sink=CollectSink())
         elements = CloseableIterator(self._env.collect(node, job_execution_name))
         if limit is None:
             return elements
         with elements:
             return list(islice(elements, limit))
+
+    def _collected(self) -> DataStream[Any]:
+        """Returns the stream that `execute_and_collect` collects."""
+        return self
 
     def to_dataframe(self, job_execution_name: str | None = None) -> Any:
         """Runs the job until its sources end, and returns the elements of this stream as a batch Spark DataFrame.

@@ -78,6 +78,7 @@ class _Builder:
             batch_mode=graph.batch_mode,
             object_reuse=graph.object_reuse,
             source_parallelism=graph.parallelism,
+            log_levels=dict(graph.log_levels),
         )
 
     def _operator(self, number: int, node: OperatorNode) -> OperatorProgram:

@@ -100,6 +100,7 @@ class Program:
     attempt: int = 0  # number of restarts so far
     object_reuse: bool = False  # elements are not copied between the functions of a task
     source_parallelism: int = 1  # the number of subtasks of functions in source tasks
+    log_levels: dict[str, str] = field(default_factory=dict)  # by logger; the root logger is ""
     # States of a savepoint whose values are rewritten, by uid and state name.
     changed_states: dict[tuple[str, str], StateDescriptor] = field(default_factory=dict)
     # Operators of a resumed job whose stored keys have no declared type. See `restored_keys.py`.

@@ -182,14 +182,18 @@ class BatchClock:
         mark = MIN_WATERMARK if channel is None else channel.mark
         if periodic:
             return mark
-        earlier = self._sequences.get(frame.stream, {}).get(frame.split, MIN_WATERMARK)
+        earlier = self._highest_before(frame.stream, frame.split)
         return max([mark, earlier, *(c.watermark for c in chunks if c.start < frame.start)])
+
+    def _highest_before(self, stream: int, split: str) -> int:
+        """The highest watermark in this batch of the splits before a split, if they follow each other in time."""
+        return self._sequences.get(stream, {}).get(split, MIN_WATERMARK)
 
     def explicit_watermarks(self, program: OperatorProgram, end: int) -> list[int]:
         """The explicit watermarks of the batch for an operator, ascending and not above `end`."""
         watermarks = {
-            min(m, end)
-            for (stream, _), cs in self._chunks.items()
+            min(max(m, self._highest_before(stream, split)), end)
+            for (stream, split), cs in self._chunks.items()
             if stream in program.streams
             for m in accumulate((m for c in cs for m in c.explicit_watermarks), max)  # lower ones have no effect
         }

@@ -47,7 +47,8 @@ class ArrowRows:
                 f"Field '{'.'.join(error.path)}' has the type {error.type_info!r}, which columnar files cannot store. Declare the "
                 "type of every field.",
             ) from None
-        self.schema = pa.schema([(n, c.arrow) for n, c in zip(self.names, self._columns, strict=True)])
+        stored = [(n, c.arrow) for n, c in zip(self.names, self._columns, strict=True) if not pa.types.is_null(c.arrow)]
+        self.schema = pa.schema(stored)
         self._construct = columns.constructor(shape)
 
     def batch(self, values: list[Any]) -> pa.RecordBatch:
@@ -55,6 +56,8 @@ class ArrowRows:
         rows = convert_elements_to("A file of columns", self.shape, values)
         arrays = []
         for name, column, fields in zip(self.names, self._columns, self.shape.columns(rows), strict=True):
+            if pa.types.is_null(column.arrow):
+                continue
             try:
                 arrays.append(column.array(fields))
             except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:

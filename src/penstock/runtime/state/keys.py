@@ -61,6 +61,19 @@ def encode_key(key: Any) -> tuple[bytes, bool]:
     return _encode(canonical), decodable
 
 
+def hashable_key(key: Any) -> Any:
+    """Returns a key that is a list, a set or a bytearray as a tuple, a frozenset or bytes. Other keys are returned unchanged.
+
+    Flink accepts every key that can be pickled.
+
+    >>> hashable_key([1, [2, {3}]])
+    (1, (2, frozenset({3})))
+    """
+    if type(key) is list or type(key) is tuple:
+        return tuple(hashable_key(part) for part in key)
+    return frozenset(key) if type(key) is set else bytes(key) if type(key) is bytearray else key
+
+
 def decode_key(data: bytes) -> Any:
     """Decodes a key whose encoding is decodable.
 

@@ -28,6 +28,7 @@ from penstock.spark.query.real_time import start_in_real_time
 from penstock.spark.report.run_facts import RunFacts
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.pickling import pickle_program
+from penstock.spark.session.worker_setup import WorkerSetup
 
 
 class Attempts:
@@ -50,7 +51,7 @@ class Attempts:
         self.query: StreamingQuery | BatchQuery | None = None
         self.repeating = False  # the attempt repeats one batch of a repaired checkpoint
         self.keep_open = False
-        self.archives: list[str] = []  # shipped archives that workers put on their path
+        self.worker_setup = WorkerSetup()
         self._session = session
         self._program = program
         self._checkpoint = checkpoint
@@ -91,13 +92,15 @@ class Attempts:
         session, program, checkpoint, folder = self._session, self._program, self._checkpoint, self._folder
         configuration, facts = self._configuration, self._facts(run)
         if program.batch_mode:
-            folder.create(facts, pickle_program(without_elements(program), self.archives))
-            plan = BatchPlan(session, program, checkpoint, folder, configuration, self.archives, self._wait_for_input)
+            folder.create(facts, pickle_program(without_elements(program), self.worker_setup))
+            plan = BatchPlan(
+                session, program, checkpoint, folder, configuration, self.worker_setup, self._wait_for_input
+            )
             return plan.start(run)
         if self._real_time:
             folder.create(facts, b"")
             return start_in_real_time(session, program, checkpoint, run, configuration)
-        folder.create(facts, pickle_program(program, self.archives))
+        folder.create(facts, pickle_program(program, self.worker_setup))
         return start_query(session, program, checkpoint, folder, configuration, self.repeating)
 
     def _facts(self, run: str) -> RunFacts:

@@ -14,6 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import CHECKPOINT_RETENTION
+from penstock.config.deployment_options import PYTHON_EXECUTABLE
 from penstock.config.execution_options import BATCH_RECORDS, CANCEL_TIMEOUT
 from penstock.config.state_options import BACKEND
 from penstock.datastream.jobs.job_result import JobExecutionResult
@@ -137,7 +138,8 @@ class SparkJob:
                 self.run.announce(ended_message(self.checkpoint))
             with end_run_on_error(self.run):
                 materialize_tables(self.session, self.program, self.checkpoint)
-                self._attempts.archives = ship_files(self.session, self._files)
+                python = self._configuration.get(PYTHON_EXECUTABLE)
+                self._attempts.worker_setup = ship_files(self.session, self._files, python)
                 self._start_time = time.monotonic()
                 if self.checkpoint.resumed and not self.real_time:
                     self._repair.before_resume()

@@ -10,17 +10,19 @@ import sys
 import sysconfig
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from penstock.errors import ConfigError
+from penstock.spark.session.worker_setup import WorkerSetup
 
 _PACKAGES = "penstock-packages"
 
 
-def ship_files(session: SparkSession, files: dict[str, list[str]]) -> list[str]:
-    """Ships all files. Returns the names of archives that workers must put on their path."""
+def ship_files(session: SparkSession, files: dict[str, list[str]], python: str = "") -> WorkerSetup:
+    """Ships all files. Returns what workers set up for the functions. `python` is the interpreter that the job chose."""
     context = session.sparkContext
     for path in [*user_modules(), *files["files"]]:
         context.addPyFile(_zip_folder(path))
@@ -28,10 +30,11 @@ def ship_files(session: SparkSession, files: dict[str, list[str]]) -> list[str]:
         context.addArchive(archive)
     for jar in files["jars"]:
         context._jsc.addJar(jar)
+    setup = WorkerSetup(has_archives=bool(files["archives"]), python=python)
     if not files["requirements"]:
-        return []
+        return setup
     context.addArchive(f"{_install(*files['requirements'])}#{_PACKAGES}")
-    return [_PACKAGES]
+    return replace(setup, packages=(_PACKAGES,))
 
 
 def user_modules() -> list[str]:

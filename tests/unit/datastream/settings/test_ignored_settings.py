@@ -38,6 +38,7 @@ from penstock.connectors.kafka import (
 )
 from penstock.connectors.redis import RedisCommandDescription, RedisMapper, RedisSink
 from penstock.datastream.settings.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
+from penstock.datastream.settings.slot_sharing_group import SlotSharingGroup
 from penstock.datastream.settings.state_backends import EmbeddedRocksDBStateBackend
 from penstock.datastream.settings.unused_options import unused_options
 from penstock.errors import OptionIgnored, PenstockError
@@ -122,6 +123,11 @@ IGNORED: dict[str, Callable[[], Any]] = {
     "disable_chaining": lambda: numbers().map(str).disable_chaining(),
     "start_new_chain": lambda: numbers().map(str).start_new_chain(),
     "slot_sharing_group": lambda: numbers().map(str).slot_sharing_group("g"),
+    "resources of slot sharing group 'g'": lambda: environment().register_slot_sharing_group(
+        SlotSharingGroup.builder("g").set_cpu_cores(1.0).set_task_heap_memory_mb(9).build()
+    ),
+    "register_cached_file": lambda: environment().register_cached_file(__file__, "tests"),
+    "set_db_storage_paths": lambda: EmbeddedRocksDBStateBackend().set_db_storage_paths("/a", "/b"),
     "set_parallelism.* on ": lambda: numbers().sink_to(DiscardingSink()).set_parallelism(1),
     "set_parallelism.* on 'collection'": lambda: numbers().set_parallelism(1),
     "pipeline.auto-watermark-interval": lambda: environment().get_config().set_auto_watermark_interval(100),
@@ -395,8 +401,6 @@ def test_modes_as_text_are_checked(mode: Any) -> None:
 def test_values_that_would_be_ignored_are_rejected() -> None:
     with pytest.raises(PenstockError, match=r"expected true or false"):
         kafka_source().set_property("commit.offsets.on.checkpoint", "yes").build()
-    with pytest.raises(PenstockError, match=r"different separators"):
-        CsvSchema.builder().add_array_column("a", ";").add_array_column("b", ",").build()
     with pytest.raises(PenstockError, match=r"which has its own pattern"):
         FileSource("in", pattern="*.csv", enumerator=FileEnumeratorProvider(pattern="*.txt"))
     assert (
