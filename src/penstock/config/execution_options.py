@@ -8,7 +8,11 @@ from penstock.config.value_kinds import BOOLEAN, DURATION, MAP, PATH, STRING, ch
 # -- the job
 
 ENGINE = define(
-    "execution.engine", STRING, "penstock.spark.engine:SparkEngine", "The engine that runs jobs, as module:class."
+    "execution.engine",
+    STRING,
+    "spark",
+    "The engine that runs jobs. spark: on Spark. local: in the process of the program, without Java, as with `penstock run "
+    "--local`. Or module:class.",
 )
 JOB_NAME = define("pipeline.name", STRING, "", "The name of the job, unless `execute` is called with a name.")
 PARALLELISM = define(

@@ -12,6 +12,8 @@ from typing import Any
 from penstock.config import Configuration
 from penstock.config.state_options import LOCAL_LIMIT
 from penstock.errors import CheckpointError
+from penstock.jobs.checkpoint.job_description import read_job_description
+from penstock.jobs.checkpoint.retained_log import log_as_savepoint
 from penstock.jobs.registry.registry import Registry
 from penstock.savepoints import SavedOperator, open_savepoint
 from penstock.savepoints.manifest import MANIFEST_FILE
@@ -49,11 +51,14 @@ def _is_savepoint(name: str) -> bool:
 
 
 def _checkpoint(folder: str, configuration: Configuration, stack: ExitStack, local: str) -> tuple[StateView, str]:
-    from penstock.spark.checkpoint.job_description import read_job_description  # imported here: it needs PySpark
-    from penstock.spark.state.local_folders import working_copy_folder
+    job = read_job_description(folder)
+    if job.engine == "local":
+        target = stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-read-"))
+        savepoint = log_as_savepoint(folder, os.path.join(target, "savepoint"))
+        return SavepointView(savepoint), f"batch {savepoint.manifest.batch}, from the checkpoint {folder}"
+    from penstock.spark.state.local_folders import working_copy_folder  # imported here: it needs PySpark
     from penstock.spark.state.local_state import LocalStateUnavailable, open_local_slot
 
-    job = read_job_description(folder)
     slots: dict[tuple[int, int], Any] = {}
     copies = local or working_copy_folder(configuration, job.job_id)
     try:

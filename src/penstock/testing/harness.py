@@ -24,11 +24,12 @@ from penstock.engine.wire.frames import Control
 from penstock.engine.wire.log_capture import LogLine
 from penstock.errors import PlanError
 from penstock.functions import OutputTag
+from penstock.local.executor import PlannedTask
 from penstock.metrics import JobMetrics
 from penstock.savepoints.savepoint import open_savepoint
 from penstock.testing.collected import Collected
 from penstock.testing.known_splits import FIRST_SPLIT, KnownSplits
-from penstock.testing.local_engine import LocalJob, PlannedTask
+from penstock.testing.local_engine import LocalJob
 from penstock.testing.observed_pipeline import ObservedPipeline
 from penstock.testing.pushed_source import PUSHED, Item, PendingInput
 from penstock.testing.source_reading import LocalSourceReader

@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.connectors.scripted import At, Mark
 from penstock.connectors.source import Chunk, Offset, ReadContext, Source
+from penstock.local.executor import PlannedTask
 from penstock.runtime.loop.element_copy import copy_element, copy_elements
-from penstock.testing.local_engine import PlannedTask
 from penstock.time import NO_TIMESTAMP
 
 Item = At | Mark | Any

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.connectors import JsonLinesSink, ScriptedSource, Step
-from penstock.spark.checkpoint.lock import CheckpointLock
+from penstock.jobs.checkpoint.lock import CheckpointLock
 from tests.system.mistakes.test_common_mistakes import error_of, line, price
 from tests.system.spark.processes import checkpoint_in, lines_of
 from tests.system.spark.test_jobs import environment

@@ -22,6 +22,7 @@ from penstock.cli.run.watcher import JsonWatcher, TerminalWatcher, Watcher, log_
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import LATEST
 from penstock.errors import PenstockError
+from penstock.jobs.registry.entry import IN_PROCESS
 from penstock.jobs.registry.launch import Launch
 from penstock.jobs.registry.resume_command import resume_command
 from penstock.jobs.run.listener import add_listener
@@ -51,6 +52,10 @@ def run(
         bool, typer.Option("--allow-dropped-state", help="Drop saved state that no operator of the program uses.")
     ] = False,
     master: Master = None,
+    local: Annotated[
+        bool,
+        typer.Option("--local", help="Run the jobs in this process, without Spark and Java (execution.engine: local)."),
+    ] = False,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="The name of the job, if the program does not set one.")
     ] = None,
@@ -86,6 +91,7 @@ def run(
             verbose=verbose,
             from_savepoint=from_savepoint,
             allow_dropped_state=allow_dropped_state,
+            local=local,
         )
         command.start(Launch(str(job), args or [], "", options, pyflink, detached=detached))
 
@@ -184,7 +190,8 @@ class ProgramRun:
         if isinstance(self._watcher, TerminalWatcher):
             self._watcher.hide_board()
         print(error.stack or f"penstock: [{error.code}] {error.message}", file=sys.stderr)
-        if log:
+        on_spark = last is None or last[0].master != IN_PROCESS
+        if log and on_spark:
             print(f"penstock: Spark's output is in {log}; --verbose shows it here", file=sys.stderr)
         if command:
             print(f"penstock: resume with: {command}", file=sys.stderr)

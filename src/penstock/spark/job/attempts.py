@@ -15,11 +15,11 @@ from penstock.config.execution_options import CANCEL_TIMEOUT, HEARTBEAT
 from penstock.connectors.buffer_timeout import buffer_timeout
 from penstock.datastream.jobs.job_status import JobStatus
 from penstock.engine.program.program import Program
-from penstock.spark.checkpoint.checkpoint import Checkpoint
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
+from penstock.jobs.run.pacing import Pacing
+from penstock.jobs.run.restarts import DefaultRestarts, is_retryable, restart_strategy, restarts_by_default
 from penstock.spark.checkpoint.repair import RepeatedBatches
 from penstock.spark.checkpoint.spark_log import last_committed_batch, unfinished_batch
-from penstock.spark.job.pacing import Pacing
-from penstock.spark.job.restarts import DefaultRestarts, is_retryable, restart_strategy, restarts_by_default
 from penstock.spark.job.restore_plan import read_initial_offsets
 from penstock.spark.query.batch_query import BatchPlan, BatchQuery, without_elements
 from penstock.spark.query.driver_commits import DriverCommits, commits_on_driver

@@ -23,22 +23,26 @@ from penstock.engine.program.builder import build_program
 from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
 from penstock.errors import CheckpointError, JobError
+from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
 from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint
 from penstock.jobs.registry.savepoint_requests import AfterSavepoint, SavepointProgress, new_savepoint_request
+from penstock.jobs.run.accumulators import count_accumulators
+from penstock.jobs.run.driver_outputs import DriverOutput
+from penstock.jobs.run.pacing import Pacing
+from penstock.jobs.run.registration import end_run, end_run_on_error
+from penstock.jobs.run.resumption import ended_message, keep_parallelism
 from penstock.jobs.run.run import Run
 from penstock.plan.graph import JobGraph
-from penstock.spark.checkpoint.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.checkpoint.storage_watch import StorageWatch
 from penstock.spark.job.attempts import Attempts
 from penstock.spark.job.checkpoint_repair import CheckpointRepair
-from penstock.spark.job.driver_outputs import DriverOutput, DriverOutputs
+from penstock.spark.job.driver_outputs import FolderOutputs
 from penstock.spark.job.lost_process import explain_lost_process, lost_jvm_error
 from penstock.spark.job.monitor import JobMonitor
-from penstock.spark.job.pacing import Pacing
-from penstock.spark.job.registration import RegisteredJob, end_run, end_run_on_error, register
-from penstock.spark.job.restore_plan import plan_restore
-from penstock.spark.job.results import count_accumulators, last_batches
-from penstock.spark.job.resumption import ended_message, has_ended, keep_parallelism
+from penstock.spark.job.registration import RegisteredJob, register
+from penstock.spark.job.restore_plan import plan_spark_restore
+from penstock.spark.job.results import last_batches
+from penstock.spark.job.resumption import has_ended
 from penstock.spark.job.savepoint_taker import SavepointTaker
 from penstock.spark.job.storage_recovery import StorageRecovery
 from penstock.spark.query.batch_query import BatchQuery
@@ -62,7 +66,7 @@ class SparkJob:
         self.real_time = runs_in_real_time(graph, configuration)
         self.program: Program = build_program(graph)
         self.session: SparkSession = get_session(configuration)
-        self._restore_plan = plan_restore(self.program, configuration)
+        self._restore_plan = plan_spark_restore(self.program, configuration)
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration, self._restore_plan)
         self.folder = RunFolder(private_folder("penstock-run-"))
         self.keep_open = False  # a scripted job stops after its script, without the final watermark
@@ -87,7 +91,7 @@ class SparkJob:
             set_status=self._set_status,
             wait_for_input=self._wait_for_input,
         )
-        self._outputs = DriverOutputs(self.program.sinks, self.folder)
+        self._outputs = FolderOutputs(self.program.sinks, self.folder)
         self._storage = StorageWatch(self.session, self.checkpoint.folder, configuration, self._last_batch)
         self._repair = CheckpointRepair(self.checkpoint.folder, self._attempts, self._storage)
         self._recovery = StorageRecovery(
@@ -222,7 +226,7 @@ class SparkJob:
             ended = self.folder.is_finished() or not self.query.isActive or self._cancel.is_set()
             self._monitor.forward_logs(self.run)
             self._monitor.check(self.query)
-            yield from self._outputs.deliver()
+            yield from self._outputs.deliver_new()
             if ended:
                 return
             time.sleep(_POLL_SECONDS)
@@ -307,7 +311,7 @@ class SparkJob:
         return path.result()
 
     def _end(self, status: JobStatus) -> None:
-        self._accumulators = count_accumulators(self.program, self.folder)
+        self._accumulators = self._count_accumulators()
         self._status = status
         retention = (
             self._configuration.get(CHECKPOINT_RETENTION)
@@ -327,7 +331,10 @@ class SparkJob:
 
     def accumulators(self) -> dict[str, Any]:
         """Counts so far as `operator.metric`: Flink's metrics, and the metrics of functions."""
-        return count_accumulators(self.program, self.folder) if self._accumulators is None else self._accumulators
+        return self._count_accumulators() if self._accumulators is None else self._accumulators
+
+    def _count_accumulators(self) -> dict[str, Any]:
+        return count_accumulators(self.program, self.folder.reports.totals(), self.folder.metrics())
 
     def result(self) -> JobExecutionResult:
         """The result of the job. Removes the run folder."""

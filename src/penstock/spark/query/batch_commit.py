@@ -15,10 +15,10 @@ from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
 from penstock.engine.slots.alignment import advance_alignment, is_aligned
 from penstock.engine.wire.frames import SlotReport, SourceTaskReport
+from penstock.jobs.run.batch_report import build_batch_report
+from penstock.jobs.run.checkpoint_stats import SinkTimes, build_checkpoint_stats
+from penstock.jobs.run.run_totals import add_counts
 from penstock.spark.query.driver_commits import request_commit
-from penstock.spark.report.batch_report import build_batch_report
-from penstock.spark.report.checkpoint_stats import SinkTimes, build_checkpoint_stats
-from penstock.spark.report.reports import add_counts
 from penstock.spark.report.run_folder import RunFolder, SavepointBatch
 
 

@@ -17,8 +17,8 @@ from penstock.engine.program.bounded_read import BoundedRead, plan_bounded_read
 from penstock.engine.program.pickling import pickle_by_value
 from penstock.engine.program.program import Program
 from penstock.engine.wire.frames import Control
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.jobs.registry.progress import StageProgress
-from penstock.spark.checkpoint.checkpoint import Checkpoint
 from penstock.spark.query.batch_level import BatchLevel
 from penstock.spark.query.batch_source import BATCH_SCHEMA, CONTROL, PenstockBatch
 from penstock.spark.query.router import PenstockRouter

@@ -23,7 +23,7 @@ from penstock.config.state_options import (
 )
 from penstock.connectors.dataframe import DataFrameStream
 from penstock.engine.program.program import Program, SourceProgram
-from penstock.spark.checkpoint.checkpoint import Checkpoint
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.spark.query.batch_query import BatchQuery
 from penstock.spark.query.control import PenstockControl
 from penstock.spark.query.dataframe_sources import map_dataframe

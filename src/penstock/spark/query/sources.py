@@ -16,11 +16,11 @@ from penstock.connectors.buffer_timeout import BufferTimeout
 from penstock.connectors.source import ReadContext, Source
 from penstock.engine.program.program import Program
 from penstock.engine.slots.alignment import paused_splits
+from penstock.engine.slots.control import SplitStatus
 from penstock.engine.wire.frames import Bundle
 from penstock.runtime.loop.call_site import CallSite
 from penstock.spark.query import worker
 from penstock.spark.query.processor import ROW_SCHEMA
-from penstock.spark.report.run_facts import SplitStatus
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.error_transport import wrap_errors
 from penstock.spark.session.pickling import pickle_elements, unpickle_program

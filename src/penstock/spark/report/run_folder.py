@@ -18,6 +18,7 @@ import msgspec
 
 from penstock.atomic_file import write_atomic
 from penstock.engine.slots.alignment import AlignmentTables
+from penstock.engine.slots.control import RequestedSavepoint, SplitStatus, StopRequest
 from penstock.engine.wire.frames import SavepointPartHandle
 from penstock.engine.wire.log_capture import LogLine
 from penstock.jobs.registry.batch_report import BatchReport
@@ -26,7 +27,7 @@ from penstock.metrics import JobMetrics
 from penstock.metrics.values import MetricsDelta
 from penstock.spark.report.helper_processes import HelperProcesses
 from penstock.spark.report.reports import Reports
-from penstock.spark.report.run_facts import RequestedSavepoint, RunFacts, SplitStatus, StopRequest
+from penstock.spark.report.run_facts import RunFacts
 from penstock.spark.session.pickling import pickle_for_driver
 
 Message = TypeVar("Message")

@@ -13,7 +13,7 @@ import penstock as ps
 from penstock.engine.program.builder import build_program
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError, StateError
-from penstock.spark.checkpoint.checkpoint import open_checkpoint
+from penstock.jobs.checkpoint.checkpoint import open_checkpoint
 
 
 def program(uid: str = "total", parallelism: int = 2, key_type: Any = None) -> Program:

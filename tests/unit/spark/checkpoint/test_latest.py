@@ -11,12 +11,13 @@ import penstock as ps
 from penstock.engine.program.builder import build_program
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
+from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
 from penstock.jobs.registry.launch import Launch
 from penstock.jobs.registry.launch_file import StoredLaunch, write_launch
+from penstock.jobs.run.resumption import keep_parallelism
 from penstock.plan.graph import JobGraph
-from penstock.spark.checkpoint.checkpoint import Checkpoint, open_checkpoint
-from penstock.spark.job.restore_plan import plan_restore
-from penstock.spark.job.resumption import has_ended, keep_parallelism
+from penstock.spark.job.restore_plan import plan_spark_restore
+from penstock.spark.job.resumption import has_ended
 from tests.unit.spark.checkpoint.checkpoints import write_with_checksums
 
 
@@ -93,7 +94,7 @@ def test_a_savepoint_is_used_once(tmp_path: Path) -> None:
     assert (second.resumed, second.from_savepoint) == (False, "/savepoints/a")
     assert Path(second.folder).parent == Path(first.folder).parent
     again = options(tmp_path, **{"execution.state-recovery.path": "/savepoints/a"})
-    assert plan_restore(program(), again) is None
+    assert plan_spark_restore(program(), again) is None
     assert open_checkpoint(program(), again).folder == second.folder
 
 

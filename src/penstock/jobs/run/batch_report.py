@@ -9,7 +9,7 @@ from penstock.engine.host.reports import add_flows, sum_dead_letters
 from penstock.engine.program.program import Program
 from penstock.engine.wire.frames import SlotReport, SourceTaskReport
 from penstock.jobs.registry.batch_report import BatchReport, RecordCounts
-from penstock.spark.report.reports import add_counts
+from penstock.jobs.run.run_totals import add_counts
 
 
 def build_batch_report(

@@ -37,7 +37,7 @@ from penstock.errors import (
 
 # Errors that occur again after a restart.
 _NOT_RETRYABLE = (CheckpointError, ConfigError, PlanError, UnsupportedOperation)
-_NOT_RETRYABLE_CODES = {"STATE_CHANGED"}
+_NOT_RETRYABLE_CODES = {"STATE_CHANGED", "STDOUT_CLOSED"}
 _PROGRAM_ERROR_CODES = {"BAD_RECORD"}
 _MISTAKES = (
     ArithmeticError,

@@ -8,7 +8,7 @@ import pytest
 
 import penstock as ps
 from penstock.errors import ConfigError, FailedCall, JobError, StateError, UnsupportedOperation, UserFunctionError
-from penstock.spark.job.restarts import (
+from penstock.jobs.run.restarts import (
     DefaultRestarts,
     ExponentialDelay,
     FailureRate,

@@ -12,6 +12,8 @@ from penstock.atomic_file import write_atomic
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
 from penstock.savepoints.evolution import saved_key_types
+from penstock.savepoints.manifest import SavedOperator, SavedSource
+from penstock.savepoints.saved_job import SavedJob
 
 FORMAT = 1
 
@@ -50,9 +52,12 @@ class JobDescription(msgspec.Struct):
     key_types: dict[str, Any] | None = None  # by uid; None: written before key types were stored
     lineage: str = ""
     from_savepoint: str = ""
+    engine: str = "spark"  # that writes the checkpoint
 
 
-def describe_program(program: Program, job_id: str, lineage: str = "", from_savepoint: str = "") -> JobDescription:
+def describe_program(
+    program: Program, job_id: str, lineage: str = "", from_savepoint: str = "", engine: str = "spark"
+) -> JobDescription:
     """The description of a job that runs a program."""
     return JobDescription(
         FORMAT,
@@ -69,6 +74,7 @@ def describe_program(program: Program, job_id: str, lineage: str = "", from_save
         saved_key_types(program),
         lineage,
         from_savepoint,
+        engine,
     )
 
 
@@ -143,3 +149,17 @@ def _part_differences(
             if old != new:
                 differences.append(f"{part} '{uid}' had {field} {old} and now has {new}")
     return differences
+
+
+def saved_job(job: JobDescription, offsets: list[Any]) -> SavedJob:
+    """Describes the job of a checkpoint for the manifest of a savepoint."""
+    key_types = job.key_types or {}
+    operators = [
+        SavedOperator(o.uid, o.name, o.kind, o.keyed, o.parallelism or job.parallelism, key_type=key_types.get(o.uid))
+        for o in job.operators
+    ]
+    sources = [
+        SavedSource(s.uid, s.name or s.uid, s.kind, number, offset)
+        for number, (s, offset) in enumerate(zip(job.sources, offsets, strict=False))
+    ]
+    return SavedJob(job.name, job.parallelism, job.max_parallelism, operators, sources, [])

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import CheckpointError
+from penstock.jobs.checkpoint.lock import CheckpointLock
 from penstock.jobs.registry.process import process_start_time
-from penstock.spark.checkpoint.lock import CheckpointLock
 from tests.waiting import until
 
 
@@ -50,7 +50,7 @@ def owner_of(folder: Path) -> int:
 
 OWNER = """
 import sys, time
-from penstock.spark.checkpoint.lock import CheckpointLock
+from penstock.jobs.checkpoint.lock import CheckpointLock
 CheckpointLock(sys.argv[1]).acquire()
 print("acquired", flush=True)
 time.sleep(600)

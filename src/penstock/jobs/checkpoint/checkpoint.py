@@ -14,17 +14,18 @@ from penstock.config.checkpoint_options import CHECKPOINT_DIR, LATEST, RESUME
 from penstock.engine.program.declared_state import key_types
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError, StateError
-from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint, named_folder
-from penstock.plan.graph import DEFAULT_NAME
-from penstock.runtime.state.evolution.shape import read_shape
-from penstock.savepoints.evolution import KeyChange
-from penstock.spark.checkpoint.job_description import (
+from penstock.jobs.checkpoint.job_description import (
+    JobDescription,
     describe_program,
     find_differences,
     read_job_description,
     write_job_description,
 )
-from penstock.spark.checkpoint.lock import CheckpointLock
+from penstock.jobs.checkpoint.lock import CheckpointLock
+from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint, named_folder
+from penstock.plan.graph import DEFAULT_NAME
+from penstock.runtime.state.evolution.shape import read_shape
+from penstock.savepoints.evolution import KeyChange
 
 _SHARED_NAME = " If another program has the same name by mistake, start this one with another --name."
 
@@ -108,13 +109,23 @@ class InitialContents(Protocol):
 
 
 def open_checkpoint(
-    program: Program, configuration: Configuration, contents: InitialContents | None = None
+    program: Program,
+    configuration: Configuration,
+    contents: InitialContents | None = None,
+    *,
+    engine: str = "spark",
+    from_savepoint: str = "",
 ) -> Checkpoint:
-    """Opens the checkpoint to resume, or creates a new one with the given contents."""
+    """Opens the checkpoint to resume, or creates a new one with the given contents.
+
+    `from_savepoint` is the path of the savepoint that a new job starts from, if it has no contents.
+    """
     resume = configuration.get(RESUME)
     if resume == LATEST:
         return (
-            _create(program, configuration, None) if program.batch_mode else _latest(program, configuration, contents)
+            _create(program, configuration, None, engine, from_savepoint)
+            if program.batch_mode
+            else _latest(program, configuration, contents, engine, from_savepoint)
         )
     if resume and program.batch_mode:
         raise CheckpointError(
@@ -123,11 +134,13 @@ def open_checkpoint(
             "reads its complete input again. Omit --resume, or run the job in STREAMING mode.",
         )
     if resume:
-        return _resume(os.path.abspath(resume), program)
-    return _create(program, configuration, contents)
+        return _resume(os.path.abspath(resume), program, engine)
+    return _create(program, configuration, contents, engine, from_savepoint)
 
 
-def _latest(program: Program, configuration: Configuration, contents: InitialContents | None) -> Checkpoint:
+def _latest(
+    program: Program, configuration: Configuration, contents: InitialContents | None, engine: str, from_savepoint: str
+) -> Checkpoint:
     """The current checkpoint of the job with this name; a new one for its first start, or if it starts from a savepoint."""
     if program.name == DEFAULT_NAME:
         raise CheckpointError(
@@ -139,11 +152,11 @@ def _latest(program: Program, configuration: Configuration, contents: InitialCon
     try:
         with latest.exclusive():
             current = latest.find()
-            if current is not None and contents is None:
-                return _resume(current, program)
+            if current is not None and contents is None and not from_savepoint:
+                return _resume(current, program, engine)
             if current is not None:
                 CheckpointLock(current).require_free()
-            checkpoint = _create(program, configuration, contents, str(latest.folder))
+            checkpoint = _create(program, configuration, contents, engine, from_savepoint, str(latest.folder))
             latest.replace(checkpoint.folder, checkpoint.from_savepoint)
     except OSError as error:
         raise CheckpointError(
@@ -153,18 +166,23 @@ def _latest(program: Program, configuration: Configuration, contents: InitialCon
 
 
 def _create(
-    program: Program, configuration: Configuration, contents: InitialContents | None, parent: str = ""
+    program: Program,
+    configuration: Configuration,
+    contents: InitialContents | None,
+    engine: str,
+    from_savepoint: str,
+    parent: str = "",
 ) -> Checkpoint:
     job_id, lineage = uuid.uuid4().hex, uuid.uuid4().hex
     root = parent or configuration.get(CHECKPOINT_DIR) or os.path.join(tempfile.gettempdir(), "penstock-checkpoints")
     folder = os.path.join(os.path.abspath(root), job_id)
-    from_savepoint = "" if contents is None else contents.path
+    from_savepoint = from_savepoint if contents is None else contents.path
     checkpoint = Checkpoint(folder, job_id, False, not program.batch_mode, lineage, from_savepoint)
     try:
         Path(folder, "penstock").mkdir(parents=True)
         if contents is not None:
             contents.write_to(checkpoint)
-        write_job_description(folder, describe_program(program, job_id, lineage, from_savepoint))
+        write_job_description(folder, describe_program(program, job_id, lineage, from_savepoint, engine))
     except OSError as error:
         raise CheckpointError(
             "CHECKPOINT_UNWRITABLE", f"The checkpoint folder {folder} cannot be written: {error}. Choose another one."
@@ -172,8 +190,9 @@ def _create(
     return checkpoint
 
 
-def _resume(folder: str, program: Program) -> Checkpoint:
+def _resume(folder: str, program: Program, engine: str) -> Checkpoint:
     saved = read_job_description(folder)
+    check_engine(folder, saved, engine)
     if differences := find_differences(saved, describe_program(program, saved.job_id)):
         raise CheckpointError(
             "CHECKPOINT_OF_ANOTHER_JOB",
@@ -185,6 +204,17 @@ def _resume(folder: str, program: Program) -> Checkpoint:
         _check_keys(folder, saved.key_types, program)
     program.undeclared_keys = frozenset(o.uid for o in saved.operators if o.keyed) - (saved.key_types or {}).keys()
     return Checkpoint(folder, saved.job_id, True, lineage=saved.lineage, from_savepoint=saved.from_savepoint)
+
+
+def check_engine(folder: str, saved: JobDescription, engine: str) -> None:
+    """Raises an error if another engine has written a checkpoint."""
+    if saved.engine != engine:
+        raise CheckpointError(
+            "CHECKPOINT_ENGINE",
+            f"The {saved.engine} engine has written the checkpoint {folder}, and the {engine} engine cannot read it. Resume the "
+            f"job with execution.engine: {saved.engine}, stop it with a savepoint (penstock stop JOB --savepoint), and start it "
+            "with the other engine from the savepoint (--from-savepoint).",
+        )
 
 
 def _check_keys(folder: str, saved: dict[str, Any], program: Program) -> None:
