@@ -16,8 +16,8 @@ from pathlib import Path
 from penstock.devservers import ivy
 from penstock.devservers.versions import Bundle, chosen_versions, find_bundle
 from penstock.errors import ConfigError
+from penstock.folders import cache_folder
 
-CACHE_VARIABLE = "PENSTOCK_CACHE"
 _SUMS = "checksums.json"
 
 
@@ -37,14 +37,6 @@ class Jars:
     @property
     def size(self) -> int:
         return sum(file.stat().st_size for file in self.files)
-
-
-def cache_folder() -> Path:
-    """The folder of downloaded files: PENSTOCK_CACHE, or the cache folder of the user."""
-    if folder := os.environ.get(CACHE_VARIABLE):
-        return Path(folder).expanduser().absolute()
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches, "penstock")
 
 
 def get_jars(

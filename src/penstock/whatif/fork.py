@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -13,6 +13,7 @@ import msgspec
 from penstock.atomic_file import write_atomic
 from penstock.config.execution_options import ENGINE, FORK_PLAN, FORK_RUN
 from penstock.errors import JobError, StateError
+from penstock.folders import private_folder, remove_private_folder
 from penstock.jobs.registry.launch import Launch
 from penstock.savepoints import open_savepoint
 from penstock.whatif.chart import comparison_chart
@@ -90,10 +91,12 @@ def replay_job(
     A sink that only appends is refused unless `append` is set, because it would contain every record twice.
     """
     open_savepoint(savepoint)
-    with tempfile.TemporaryDirectory(prefix="penstock-replay-") as folder:
-        plan = ForkPlan(savepoint, folder, redirect=False, drain=drain, append=append, allow_dropped=allow_dropped)
-        plan.write(Path(folder, _PLAN_FILE))
-        return _run_version(program, "replay", Path(folder), options or {}, output)
+    with ExitStack() as stack:
+        folder = private_folder("replay")
+        stack.callback(remove_private_folder, folder)
+        plan = ForkPlan(savepoint, str(folder), redirect=False, drain=drain, append=append, allow_dropped=allow_dropped)
+        plan.write(folder / _PLAN_FILE)
+        return _run_version(program, "replay", folder, options or {}, output)
 
 
 def version_names(programs: list[Path]) -> dict[str, Path]:

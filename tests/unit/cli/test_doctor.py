@@ -91,9 +91,12 @@ def test_free_disk_space(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: 
     assert checks.local_state(Configuration()).verdict == verdict
 
 
-def test_checkpoints_in_the_temporary_folder_are_a_risk(tmp_path: Path) -> None:
-    assert checks.checkpoints(Configuration()).verdict == "warn"
-    assert checks.checkpoints(Configuration({"execution.checkpointing.dir": str(tmp_path)})).verdict == "ok"
+def test_checkpoints_in_the_temporary_folder_are_a_risk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    assert checks.checkpoints(Configuration()).verdict == "ok"
+    chosen = Configuration({"execution.checkpointing.dir": str(tmp_path / "temporary" / "checkpoints")})
+    (tmp_path / "temporary").mkdir()
+    assert checks.checkpoints(chosen).verdict == "warn"
 
 
 def test_ports_and_host_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from penstock.config.checkpoint_options import CHECKPOINT_DIR
 from penstock.config.deployment_options import MASTER
 from penstock.config.state_options import LOCAL_DIR, LOCAL_KEEP
 from penstock.errors import ConfigError
+from penstock.folders import HOME_VARIABLE, checkpoints_folder, create_private, state_folder, working_copies_folder
 from penstock.jobs.registry.registry import registry_of
 from penstock.units import format_count, format_size
 
@@ -118,16 +119,14 @@ def local_state(configuration: Configuration) -> CheckResult:
 
 
 def local_state_folder(configuration: Configuration) -> str:
-    return configuration.get(LOCAL_DIR) or os.path.join(tempfile.gettempdir(), "penstock-state")
+    return configuration.get(LOCAL_DIR) or str(working_copies_folder())
 
 
 def checkpoints(configuration: Configuration) -> CheckResult:
-    chosen: str = configuration.get(CHECKPOINT_DIR)
-    result = _folder(
-        "checkpoints", chosen or os.path.join(tempfile.gettempdir(), "penstock-checkpoints"), CHECKPOINT_DIR.key
-    )
-    if result.verdict == "ok" and not chosen:
-        advice = f"The temporary folder may be deleted. Set {CHECKPOINT_DIR.key} for production jobs."
+    folder = configuration.get(CHECKPOINT_DIR) or str(checkpoints_folder())
+    result = _folder("checkpoints", folder, CHECKPOINT_DIR.key)
+    if result.verdict == "ok" and Path(folder).is_relative_to(tempfile.gettempdir()):
+        advice = f"The temporary folder may be deleted. Set {HOME_VARIABLE} or {CHECKPOINT_DIR.key} to another folder."
         return CheckResult(result.name, "warn", result.found, advice)
     return result
 
@@ -139,6 +138,8 @@ def registry(configuration: Configuration) -> CheckResult:
 def _folder(name: str, folder: str, option: str, minimum: int = _GB) -> CheckResult:
     """Checks that a folder is writable and has free space. A missing folder is created, as a job would do."""
     try:
+        if Path(folder).is_relative_to(state_folder()):
+            create_private(Path(folder))
         Path(folder).mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"penstock")

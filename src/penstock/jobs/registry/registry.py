@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,35 +13,25 @@ import msgspec
 
 from penstock.atomic_file import write_atomic
 from penstock.config import Configuration
-from penstock.config.deployment_options import REGISTRY_DIR, REGISTRY_KEEP, REGISTRY_KEEP_DAYS
+from penstock.config.deployment_options import REGISTRY_KEEP, REGISTRY_KEEP_DAYS
 from penstock.errors import JobError
+from penstock.folders import registry_folder
 from penstock.jobs.registry.entry import JobEntry
 from penstock.jobs.registry.progress import Progress
 
-HOME_VARIABLE = "PENSTOCK_HOME"
 _DAY = 86_400.0
 T = TypeVar("T")
 
 
 def registry_of(configuration: Configuration | None = None) -> Registry:
-    """Returns the registry in the configured folder, in PENSTOCK_HOME, or in ~/.penstock."""
-    folder = (configuration or Configuration()).get(REGISTRY_DIR) or os.environ.get(HOME_VARIABLE)
-    return Registry(Path(folder).expanduser().absolute() if folder else _home() / ".penstock")
-
-
-def _home() -> Path:
-    """The home folder, or the temporary folder for a user without a home, as in some containers."""
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return Path(tempfile.gettempdir())
-    return home if os.access(home, os.W_OK) else Path(tempfile.gettempdir())
+    """Returns the registry in the configured folder, or in the state folder of the user."""
+    return Registry(registry_folder(configuration))
 
 
 class Registry:
     """The jobs that are registered in a folder.
 
-    >>> registry = Registry(Path(tempfile.mkdtemp()))
+    >>> registry = Registry(Path("no-such-folder"))
     >>> registry.entries()
     []
     """

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import uuid
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from penstock.config import Configuration
-from penstock.config.checkpoint_options import CHECKPOINT_DIR, RESUME
+from penstock.config.checkpoint_options import RESUME
 from penstock.engine.program.declared_state import key_types
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError, StateError
+from penstock.folders import create_private, default_checkpoint_folder, is_default_checkpoint
 from penstock.runtime.state.evolution.shape import read_shape
 from penstock.savepoints.evolution import KeyChange
 from penstock.spark.checkpoint.job_description import (
@@ -113,11 +113,12 @@ def open_checkpoint(
 
 def _create(program: Program, configuration: Configuration, contents: InitialContents | None) -> Checkpoint:
     job_id, lineage = uuid.uuid4().hex, uuid.uuid4().hex
-    root = configuration.get(CHECKPOINT_DIR) or os.path.join(tempfile.gettempdir(), "penstock-checkpoints")
-    folder = os.path.join(os.path.abspath(root), job_id)
+    folder = default_checkpoint_folder(configuration, job_id)
     from_savepoint = "" if contents is None else contents.path
     checkpoint = Checkpoint(folder, job_id, False, not program.batch_mode, lineage, from_savepoint)
     try:
+        if is_default_checkpoint(folder):
+            create_private(Path(folder))
         Path(folder, "penstock").mkdir(parents=True)
         if contents is not None:
             contents.write_to(checkpoint)

@@ -22,6 +22,7 @@ from penstock.engine.program.builder import build_program
 from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
 from penstock.errors import CheckpointError, JobError
+from penstock.folders import private_folder, remove_private_folder
 from penstock.jobs.registry.savepoint_requests import AfterSavepoint, SavepointProgress, new_savepoint_request
 from penstock.jobs.run.run import Run
 from penstock.plan.graph import JobGraph
@@ -43,7 +44,6 @@ from penstock.spark.query.dataframe_sources import materialize_tables
 from penstock.spark.query.real_time import runs_in_real_time
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.error_transport import translate_error
-from penstock.spark.session.private_folder import private_folder, remove_private_folder
 from penstock.spark.session.session import get_session
 from penstock.spark.session.shipping import ship_files
 
@@ -59,7 +59,7 @@ class SparkJob:
         self.session: SparkSession = get_session(configuration)
         self._restore_plan = plan_restore(self.program, configuration)
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration, self._restore_plan)
-        self.folder = RunFolder(private_folder("penstock-run-"))
+        self.folder = RunFolder(private_folder("run"))
         self.keep_open = False  # a scripted job stops after its script, without the final watermark
         self.run: Run | None = None  # its entry in the registry
         self.pacing = Pacing(configuration)

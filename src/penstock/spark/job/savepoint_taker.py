@@ -20,6 +20,7 @@ from penstock.connectors.source import Source
 from penstock.engine.program.program import Program
 from penstock.engine.wire.frames import SavepointPartHandle
 from penstock.errors import CheckpointError, PenstockError, UnsupportedOperation
+from penstock.folders import create_private, default_savepoint_folder, savepoints_folder
 from penstock.jobs.actions.savepoint_files import configured_retention, prune_savepoints
 from penstock.jobs.registry.process import ProcessId
 from penstock.jobs.registry.registry import registry_of
@@ -112,7 +113,7 @@ class _SavepointRun:
         self._request = request
         self._progress = progress
         self._report = report
-        directory = request.directory or configuration.get(SAVEPOINT_DIR) or default_directory(job.checkpoint.folder)
+        directory = request.directory or default_savepoint_folder(configuration, job.checkpoint.folder)
         self._path = f"{absolute_path(directory).rstrip('/')}/savepoint-{job.job_id[:6]}-{request.id}"
         self._system: FileSystem | None = None
         self._timeout = configuration.get(CHECKPOINT_TIMEOUT) / 1000
@@ -145,6 +146,8 @@ class _SavepointRun:
     def _create_folder(self) -> FileSystem:
         """Checks that the savepoint folder can be written, before a savepoint is requested."""
         try:
+            if Path(self._path).parent == savepoints_folder():
+                create_private(Path(self._path))
             system = file_system(self._path)
             probe = system.create(f"{self._path}/_probe")
             probe.write(b"penstock")
@@ -295,8 +298,3 @@ def check_supported(program: Program, real_time: bool) -> None:
             f"Source '{native[0]}' is a streaming DataFrame. Only the checkpoint of Spark has its position, and a new checkpoint "
             "cannot start there. Use a Penstock source, or resume the job from its checkpoint.",
         )
-
-
-def default_directory(checkpoint: str) -> str:
-    """The default savepoint folder, next to the checkpoints."""
-    return f"{Path(checkpoint).parent}/savepoints"

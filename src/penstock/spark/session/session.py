@@ -32,6 +32,7 @@ from penstock.jobs.registry.registry import registry_of
 from penstock.jobs.run.log import process_log
 from penstock.jobs.run.output import redirect_output
 from penstock.spark.session.fork_server import ForkServer
+from penstock.spark.session.local_directory import local_directory_settings
 from penstock.spark.session.spark_home import linked_spark_home
 from penstock.spark.session.start_failure import start_error
 
@@ -84,6 +85,7 @@ def get_session(configuration: Configuration) -> SparkSession:
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        settings |= local_directory_settings()
         # Only workers of a local master have this package before a job ships its files.
         settings["spark.python.daemon.module"] = "penstock.spark.session.daemon"
     if extra := configuration.get(JVM_OPTIONS):

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pyspark
 
+from penstock.folders import cache_folder
+
 _ZIP = Path("python", "lib", "pyspark.zip")
 
 
@@ -40,7 +42,7 @@ def _linked_home() -> Path | None:
     if not (installed / _ZIP).exists() or not (installed / "jars").is_dir():
         return None
     name = hashlib.sha256(str(installed).encode()).hexdigest()[:12]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "penstock")
+    cache = cache_folder()
     home = cache / f"spark-home-{pyspark.__version__}-{name}"
     if home.is_dir():
         return home
