@@ -19,9 +19,10 @@ from typing import Literal
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import CHECKPOINT_DIR
 from penstock.config.deployment_options import MASTER
-from penstock.config.state_options import LOCAL_DIR, LOCAL_KEEP
+from penstock.config.state_options import LOCAL_DIR
 from penstock.errors import ConfigError
 from penstock.folders import HOME_VARIABLE, checkpoints_folder, create_private, state_folder, working_copies_folder
+from penstock.jobs.leftovers.find import LeftoverSearch
 from penstock.jobs.registry.registry import registry_of
 from penstock.units import format_count, format_size
 
@@ -239,24 +240,16 @@ def _bytes(size: str) -> int:
     return int(found.group(1)) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[found.group(2)] if found else 0
 
 
-def working_copies(configuration: Configuration) -> CheckResult:
-    """Working copies of ended jobs on the local disk. They make a resume faster and are removed automatically."""
-    running = {e.id for e in registry_of(configuration).entries() if not e.is_over}
-    folder = Path(local_state_folder(configuration))
-    left = [f for f in folder.iterdir() if f.is_dir() and f.name not in running] if folder.is_dir() else []
-    size = sum(s.st_blocks * 512 for f in left for p in f.rglob("*") if (s := _stat(p)) is not None)
-    found = f"{format_count(len(left), 'job', 'jobs')}, {format_size(size)}" if left else "none"
+def leftovers(configuration: Configuration) -> CheckResult:
+    """Files of ended jobs. Jobs that start remove most of them."""
+    found = LeftoverSearch(configuration).find()
+    size = sum(leftover.size for leftover in found)
+    text = (
+        f"{format_count(len(found), 'file or folder', 'files and folders')}, {format_size(size)}" if found else "none"
+    )
     if size > 5 * _GB:
-        advice = f"Remove folders of jobs that you will not resume from {folder}, or reduce {LOCAL_KEEP.key}."
-        return CheckResult("leftover working copies", "warn", found, advice)
-    return CheckResult("leftover working copies", "ok", found)
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:  # removed by its job in the meantime
-        return None
+        return CheckResult("leftovers", "warn", text, "'penstock doctor --clean' lists and removes them.")
+    return CheckResult("leftovers", "ok", text)
 
 
 def lost_jobs(configuration: Configuration) -> CheckResult:
@@ -279,6 +272,6 @@ CHECKS: tuple[Callable[[Configuration], CheckResult], ...] = (
     ports,
     host_name,
     memory,
-    working_copies,
+    leftovers,
     lost_jobs,
 )

@@ -6,12 +6,13 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from penstock.atomic_file import write_atomic
+from penstock.atomic_file import remove_file, write_atomic
 from penstock.config import Configuration
 from penstock.config.deployment_options import REGISTRY_KEEP, REGISTRY_KEEP_DAYS
 from penstock.errors import JobError
@@ -56,8 +57,9 @@ class Registry:
         self._replace(self.job_folder(job_id) / "progress.json", progress)
 
     def _replace(self, file: Path, value: Any) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # other users must not read logs
-        file.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self.folder / "jobs").mkdir(mode=0o700, exist_ok=True)  # other users must not read the arguments of programs
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomic(file, msgspec.json.format(msgspec.json.encode(value), indent=1), durable=False)
 
     # -- reading
@@ -136,4 +138,5 @@ class Registry:
         """Removes logs that no other job uses (jobs of one process share a log), if they are in the log folder."""
         for name in logs - {e.log for e in self.entries()}:
             if name and Path(name).parent == self.logs:
-                Path(name).unlink(missing_ok=True)
+                with suppress(OSError):
+                    remove_file(name)

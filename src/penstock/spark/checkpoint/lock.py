@@ -59,7 +59,8 @@ class CheckpointLock:
         except OSError as error:
             raise CheckpointError(
                 "CHECKPOINT_UNWRITABLE",
-                f"The checkpoint folder {self._file.parent.parent} cannot be written: {error}. Choose another one.",
+                f"The checkpoint folder {self._file.parent.parent} cannot be written: {error}. Make it writable for this user. If "
+                "the error names a file 'lock' or 'lock.guard', and no job runs on this checkpoint, remove that file.",
             ) from error
         self._released.clear()
         threading.Thread(target=self._send_heartbeats, name="penstock-checkpoint-lock", daemon=True).start()
@@ -95,8 +96,8 @@ class CheckpointLock:
             owner = json.loads(self._file.read_text())
         except FileNotFoundError:
             return None
-        except ValueError:
-            return {}  # partly written by a process that died
+        except (ValueError, IsADirectoryError):
+            return {}  # damaged; a job that runs would have written it again or reported that it lost the lock
         return owner if isinstance(owner, dict) else {}
 
     def _is_held(self) -> bool:
@@ -104,9 +105,10 @@ class CheckpointLock:
         return owner is not None and owner.get("token") == self._token
 
     def _is_alive(self, owner: dict[str, Any]) -> bool:
-        if not owner:
+        try:
+            process = msgspec.convert(owner, ProcessId)
+        except msgspec.ValidationError:
             return False
-        process = ProcessId(owner["host"], owner["pid"], owner["started"])
         if process.is_here:
             return process.is_alive()
         probe = self._file.with_name(f"lock.{self._token}")

@@ -23,6 +23,7 @@ from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
 from penstock.errors import CheckpointError, JobError
 from penstock.folders import private_folder, remove_private_folder
+from penstock.jobs.leftovers.finished_checkpoint import mark_checkpoint_finished, unmark_checkpoint_finished
 from penstock.jobs.registry.savepoint_requests import AfterSavepoint, SavepointProgress, new_savepoint_request
 from penstock.jobs.run.run import Run
 from penstock.plan.graph import JobGraph
@@ -120,6 +121,7 @@ class SparkJob:
         self.program.caches_state = self._configuration.get(BACKEND) == "hashmap"
         self._attempts.keep_open = self.keep_open
         self.checkpoint.lock.acquire()
+        unmark_checkpoint_finished(self.checkpoint.folder)
         try:  # the lock also protects the entry of the job in the registry
             self._attach_sinks()
             self.run = register(self.session, self.program, self.checkpoint, self._configuration)
@@ -305,6 +307,10 @@ class SparkJob:
             retention == "DELETE_ON_CANCELLATION" and status is JobStatus.CANCELED
         ):
             shutil.rmtree(self.checkpoint.folder, ignore_errors=True)
+        elif (
+            status is JobStatus.FINISHED and not self.keep_open and self.run is not None and not self.run.entry.stopped
+        ):
+            mark_checkpoint_finished(self.checkpoint.folder)
         self._over.set()
 
     # -- results

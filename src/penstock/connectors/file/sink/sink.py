@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 
 from penstock.atomic_file import write_atomic
+from penstock.connectors.checkpoint_file import damaged_file_error, read_checkpoint_file
 from penstock.connectors.encoder import Encoder
 from penstock.connectors.file.sink import sink_builder
 from penstock.connectors.file.sink.bucket_assigner import BucketAssigner
@@ -124,8 +126,9 @@ class FileSink(Sink):
         """Restores the name in files, so that a resumed job finds its files."""
         self._folder = folder
         id_file = Path(folder, "id")
-        if id_file.exists():
-            self.name_in_files = id_file.read_text()
+        name = read_checkpoint_file(id_file)
+        if name is not None:
+            self.name_in_files = _stored_name(name, id_file)
             self._remove_orphans(load_journal(folder))
         else:
             self.name_in_files = _new_name()  # the same program may run twice
@@ -179,7 +182,10 @@ class FileSink(Sink):
         journal = self._load()  # full files became visible with the batch, unless the job failed before
         folders, stored = self._folders(), Path(self._folder, _FOLDERS)
         if self._folder and stored.exists():  # another program may read the checkpoint of the job that wrote the files
-            folders = msgspec.json.decode(stored.read_bytes())
+            try:
+                folders = msgspec.json.decode(read_checkpoint_file(stored) or b"", type=dict[str, Any])
+            except msgspec.DecodeError as error:
+                raise damaged_file_error(stored, error) from error
         files = msgspec.to_builtins([*journal.full, *journal.open])
         return {"name": self.name_in_files, "files": files, **folders}
 
@@ -281,6 +287,12 @@ class FileSink(Sink):
 
 def _new_name() -> str:
     return uuid.uuid4().hex[:8]
+
+
+def _stored_name(data: bytes, file: Path) -> str:
+    if not re.fullmatch(rb"[\w-]+", data):
+        raise damaged_file_error(file, f"it contains {data[:40]!r} instead of the name that is in the names of files")
+    return data.decode()
 
 
 def _open_each(system: FileSystem, paths: Iterable[str]) -> Iterator[Any]:
