@@ -119,3 +119,27 @@ def test_each_damaged_file(
     print(f"\n{state} job: {len(files)} kinds of {len(regular_files(left[state].folder))} files, {len(ways)} ways")
     print(f"a resumed job names the damaged file: {len(named)} times: {named}")
     assert not stopped, f"{len(stopped)} of {len(files) * len(ways)}:\n" + "\n".join(stopped)
+
+
+def damage_all(files: LeftFiles, ways: list[str]) -> int:
+    """Damages all files of all jobs, each in the next of the ways. Returns their number."""
+    found = [*regular_files(files.home), *regular_files(files.cache)]
+    for number, file in enumerate(found):
+        WAYS[ways[number % len(ways)]](file)
+    return len(found)
+
+
+@pytest.mark.parametrize("way", ["all ways", *(pytest.param(way, marks=pytest.mark.long) for way in WAYS)])
+def test_a_job_runs_on_spark_although_all_files_are_damaged(
+    way: str, left: dict[str, LeftFiles], tmp_path: Path
+) -> None:
+    """Root can read unreadable files; the test above starts jobs as another user."""
+    files = left["killed"].copy(tmp_path / "copy")
+    chosen = [w for w in WAYS if os.getuid() == 0 or w not in NEED_ROOT] if way == "all ways" else [way]
+    if not set(chosen) - NEED_ROOT and os.getuid() != 0:
+        pytest.skip("only root can give files away")
+    number = damage_all(files, chosen)
+    ended = files.run()
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    assert "ENDED" in ended.stdout
+    print(f"\n{number} files damaged ({', '.join(chosen)}): a new job ran to its end")

@@ -58,7 +58,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._threads = int(ROCKSDB_THREADS.default)
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Sets the folder of the working copies on executors. Without a path, it is the temporary folder."""
+        """Sets the folder of the working copies on executors. Without a path, it is in the state folder of the user."""
         if len(paths) > 1:
             raise UnsupportedOperation(
                 "STORAGE_PATHS",
