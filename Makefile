@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-fast test-slowest test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos diagnose-situations
+.PHONY: help setup java demo test test-fast test-slowest test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-buffer-timeout bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos diagnose-situations
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ bench-state: setup java ## large state: up to 10 million keys
 
 bench-latency: setup java ## latency at 1,000 events/s
 	$(BIN)/python bench/latency.py $(ARGS)
+
+bench-buffer-timeout: setup java ## latency and processor time by buffer timeout
+	$(BIN)/python bench/buffer_timeout.py $(ARGS)
 
 bench-savepoints-running: setup java ## ten savepoints of a job at 20,000 events/s with 1 million keys
 	$(BIN)/python bench/savepoints_running.py $(ARGS)

@@ -46,6 +46,7 @@ def options_page() -> str:
     for option in config.options():
         default = f"`{option.default_text()}`" if option.default_text() else "not set"
         aliases = f" Aliases: {', '.join(f'`{a}`' for a in option.aliases)}." if option.aliases else ""
+        aliases += f" Deprecated: `{option.former}`, the key in earlier versions." if option.former else ""
         lines.append(f"| `{option.key}` | {option.kind.name} | {default} | {_cell(option.doc)}{aliases} |")
     return "\n".join(lines) + "\n"
 

@@ -53,12 +53,13 @@ CHECKPOINT_INTERVAL = define(
     "Checkpoint interval. Every batch is a checkpoint, so it does not delay anything. As in Flink, a job that sets it is "
     "restarted after a failure.",
 )
-STORE_PATIENCE = define(
-    "execution.checkpointing.store.patience",
+STORE_TIMEOUT = define(
+    "execution.checkpointing.store.timeout",
     DURATION,
     None,
     "How long a running job waits for checkpoint storage that is full, read-only or unreachable before it fails. The restart "
     "strategy does not apply meanwhile. Not set: no limit.",
+    former="execution.checkpointing.store.patience",
 )
 STORE_MOST_PAUSE = define(
     "execution.checkpointing.store.max-pause",

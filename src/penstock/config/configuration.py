@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.config.registry import NO_EFFECT, Option, find, is_tuning, reject_key
 from penstock.config.value_kinds import LIST, read_boolean
-from penstock.errors import ConfigError, UnsupportedOperation, warn_ignored
+from penstock.errors import ConfigError, UnsupportedOperation, warn_deprecated, warn_ignored
 
 OPTIONS_VARIABLE = "PENSTOCK_OPTIONS"
 
@@ -48,6 +48,8 @@ class Configuration:
         option = find(key)
         if option is not None:
             read = self._values[option.key] = option.read(value)
+            if key == option.former:
+                warn_deprecated(f"Option '{key}' is now '{option.key}'.")
             if option.is_ignored(read):
                 reason = option.doc.removeprefix(NO_EFFECT).strip()
                 warn_ignored(f"Option '{key}' has no effect in Penstock: {reason}")

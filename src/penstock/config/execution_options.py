@@ -74,15 +74,31 @@ HEARTBEAT = define(
 BUFFER_TIMEOUT = define(
     "execution.buffer-timeout.interval",
     DURATION,
-    100,
-    "Has no effect: records are exchanged in batches.",
+    0,
+    "How long the records of an unbounded source may wait for a batch to fill. 0 starts a batch as soon as the previous one has "
+    "ended. A longer time means fewer and fuller batches, which cost less per record. A batch is full when it has "
+    "`source.batch.records` records or the bytes that the source allows.",
     "execution.buffer-timeout",
 )
 BUFFER_TIMEOUT_ENABLED = define(
-    "execution.buffer-timeout.enabled", BOOLEAN, True, "Has no effect: records are exchanged in batches."
+    "execution.buffer-timeout.enabled",
+    BOOLEAN,
+    True,
+    "If false, a batch starts only when it is full, like `set_buffer_timeout(-1)`.",
+)
+WATERMARK_EMISSION = define(
+    "pipeline.watermark-emission",
+    choice("per-record", "per-batch"),
+    "per-record",
+    "When the watermark of `for_monotonous_timestamps` and `for_bounded_out_of_orderness` advances. per-record: after every "
+    "record, so that results do not depend on batch boundaries. per-batch: at the end of each batch, like Flink's periodic "
+    "watermarks, so that no record is late because of another one of its batch. `penstock run --pyflink` sets it to per-batch.",
 )
 WATERMARK_INTERVAL = define(
-    "pipeline.auto-watermark-interval", DURATION, 200, f"{NO_EFFECT} watermarks are computed after every record."
+    "pipeline.auto-watermark-interval",
+    DURATION,
+    200,
+    f"{NO_EFFECT} see pipeline.watermark-emission.",
 )
 CHAINING = define(
     "pipeline.operator-chaining.enabled",

@@ -17,7 +17,7 @@ NO_EFFECT = (
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option. `aliases` are its deprecated keys, as in Flink."""
+    """An option. `aliases` are its deprecated keys, as in Flink, and `former` is its key in earlier versions of Penstock."""
 
     key: str
     kind: ValueKind
@@ -25,6 +25,7 @@ class Option:
     doc: str
     aliases: tuple[str, ...] = ()
     always: Any = None  # of an option without effect: the value that describes what happens anyway, if not the default
+    former: str = ""
 
     def is_ignored(self, value: Any) -> bool:
         """Returns whether a value requests something that does not happen, because the option has no effect."""
@@ -50,10 +51,12 @@ _OPTIONS: dict[str, Option] = {}
 _NAMES: dict[str, Option] = {}  # by key and by alias
 
 
-def define(key: str, kind: ValueKind, default: Any, doc: str, *aliases: str, always: Any = None) -> Option:
+def define(
+    key: str, kind: ValueKind, default: Any, doc: str, *aliases: str, always: Any = None, former: str = ""
+) -> Option:
     """Adds an option to the registry."""
-    option = _OPTIONS[key] = Option(key, kind, default, doc, aliases, always)
-    for name in (key, *aliases):
+    option = _OPTIONS[key] = Option(key, kind, default, doc, aliases, always, former)
+    for name in filter(None, (key, former, *aliases)):
         assert name not in _NAMES, name
         _NAMES[name] = option
     return option

@@ -127,6 +127,10 @@ class Source:
         """
         return []
 
+    def is_full(self, start: Offset, end: Offset) -> bool:
+        """Whether a batch is as large as `latest` allows. Such a batch does not wait for more records."""
+        return bool(self.waiting(end))
+
     def lag(self, end: Offset) -> int | None:
         """Returns the number of records after the offset that `latest` has just returned, or None if it is unknown."""
         return None

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from penstock.config import Configuration
-from penstock.config.execution_options import AUTO_UIDS, JOB_NAME, OBJECT_REUSE, RUNTIME_MODE
+from penstock.config.execution_options import AUTO_UIDS, JOB_NAME, OBJECT_REUSE, RUNTIME_MODE, WATERMARK_EMISSION
 from penstock.config.rescale_options import RESCALED
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
 from penstock.connectors.file.source.source import FileSource
@@ -213,7 +213,12 @@ class StreamExecutionEnvironment(JobSettings):
         nodes = self._limit_parallelism(nodes)
         graph = JobGraph(name, tuple(nodes), self.get_parallelism(), self.get_max_parallelism(), self.job_parameters())
         batch_mode = in_batch_mode(graph, self.configuration.get(RUNTIME_MODE))
-        graph = replace(graph, batch_mode=batch_mode, object_reuse=self.configuration.get(OBJECT_REUSE))
+        graph = replace(
+            graph,
+            batch_mode=batch_mode,
+            object_reuse=self.configuration.get(OBJECT_REUSE),
+            periodic_watermarks=self.configuration.get(WATERMARK_EMISSION) == "per-batch",
+        )
         graph.validate()
         self._check_uids(nodes)
         for message in unused_options(self.configuration, graph):

@@ -90,7 +90,9 @@ def remove_savepoint(savepoint: Savepoint) -> None:
             f"The savepoint {path} is a symbolic link, so its files are in another folder. They were not removed. Delete the "
             "link yourself, or delete the savepoint by its own path.",
         )
-    names = [file.name for file in savepoint.manifest.files if "/" not in file.name]
+    manifest = savepoint.manifest
+    names = [*(file.name for file in manifest.files), *(file.name for file in manifest.sink_files)]
+    names = [name for name in names if "/" not in name]
     for name in (MANIFEST_FILE, f"_{MANIFEST_FILE}", *names):
         system.remove(f"{path}/{name}")
     system.remove_empty_folder(path)

@@ -15,6 +15,7 @@ from penstock.engine.host.batch_host import BatchHost
 from penstock.engine.host.host import LevelHost
 from penstock.engine.host.mapper import Mapper
 from penstock.engine.host.reports import check_broadcast_state, sum_dead_letters, warn_unread_dead_letters
+from penstock.engine.program.declared_state import key_types
 from penstock.engine.program.pickling import ProgramCopies
 from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
@@ -56,6 +57,7 @@ class _JobSnapshot(msgspec.Struct, array_like=True):
     batch: int
     max_parallelism: int
     slots: list[tuple[int, int, SlotMetadata, dict[bytes, bytes]]]
+    undeclared_keys: frozenset[str] = frozenset()  # keyed operators without a declared key type
 
 
 class LocalJob:
@@ -81,6 +83,7 @@ class LocalJob:
         self.logs: list[LogLine] = []  # also of failed batches
         self.dead_letters: dict[str, tuple[int, int]] = {}  # by uid: their number, and how many of them nobody reads
         self.skipped: dict[str, int] = {}  # by uid of a source: records that cannot be decoded and were dropped
+        self._undeclared_keys: frozenset[str] = frozenset()  # see `Program.undeclared_keys`
         self._warned: set[str] = set()
         self.batch = 0
         self._lineage = uuid.uuid4().hex  # new for each restored job
@@ -96,7 +99,9 @@ class LocalJob:
         base = self._bases[level, slot] = MemoryView()
         base.entries.update(state.entries)
         host = BatchHost if self.program.batch_mode else LevelHost
-        self._hosts[level, slot] = host(self._copies.new(), level, slot, Store(base), state.meta)
+        program = self._copies.new()
+        program.undeclared_keys = self._undeclared_keys
+        self._hosts[level, slot] = host(program, level, slot, Store(base), state.meta)
 
     # -- batches
 
@@ -256,13 +261,15 @@ class LocalJob:
     def snapshot(self) -> bytes:
         """Returns all state, clocks and timers."""
         slots = [(level, slot, state.meta, state.entries) for (level, slot), state in self.states().items()]
-        return msgspec.msgpack.encode(_JobSnapshot(self.batch, self.program.max_parallelism, slots))
+        undeclared = frozenset(o.uid for o in self.program.operators if o.spec.keyed) - key_types(self.program).keys()
+        return msgspec.msgpack.encode(_JobSnapshot(self.batch, self.program.max_parallelism, slots, undeclared))
 
     def restore(self, snapshot: bytes) -> None:
         """Restores a snapshot, which may have another parallelism."""
         self._copies.classes.activate()
         saved = msgspec.msgpack.decode(snapshot, type=_JobSnapshot)
         self.batch = saved.batch
+        self._undeclared_keys = saved.undeclared_keys
         self._alignment = {}
         self._lineage = uuid.uuid4().hex
         for level in range(1, self.program.depth + 1):
@@ -296,6 +303,7 @@ class LocalJob:
         """
         self._copies.classes.activate()
         matched = match_savepoint(savepoint, self.program, allow_dropped)
+        self._undeclared_keys = frozenset()
         self.batch = savepoint.manifest.batch + 1
         self._alignment = {}
         self._lineage = uuid.uuid4().hex

@@ -129,11 +129,13 @@ def _keyed_stage(operation: p.Operation, inputs: list[DataStream[Any]], ordered:
         case p.CoGroup():
             return _co_group(operation, first, inputs[1], ordered)
         case p.Broadcast(by):
+            # Every subtask emits the output of the broadcast side, so their number must not depend on the parallelism of the job.
             rules = inputs[1].broadcast(f.rules_descriptor(operation))
             if by is None:
-                return first.connect(rules).process(f.ShowRules(operation))
+                return first.connect(rules).process(f.ShowRules(operation)).set_parallelism(2)
             keyed_rules = first.key_by(f.KeyOf(by)).connect(rules)
-            return keyed_rules.process(f.ShowKeyedRules(operation), on_error=_on_error(operation.fails))
+            shown = keyed_rules.process(f.ShowKeyedRules(operation), on_error=_on_error(operation.fails))
+            return shown.set_parallelism(2)
     raise AssertionError(f"unknown operation {operation}")
 
 

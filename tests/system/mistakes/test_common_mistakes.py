@@ -160,8 +160,8 @@ def test_a_key_that_is_an_object_of_a_custom_class() -> None:
     """Python hashes it by its address, which differs between processes."""
     message = error_of_stream(lambda orders: orders.key_by(lambda order: Customer()), 1)
     assert message.startswith(
-        "[KEY_TYPE] <Customer ann> of type Customer cannot be a key, because it would not be the same key in every process. "
-        "Use a str, "
+        "[KEY_TYPE] <Customer ann> of type Customer cannot be a key, because it would not be the same key in every process: "
+        "its class does not declare the values that identify it. Return these values from the key selector, "
     )
 
 

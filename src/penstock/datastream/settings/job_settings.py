@@ -120,7 +120,7 @@ class JobSettings:
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Accepted for compatibility, has no effect. Records are exchanged in batches. -1 means no timeout."""
+        """Sets how long records may wait for a batch to fill. 0 starts batches at once, -1 only when they are full."""
         if timeout_millis < -1:
             raise ConfigError(
                 "BUFFER_TIMEOUT", f"The buffer timeout is {timeout_millis} ms, but must be -1 or greater."
@@ -131,7 +131,7 @@ class JobSettings:
         return self
 
     def get_buffer_timeout(self) -> int:
-        """Returns the configured buffer timeout in milliseconds, which has no effect."""
+        """Returns how long records may wait for a batch to fill, in milliseconds; -1 until it is full."""
         enabled = self.configuration.get(BUFFER_TIMEOUT_ENABLED)
         return int(self.configuration.get(BUFFER_TIMEOUT)) if enabled else -1
 

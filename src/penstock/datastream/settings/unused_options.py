@@ -28,6 +28,13 @@ def unused_options(configuration: Configuration, graph: JobGraph) -> Iterator[st
         for option in _STREAMING_ONLY:
             if _differs(configuration, option):
                 yield f"Option '{option.key}' has no effect in batch mode. It applies to streaming jobs."
+    elif native := [node.name for node in graph.sources if node.source.native]:
+        for option in (CHECKPOINT_PAUSE, CHECKPOINT_SHARE):
+            if _differs(configuration, option):
+                yield (
+                    f"Option '{option.key}' has no effect on the streaming DataFrame '{native[0]}', whose batches Spark starts. "
+                    f"Set {TRIGGER_INTERVAL.key}."
+                )
     yield from _unused_restart_options(configuration)
     if configuration.get(RESCALE_POLICY) == "off":
         for option in options():

@@ -92,8 +92,13 @@ class DataStream(OperatorSettings, Generic[T]):
         return self._apply_setting("non-parallel", parallelism=1)
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Accepted for compatibility, has no effect. Elements are exchanged in batches."""
-        return self._apply_setting("buffer timeout")
+        """Accepted for compatibility, has no effect. Set the timeout of the job by `env.set_buffer_timeout()`."""
+        stream = self._apply_setting("buffer timeout")
+        warn_ignored(
+            "set_buffer_timeout() of a stream has no effect. All operators of a job have the same batches. Use "
+            "env.set_buffer_timeout()."
+        )
+        return stream
 
     def start_new_chain(self) -> Self:
         """Accepted for compatibility, has no effect. See `disable_chaining`."""

@@ -38,7 +38,7 @@ class Mapper:
     def __init__(self, program: Program, source: SourceProgram, subtask: int) -> None:
         self._program = program
         self._source = source
-        self._subtask = SubtaskContext(program, subtask % program.parallelism, program.parallelism)
+        self._subtask = SubtaskContext(program, subtask % program.source_parallelism, program.source_parallelism)
         self._name_in_logs()  # functions may log in open
         self._chain = ChainRunner(
             source.chain,
@@ -225,6 +225,8 @@ class Mapper:
             watermarks = chunk_watermarks.record_explicit(len(flow.values), [])
         elif strategy.kind == "bounded":
             watermarks = chunk_watermarks.apply_bounded_delay(timestamps, strategy.delay)
+            if self._program.streams[step.stream].periodic:  # elements have the watermark from before the batch
+                watermarks = np.full(len(watermarks), MIN_WATERMARK, np.int64)
         elif strategy.kind == "custom":
             generator = self._generators.get((step.stream, self._split)) or create_generator(strategy, rejected)
             watermarks, generator = chunk_watermarks.run_generator(generator, flow.values, timestamps, rejected)

@@ -170,15 +170,18 @@ class BatchClock:
             order = self._orders[stream] = {name: i for i, name in enumerate(sorted(names))}
         return order
 
-    def watermark_before(self, frame: Rows | Columns, table: SplitTable) -> int:
+    def watermark_before(self, frame: Rows | Columns, table: SplitTable, periodic: bool) -> int:
         """The watermark of a split before a chunk, from earlier batches and from earlier chunks of this batch.
 
-        Transient splits that follow each other in time continue with the watermark of the previous one.
+        Transient splits that follow each other in time continue with the watermark of the previous one. A periodic watermark
+        advances only between batches.
         """
         chunks = self._chunks.get((frame.stream, frame.split), [])
         transient = any(c.transient for c in chunks)
         channel = table.splits.get(ALL_SPLITS if transient else frame.split)
         mark = MIN_WATERMARK if channel is None else channel.mark
+        if periodic:
+            return mark
         earlier = self._sequences.get(frame.stream, {}).get(frame.split, MIN_WATERMARK)
         return max([mark, earlier, *(c.watermark for c in chunks if c.start < frame.start)])
 

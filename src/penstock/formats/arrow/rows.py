@@ -6,11 +6,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.errors import PlanError
+from penstock.errors import PlanError, warn_ignored
 from penstock.formats.type_check import convert_elements_to
 from penstock.types import RowTypeInfo, TypeInformation
 from penstock.types.arrow import FileColumns, NoArrowType, structure
 from penstock.types.python import ClassTypeInfo
+
+
+def warn_unused_settings(method: str, **settings: Any) -> None:
+    """Warns about settings of Flink's Java writers and readers, which pyarrow replaces."""
+    for name in (name for name, value in settings.items() if value):
+        warn_ignored(f"{method}: {name} has no effect. Files are read and written by pyarrow.")
 
 
 class ArrowRows:

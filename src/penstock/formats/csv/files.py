@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, Self
 
-from penstock.errors import ConfigError
+from penstock.errors import ConfigError, warn_ignored
 from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
 from penstock.formats.column_type import column_type
 from penstock.formats.csv.dialect import CsvDialect
@@ -57,10 +57,19 @@ class CsvSchemaBuilder:
         self._columns: list[tuple[str, TypeInformation]] = []
         self._form = CsvDialect()
         self._settings: dict[str, bool] = {}
+        self._separators: dict[str, str] = {}  # of array columns that have their own
 
     def build(self) -> CsvSchema:
         """Builds the schema."""
         self._form.check()
+        if len(set(self._separators.values())) > 1:
+            raise ConfigError(
+                "CSV_SIGN",
+                f"The array columns have different separators: {self._separators}. All array columns of a CSV format have the "
+                "same separator. Read a column with another one as a string, and split it in a function.",
+            )
+        if self._settings.get("strict_header") and not self._settings.get("header"):
+            warn_ignored("CsvSchema: set_strict_headers() has no effect without set_use_header(). No header is read.")
         return CsvSchema(tuple(self._columns), self._form, **self._settings)
 
     def _add(self, name: str, kind: TypeInformation) -> Self:
@@ -71,10 +80,13 @@ class CsvSchemaBuilder:
         self._form = replace(self._form, **settings)
         return self
 
-    def add_array_column(self, name: str, separator: str = ";", element_type: Any = None) -> Self:
-        """Adds an array column. All array columns use the separator of the last call."""
+    def add_array_column(self, name: str, separator: str | None = None, element_type: Any = None) -> Self:
+        """Adds an array column. All array columns have the same separator, which is a semicolon unless it is set."""
         kind = Types.STRING() if element_type is None else column_type(element_type)
-        return self._set(array_delimiter=separator)._add(name, Types.LIST(kind))
+        if separator is not None:
+            self._separators[name] = separator
+            self._set(array_delimiter=separator)
+        return self._add(name, Types.LIST(kind))
 
     def add_boolean_column(self, name: str) -> Self:
         """Adds a boolean column."""
@@ -103,7 +115,8 @@ class CsvSchemaBuilder:
         return self._set(comments=allow)
 
     def set_array_element_separator(self, separator: str) -> Self:
-        """Sets the separator of array elements."""
+        """Sets the separator of array elements in all array columns."""
+        self._separators.clear()
         return self._set(array_delimiter=separator)
 
     def set_column_separator(self, char: str) -> Self:

@@ -203,9 +203,10 @@ def _canonical(key: Any) -> tuple[Any, bool]:
         return _object(type(key).__qualname__, [_part(value)[0] for value in content])
     raise InvalidKeyError(
         "KEY_TYPE",
-        f"{key!r} of type {type(key).__name__} cannot be a key, because it would not be the same key in every process. "
-        "Use a str, int, float, bytes, tuple, date, UUID, enum, a Row, or a frozen dataclass, Struct, attrs class or pydantic "
-        "model of these.",
+        f"{key!r} of type {type(key).__name__} cannot be a key, because it would not be the same key in every process: its class "
+        "does not declare the values that identify it. Return these values from the key selector, as a tuple if there are several, "
+        f"or make {type(key).__name__} a frozen dataclass, Struct, attrs class or pydantic model. Their fields may be str, int, "
+        "float, bytes, tuple, date, UUID, enum or Row.",
     )
 
 

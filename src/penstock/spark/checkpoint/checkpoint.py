@@ -140,6 +140,7 @@ def _resume(folder: str, program: Program) -> Checkpoint:
         )
     if saved.key_types is not None:
         _check_keys(folder, saved.key_types, program)
+    program.undeclared_keys = frozenset(o.uid for o in saved.operators if o.keyed) - (saved.key_types or {}).keys()
     return Checkpoint(folder, saved.job_id, True, lineage=saved.lineage, from_savepoint=saved.from_savepoint)
 
 

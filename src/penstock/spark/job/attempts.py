@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.config import Configuration
 from penstock.config.execution_options import CANCEL_TIMEOUT, HEARTBEAT
+from penstock.connectors.buffer_timeout import buffer_timeout
 from penstock.datastream.jobs.job_status import JobStatus
 from penstock.engine.program.program import Program
 from penstock.spark.checkpoint.checkpoint import Checkpoint
@@ -110,6 +111,7 @@ class Attempts:
             keep_open=self.keep_open,
             repeating=self.repeating,
             paced=self._pacing.enabled,
+            buffer_timeout=buffer_timeout(self._configuration),
             unfinished=unfinished_batch(self._checkpoint.spark),
             control_offset=self._offsets.get("control"),
             source_offsets={int(n): offset for n, offset in self._offsets.items() if n != "control"},

@@ -145,7 +145,7 @@ class SparkJob:
         for uid, sink in zip(self.program.sink_uids, self.program.sinks, strict=True):
             sink.attach(self.checkpoint.create_sink_folder(uid))
             if self._restore_plan is not None and uid in self._restore_plan.matched.sinks:
-                sink.restore(self._restore_plan.matched.sinks[uid])
+                sink.restore_from(self._restore_plan.path, self._restore_plan.matched.sinks[uid])
 
     def _report_restore(self, run: Run) -> None:
         if self._restore_plan is not None:

@@ -16,6 +16,7 @@ import pyspark
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import CHECKPOINT_TIMEOUT, SAVEPOINT_DIR
 from penstock.connectors.file.system.file_system import FileSystem, absolute_path, file_system
+from penstock.connectors.sink import SINK_FILE
 from penstock.connectors.source import Source
 from penstock.engine.program.program import Program
 from penstock.engine.wire.frames import SavepointPartHandle
@@ -25,7 +26,7 @@ from penstock.jobs.actions.savepoint_files import configured_retention, prune_sa
 from penstock.jobs.registry.process import ProcessId
 from penstock.jobs.registry.registry import registry_of
 from penstock.jobs.registry.savepoint_requests import SavepointProgress, SavepointRequest
-from penstock.savepoints.manifest import Manifest
+from penstock.savepoints.manifest import Manifest, SinkFile
 from penstock.savepoints.saved_job import SavepointInfo, describe_job
 from penstock.savepoints.savepoint import publish
 from penstock.savepoints.slot_part import SavepointPart
@@ -234,7 +235,16 @@ class _SavepointRun:
             spark=pyspark.__version__,
             id=self._request.id,
         )
-        return build_manifest(saved_job, parts, info)
+        manifest = build_manifest(saved_job, parts, info)
+        manifest.sink_files = self._sink_files()
+        return manifest
+
+    def _sink_files(self) -> list[SinkFile]:
+        """The files that sinks have added to the savepoint."""
+        assert self._system is not None
+        names = [name for name in self._system.list_names(self._path) if name.startswith(SINK_FILE)]
+        statuses = [(name, self._system.get_status(f"{self._path}/{name}")) for name in sorted(names)]
+        return [SinkFile(name, status.size) for name, status in statuses if status is not None]
 
     def _position(self, number: int, source: Source, offset: Any) -> Any:
         if offset is None:

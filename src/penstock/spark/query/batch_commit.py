@@ -87,10 +87,10 @@ class BatchCommit:
         self._folder.write_driver_outputs(self._batch, driver_outputs)
 
     def _savepoint_batch(self, savepoint_id: str, slot_reports: list[SlotReport]) -> SavepointBatch:
-        memories = {}
+        memories, requested = {}, self._folder.requested_savepoint()
         for number, sink in enumerate(self._program.sinks):
             with sink_call(self._program, number, self._batch):
-                memory = sink.memory()
+                memory = sink.memory() if requested is None else sink.memory_in(requested.folder)
             if memory is not None:
                 memories[number] = memory
         parts = [report.savepoint_part for report in slot_reports if report.savepoint_part is not None]

@@ -86,6 +86,16 @@ def test_keys_whose_type_is_not_declared_anymore_are_refused(tmp_path: Path) -> 
     assert raised.value.code == "STATE_CHANGED"
 
 
+@pytest.mark.parametrize(("before", "now", "undeclared"), [(None, str, {"total"}), (str, str, set())])
+def test_slots_compare_stored_keys_whose_type_was_not_declared(
+    tmp_path: Path, before: Any, now: Any, undeclared: set[str]
+) -> None:
+    first = open_checkpoint(program(key_type=before), options(execution_checkpointing_dir=tmp_path))
+    resuming = program(key_type=now)
+    open_checkpoint(resuming, options(execution_resume=first.folder))
+    assert resuming.undeclared_keys == undeclared
+
+
 def test_a_folder_without_a_checkpoint(tmp_path: Path) -> None:
     assert refusal(tmp_path / "nothing", program()).code == "NO_CHECKPOINT"
     (tmp_path / "penstock").write_text("a file")

@@ -73,8 +73,8 @@ class TransactionMarkers:
             "KAFKA_MARKS_LOST",
             f"An earlier run began batch {task.batch} at {began} and did not finish it. It is unknown whether its records are in "
             f"Kafka, because the marker of '{producer.transactional_id}' is missing: {reason}. Check the topic. Then call "
-            'set_lost_marks("write") on the sink builder and resume to write the batch, or set_lost_marks("skip") to treat it '
-            "as written.",
+            'set_lost_marker_policy("write") on the sink builder and resume to write the batch, or set_lost_marker_policy("skip") '
+            "to treat it as written.",
         )
 
     def _loss_reason(self, producer: TransactionalProducer, began: int, name: str) -> str:
