@@ -13,11 +13,16 @@ OTHER_USER = 54321  # a user id without a name
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can act as another user")
 
 
+def make_reachable(folder: Path) -> None:
+    """Lets other users enter a folder and its parents."""
+    for each in (folder, *folder.parents):
+        if not each.stat().st_mode & 0o001:
+            each.chmod(each.stat().st_mode | 0o011)
+
+
 def as_other_user(function: Callable[[], str], reachable: Path) -> str:
     """Returns the result of a function that is called in a process of another user, who may enter the folder."""
-    for folder in (reachable, *reachable.parents):
-        if not folder.stat().st_mode & 0o001:
-            folder.chmod(folder.stat().st_mode | 0o011)
+    make_reachable(reachable)
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -41,9 +46,7 @@ class OtherUser:
     """A process of another user, which calls functions with an index."""
 
     def __init__(self, function: Callable[[int], str], reachable: Path) -> None:
-        for folder in (reachable, *reachable.parents):
-            if not folder.stat().st_mode & 0o001:
-                folder.chmod(folder.stat().st_mode | 0o011)
+        make_reachable(reachable)
         (calls, self._calls), (self._results, results) = os.pipe(), os.pipe()
         self._child = os.fork()
         if self._child == 0:

@@ -14,7 +14,7 @@ import pytest
 
 from penstock.errors import PenstockError
 from tests.damage import NEED_ROOT, WAYS, regular_files
-from tests.other_user import OTHER_USER, OtherUser
+from tests.other_user import OTHER_USER, OtherUser, make_reachable
 from tests.system.leftovers import starts
 from tests.system.leftovers.left_files import LeftFiles
 
@@ -94,6 +94,11 @@ def test_each_damaged_file(
     cases = Cases(left[state], tmp_path)
     monkeypatch.setenv("PENSTOCK_HOME", str(cases.copy / "home"))
     monkeypatch.setenv("PENSTOCK_CACHE", str(cases.copy / "cache"))
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    temporary.chmod(0o777)
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    make_reachable(left["killed"].output)  # files of the checkpoint name it
     cases.prepare(None, "")
     for step in (0, 1, 2):  # without damage; imports what the other user may not be able to read
         assert cases.step(step) == ""
