@@ -19,7 +19,8 @@ CHECKPOINT_DIR = define(
     "execution.checkpointing.dir",
     PATH,
     "",
-    "Folder for checkpoints. Each job creates a subfolder in it. Not set: a folder in the temporary folder of the system.",
+    "Folder for checkpoints. Each job creates a subfolder in it. Not set: the folder `checkpoints` in the state "
+    "folder of the user.",
     "state.checkpoints.dir",
     "state.backend.fs.checkpointdir",
 )
@@ -91,7 +92,8 @@ SAVEPOINT_DIR = define(
     "execution.checkpointing.savepoint-dir",
     PATH_OR_URI,
     "",
-    "Folder for savepoints. Each savepoint is a new subfolder. Not set: the folder `savepoints` next to the checkpoints.",
+    "Folder for savepoints. Each savepoint is a new subfolder. Not set: the folder `savepoints` in the state folder of the "
+    "user, or next to the checkpoints if their folder is set.",
     "state.savepoints.dir",
 )
 SAVEPOINT_COUNT = define(
@@ -171,7 +173,7 @@ CHECKPOINT_STORAGE = define(
     "execution.checkpointing.storage",
     choice("filesystem", "jobmanager"),
     "filesystem",
-    "The checkpoint storage. jobmanager stores checkpoints in the temporary folder, unless a checkpoint folder is set.",
+    "The checkpoint storage. jobmanager stores checkpoints in the state folder of the user, unless a checkpoint folder is set.",
     "state.checkpoint-storage",
 )
 SNAPSHOT_COMPRESSION = define(

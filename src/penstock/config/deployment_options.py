@@ -66,7 +66,8 @@ REGISTRY_DIR = define(
     "jobs.registry.dir",
     PATH,
     "",
-    "Folder of the job registry. Not set: the environment variable PENSTOCK_HOME, or ~/.penstock.",
+    "Folder of the job registry and of logs. Not set: the state folder of the user, which is PENSTOCK_HOME, "
+    "XDG_STATE_HOME/penstock or ~/.penstock.",
 )
 REGISTRY_KEEP = define("jobs.registry.keep", integer(0), 100, "Maximum number of finished jobs in the job registry.")
 REGISTRY_KEEP_DAYS = define(

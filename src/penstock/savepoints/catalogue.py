@@ -64,7 +64,7 @@ def find_savepoints(directory: str, follow_links: bool = True) -> list[Savepoint
     for folder in folders:
         try:
             savepoints.append(open_savepoint(folder))
-        except CheckpointError:  # of a newer version, or damaged; `verify` reports it
+        except (CheckpointError, OSError):  # of a newer version, damaged or unreadable; `verify` reports it
             continue
     return sorted(savepoints, key=lambda s: s.manifest.created)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,6 +14,7 @@ import msgspec
 from penstock.atomic_file import write_atomic
 from penstock.config.execution_options import ENGINE, FORK_PLAN, FORK_RUN
 from penstock.errors import JobError, StateError
+from penstock.folders import private_folder, remove_private_folder
 from penstock.jobs.registry.launch import Launch
 from penstock.savepoints import open_savepoint
 from penstock.whatif.chart import comparison_chart
@@ -111,10 +111,12 @@ def replay_job(
     A sink that only appends is refused unless `append` is set, because it would contain every record twice.
     """
     open_savepoint(savepoint)
-    with tempfile.TemporaryDirectory(prefix="penstock-replay-") as folder:
-        plan = ForkPlan(savepoint, folder, redirect=False, drain=drain, append=append, allow_dropped=allow_dropped)
-        plan.write(Path(folder, _PLAN_FILE))
-        return _run_version(program, args, "replay", Path(folder), options or {}, output)
+    with ExitStack() as stack:
+        folder = private_folder("replay")
+        stack.callback(remove_private_folder, folder)
+        plan = ForkPlan(savepoint, str(folder), redirect=False, drain=drain, append=append, allow_dropped=allow_dropped)
+        plan.write(folder / _PLAN_FILE)
+        return _run_version(program, args, "replay", folder, options or {}, output)
 
 
 def version_names(programs: list[Path]) -> dict[str, Path]:

@@ -19,7 +19,7 @@ class CheckpointStorage:
 
 
 class JobManagerCheckpointStorage(CheckpointStorage):
-    """Stores checkpoints in the temporary folder, or in `checkpoint_path`. Flink uses the memory of the JobManager."""
+    """Stores checkpoints in the state folder of the user, or in `checkpoint_path`. Flink uses the memory of the JobManager."""
 
     DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
 
@@ -46,7 +46,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         configuration.set(CHECKPOINT_DIR.key, self._path or "")
 
     def __str__(self) -> str:
-        return f"JobManagerCheckpointStorage({self._path or 'temporary folder'})"
+        return f"JobManagerCheckpointStorage({self._path or 'state folder'})"
 
 
 class FileSystemCheckpointStorage(CheckpointStorage):

@@ -59,7 +59,10 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._threads = int(ROCKSDB_THREADS.default)
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Sets the folder of the working copies on executors: the first path. Without a path, it is the temporary folder."""
+        """Sets the folder of the working copies on executors: the first path.
+
+        Without a path, it is in the state folder of the user.
+        """
         if len(paths) > 1:
             warn_ignored(f"set_db_storage_paths: only {paths[0]} is used. All working copies are in one folder.")
         self._paths = [os.path.normpath(LOCAL_DIR.read(p)) for p in paths]

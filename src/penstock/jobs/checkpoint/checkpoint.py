@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import uuid
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,6 +13,7 @@ from penstock.config.checkpoint_options import CHECKPOINT_DIR, LATEST, RESUME
 from penstock.engine.program.declared_state import key_types
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError, StateError
+from penstock.folders import create_private, default_checkpoint_folder, is_default_checkpoint
 from penstock.jobs.checkpoint.job_description import (
     JobDescription,
     describe_program,
@@ -174,11 +174,12 @@ def _create(
     parent: str = "",
 ) -> Checkpoint:
     job_id, lineage = uuid.uuid4().hex, uuid.uuid4().hex
-    root = parent or configuration.get(CHECKPOINT_DIR) or os.path.join(tempfile.gettempdir(), "penstock-checkpoints")
-    folder = os.path.join(os.path.abspath(root), job_id)
+    folder = os.path.join(parent, job_id) if parent else default_checkpoint_folder(configuration, job_id)
     from_savepoint = from_savepoint if contents is None else contents.path
     checkpoint = Checkpoint(folder, job_id, False, not program.batch_mode, lineage, from_savepoint)
     try:
+        if is_default_checkpoint(folder):
+            create_private(Path(folder))
         Path(folder, "penstock").mkdir(parents=True)
         if contents is not None:
             contents.write_to(checkpoint)

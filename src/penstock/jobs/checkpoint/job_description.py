@@ -38,6 +38,12 @@ class SourceDescription(msgspec.Struct):
     kind: str = ""
 
 
+class _Version(msgspec.Struct):
+    """The part of a description that all versions have."""
+
+    format: int
+
+
 class JobDescription(msgspec.Struct):
     """What a checkpoint stores about its job."""
 
@@ -96,7 +102,15 @@ def read_job_description(folder: str) -> JobDescription:
         CheckpointError: the folder is not a checkpoint, or its description cannot be read.
     """
     try:
-        return msgspec.json.decode(_file(folder).read_bytes(), type=JobDescription)
+        data = _file(folder).read_bytes()
+        version = msgspec.json.decode(data, type=_Version).format
+        if version > FORMAT:
+            raise CheckpointError(
+                "CHECKPOINT_FORMAT",
+                f"{_file(folder)} has format {version}, and this version of Penstock reads formats up to {FORMAT}. A newer "
+                "version wrote it. Resume the job with that version.",
+            )
+        return msgspec.json.decode(data, type=JobDescription)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise CheckpointError(
             "NO_CHECKPOINT",
@@ -106,13 +120,15 @@ def read_job_description(folder: str) -> JobDescription:
     except OSError as error:
         raise CheckpointError(
             "CHECKPOINT_UNREADABLE",
-            f"The checkpoint {folder} exists but cannot be read: {error}. Run the job as the user who owns it, or grant this user "
-            "the permission to read and write it.",
+            f"The checkpoint {folder} exists, but {_file(folder)} cannot be read: {error}. Run the job as the user "
+            "who owns it, or grant this user the permission to read and write it.",
         ) from error
     except (ValueError, msgspec.MsgspecError) as error:
         raise CheckpointError(
             "CHECKPOINT_DAMAGED",
-            f"{_file(folder)} cannot be decoded ({type(error).__name__}: {error}). Resume from another checkpoint.",
+            f"{_file(folder)} is damaged and cannot be decoded ({type(error).__name__}: {error}). Restore the file from a backup, "
+            "or start the job from a savepoint with --from-savepoint. Without them, start it without --resume: it begins with "
+            "empty state.",
         ) from error
 
 
@@ -123,8 +139,6 @@ def _file(folder: str) -> Path:
 def find_differences(saved: JobDescription, current: JobDescription) -> list[str]:
     """Messages about each change of the program that prevents it from resuming the checkpoint."""
     differences = []
-    if saved.format > FORMAT:
-        differences.append(f"it has format {saved.format}, and this Penstock reads formats up to {FORMAT}")
     for name in ("parallelism", "max_parallelism"):
         before, now = getattr(saved, name), getattr(current, name)
         if before != now:

@@ -84,7 +84,8 @@ class CheckpointLock:
         except OSError as error:
             raise CheckpointError(
                 "CHECKPOINT_UNWRITABLE",
-                f"The checkpoint folder {self._file.parent.parent} cannot be written: {error}. Choose another one.",
+                f"The checkpoint folder {self._file.parent.parent} cannot be written: {error}. Make it writable for this user. If "
+                "the error names a file 'lock' or 'lock.guard', and no job runs on this checkpoint, remove that file.",
             ) from error
 
     def _in_use(self, owner: dict[str, Any]) -> CheckpointError:
@@ -126,8 +127,8 @@ class CheckpointLock:
             owner = json.loads(self._file.read_text())
         except FileNotFoundError:
             return None
-        except ValueError:
-            return {}  # partly written by a process that died
+        except (ValueError, IsADirectoryError):
+            return {}  # damaged; a job that runs would have written it again or reported that it lost the lock
         return owner if isinstance(owner, dict) else {}
 
     def _is_held(self) -> bool:
@@ -136,9 +137,10 @@ class CheckpointLock:
 
     def _may_be_alive(self, owner: dict[str, Any]) -> bool:
         """Whether the owner runs; if it is on another machine, whether its heartbeat is recent."""
-        if not owner.keys() >= {"host", "pid", "started"}:
+        try:
+            process = msgspec.convert(owner, ProcessId)
+        except msgspec.ValidationError:
             return False
-        process = _process_of(owner)
         if process.is_here:
             return process.is_alive()
         probe = self._file.with_name(f"lock.{self._token}")

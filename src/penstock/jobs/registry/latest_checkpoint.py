@@ -11,18 +11,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 import msgspec
 
 from penstock.atomic_file import write_atomic
 from penstock.config import Configuration
-from penstock.config.checkpoint_options import CHECKPOINT_DIR
 from penstock.errors import CheckpointError
-from penstock.jobs.registry.registry import registry_of
+from penstock.folders import default_checkpoint_folder
 
 _FILE = "latest.json"
-_RESERVED = (".", "..", "savepoints")
 
 
 class _Pointer(msgspec.Struct, frozen=True):
@@ -34,9 +31,7 @@ class _Pointer(msgspec.Struct, frozen=True):
 
 def named_folder(configuration: Configuration, name: str) -> str:
     """The fixed folder of the job with this name."""
-    root = configuration.get(CHECKPOINT_DIR) or str(registry_of(configuration).folder / "checkpoints")
-    quoted = quote(name, safe="")
-    return os.path.join(os.path.abspath(root), f"name-{quoted}" if quoted in _RESERVED else quoted)
+    return default_checkpoint_folder(configuration, "", name)
 
 
 class LatestCheckpoint:

@@ -4,45 +4,35 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from penstock.atomic_file import write_atomic
+from penstock.atomic_file import remove_file, write_atomic
 from penstock.config import Configuration
-from penstock.config.deployment_options import REGISTRY_DIR, REGISTRY_KEEP, REGISTRY_KEEP_DAYS
+from penstock.config.deployment_options import REGISTRY_KEEP, REGISTRY_KEEP_DAYS
 from penstock.errors import JobError
+from penstock.folders import registry_folder
 from penstock.jobs.registry.entry import JobEntry
 from penstock.jobs.registry.progress import Progress
 
-HOME_VARIABLE = "PENSTOCK_HOME"
 _DAY = 86_400.0
 T = TypeVar("T")
 
 
 def registry_of(configuration: Configuration | None = None) -> Registry:
-    """Returns the registry in the configured folder, in PENSTOCK_HOME, or in ~/.penstock."""
-    folder = (configuration or Configuration()).get(REGISTRY_DIR) or os.environ.get(HOME_VARIABLE)
-    return Registry(Path(folder).expanduser().absolute() if folder else _home() / ".penstock")
-
-
-def _home() -> Path:
-    """The home folder, or the temporary folder for a user without a home, as in some containers."""
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return Path(tempfile.gettempdir())
-    return home if os.access(home, os.W_OK) else Path(tempfile.gettempdir())
+    """Returns the registry in the configured folder, or in the state folder of the user."""
+    return Registry(registry_folder(configuration))
 
 
 class Registry:
     """The jobs that are registered in a folder.
 
-    >>> registry = Registry(Path(tempfile.mkdtemp()))
+    >>> registry = Registry(Path("no-such-folder"))
     >>> registry.entries()
     []
     """
@@ -67,8 +57,9 @@ class Registry:
         self._replace(self.job_folder(job_id) / "progress.json", progress)
 
     def _replace(self, file: Path, value: Any) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # other users must not read logs
-        file.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self.folder / "jobs").mkdir(mode=0o700, exist_ok=True)  # other users must not read the arguments of programs
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomic(file, msgspec.json.format(msgspec.json.encode(value), indent=1), durable=False)
 
     # -- reading
@@ -165,7 +156,8 @@ class Registry:
         """Removes logs that no other job uses (jobs of one process share a log), if they are in the log folder."""
         for name in logs - {e.log for e in self.entries()}:
             if name and Path(name).parent == self.logs:
-                Path(name).unlink(missing_ok=True)
+                with suppress(OSError):
+                    remove_file(name)
 
 
 def _ambiguous(name: str, found: list[JobEntry]) -> JobError:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from penstock.atomic_file import write_atomic
+from penstock.atomic_file import remove_file, write_atomic
 from penstock.errors import JobError
 from penstock.jobs.registry.entry import JobEntry, Status
 from penstock.jobs.registry.registry import Registry
@@ -86,7 +86,7 @@ def read_end_request(registry: Registry, job_id: str) -> EndRequest | None:
 def clear_requests(registry: Registry, job_id: str) -> None:
     """Removes the requests of a previous run."""
     for name in ("request.json", "limit.json"):
-        (registry.job_folder(job_id) / name).unlink(missing_ok=True)
+        remove_file(registry.job_folder(job_id) / name)
 
 
 def wait_for_end(registry: Registry, job_id: str, seconds: float) -> Status:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from penstock.config import Configuration
 from penstock.config.execution_options import TRIGGER_INTERVAL
 from penstock.jobs.actions.detached_rescale import start_detached_rescale
+from penstock.jobs.leftovers.background import start_cleaning
 from penstock.jobs.registry import requests
 from penstock.jobs.registry import savepoint_requests as savepoints
 from penstock.jobs.registry.batch_report import BatchReport
@@ -135,6 +136,7 @@ class Run:
         registry.write(entry)
         self.log(f"{entry.start_message}, '{entry.name}', run {entry.runs}")
         registry.prune_by_options(configuration)
+        start_cleaning(configuration)
 
     def _store_launch(self) -> None:
         entry = self.entry

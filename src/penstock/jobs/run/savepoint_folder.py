@@ -11,6 +11,7 @@ from penstock.config.checkpoint_options import SAVEPOINT_DIR
 from penstock.connectors.file.system.file_system import FileSystem, absolute_path, file_system
 from penstock.connectors.sink import SINK_FILE
 from penstock.errors import CheckpointError
+from penstock.folders import create_private, default_savepoint_folder, savepoints_folder
 from penstock.jobs.actions.savepoint_files import configured_retention, prune_savepoints
 from penstock.jobs.registry.registry import registry_of
 from penstock.jobs.registry.savepoint_requests import SavepointRequest
@@ -21,18 +22,15 @@ _log = logging.getLogger("penstock.savepoints")
 
 def savepoint_path(request: SavepointRequest, configuration: Configuration, checkpoint: str, job_id: str) -> str:
     """The path of a new savepoint: in the requested folder, the configured one, or next to the checkpoints."""
-    directory = request.directory or configuration.get(SAVEPOINT_DIR) or default_directory(checkpoint)
+    directory = request.directory or default_savepoint_folder(configuration, checkpoint)
     return f"{absolute_path(directory).rstrip('/')}/savepoint-{job_id[:6]}-{request.id}"
-
-
-def default_directory(checkpoint: str) -> str:
-    """The default savepoint folder, next to the checkpoints."""
-    return f"{Path(checkpoint).parent}/savepoints"
 
 
 def create_savepoint_folder(path: str) -> FileSystem:
     """Checks that the folder of a savepoint can be written, before the savepoint is taken."""
     try:
+        if Path(path).parent == savepoints_folder():
+            create_private(Path(path))
         system = file_system(path)
         probe = system.create(f"{path}/_probe")
         probe.write(b"penstock")

@@ -23,7 +23,9 @@ from penstock.engine.program.builder import build_program
 from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
 from penstock.errors import CheckpointError, JobError
+from penstock.folders import private_folder, remove_private_folder
 from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from penstock.jobs.leftovers.finished_checkpoint import mark_checkpoint_finished, unmark_checkpoint_finished
 from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint
 from penstock.jobs.registry.savepoint_requests import AfterSavepoint, SavepointProgress, new_savepoint_request
 from penstock.jobs.run.accumulators import count_accumulators
@@ -51,7 +53,6 @@ from penstock.spark.query.real_time import runs_in_real_time
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.error_transport import translate_error
 from penstock.spark.session.jvm_process import jvm_exit_code
-from penstock.spark.session.private_folder import private_folder, remove_private_folder
 from penstock.spark.session.session import get_session
 from penstock.spark.session.shipping import ship_files
 
@@ -68,7 +69,7 @@ class SparkJob:
         self.session: SparkSession = get_session(configuration)
         self._restore_plan = plan_spark_restore(self.program, configuration)
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration, self._restore_plan)
-        self.folder = RunFolder(private_folder("penstock-run-"))
+        self.folder = RunFolder(private_folder("run"))
         self.keep_open = False  # a scripted job stops after its script, without the final watermark
         self.run: Run | None = None  # its entry in the registry
         self.pacing = Pacing(configuration)
@@ -129,6 +130,7 @@ class SparkJob:
         self.program.caches_state = self._configuration.get(BACKEND) == "hashmap"
         self._attempts.keep_open = self.keep_open
         self.checkpoint.lock.acquire()
+        unmark_checkpoint_finished(self.checkpoint.folder)
         try:  # the lock also protects the entry of the job in the registry
             self._attach_sinks()
             self.run = register(self.session, self.program, self.checkpoint, self._configuration)
@@ -325,6 +327,10 @@ class SparkJob:
             if latest is not None:
                 latest.clear()
             shutil.rmtree(self.checkpoint.folder, ignore_errors=True)
+        elif (
+            status is JobStatus.FINISHED and not self.keep_open and self.run is not None and not self.run.entry.stopped
+        ):
+            mark_checkpoint_finished(self.checkpoint.folder)
         self._over.set()
 
     # -- results

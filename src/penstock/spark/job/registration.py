@@ -52,7 +52,7 @@ def register(session: SparkSession, program: Program, checkpoint: Checkpoint, co
         parallelism=program.parallelism,
         web=session.sparkContext.uiWebUrl or "",
         version=installed_version(),
-        local=working_copy_folder(configuration, checkpoint.job_id),
+        local=working_copy_folder(configuration, checkpoint.job_id, session.sparkContext.master or ""),
         batch=program.batch_mode,
         from_savepoint=checkpoint.from_savepoint,
         launch=current_launch(checkpoint.settings if checkpoint.persistent else None),

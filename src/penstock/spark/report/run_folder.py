@@ -67,7 +67,7 @@ class RunFolder:
         self.write_program(program)
 
     def write_program(self, program: bytes) -> None:
-        (self.path / "program").write_bytes(program)
+        write_atomic(self.path / "program", program, durable=False)
 
     def read_facts(self) -> RunFacts:
         return msgspec.msgpack.decode((self.path / "facts").read_bytes(), type=RunFacts)
@@ -78,7 +78,7 @@ class RunFolder:
 
     def write_tasks(self, tasks: list[tuple[int, bytes]]) -> None:
         """Stores the read tasks of a batch job, each with the number of its source."""
-        (self.path / "tasks").write_bytes(msgspec.msgpack.encode(tasks))
+        self._write("tasks", tasks)
 
     def read_tasks(self) -> list[tuple[int, bytes]]:
         return msgspec.msgpack.decode((self.path / "tasks").read_bytes(), type=list[tuple[int, bytes]])

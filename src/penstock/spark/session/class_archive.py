@@ -21,6 +21,7 @@ import msgspec
 
 from penstock.atomic_file import write_atomic
 from penstock.devservers.java import java_command
+from penstock.folders import cache_folder
 
 _OPTIONS = "SPARK_SUBMIT_OPTS"  # the variable with JVM options that Spark's launcher reads
 _LAUNCHER_OPTIONS = "SPARK_LAUNCHER_OPTS"  # of the JVM that only prints the command of the other one
@@ -158,11 +159,6 @@ def archive_key(java: str, spark_home: Path, class_path: str = "") -> str | None
             status = file.stat()
             digest.update(f"{file.name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
     return digest.hexdigest()[:16]
-
-
-def cache_folder() -> Path:
-    """The folder of the user for files that can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "penstock")
 
 
 def find_archive(spark_home: Path, settings: Mapping[str, str]) -> ClassArchive | None:

@@ -26,10 +26,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
+from penstock.folders import private_folder, remove_private_folder
 from penstock.spark.session import fork_client
 from penstock.spark.session.daemon import WORKER_MODULES, preload
 from penstock.spark.session.forked_workers import ForkedWorkers, is_worker_daemon, run_worker, set_command_line
-from penstock.spark.session.private_folder import private_folder, remove_private_folder
 
 # What the workers and the other processes of Spark import before and while they unpickle sources and sinks.
 _MODULES = (
@@ -58,7 +58,7 @@ class ForkServer:
     @classmethod
     def start(cls, python: str = sys.executable, modules: Sequence[str] = _MODULES) -> Self:
         """Starts the server. Clients wait until it has imported the modules. Raises OSError if there is no place for its socket."""
-        folder = private_folder("penstock-fork-")
+        folder = private_folder("fork", socket_name="socket")
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         lifeline_end, lifeline = os.pipe()
         try:

@@ -36,6 +36,7 @@ from penstock.jobs.run.output import redirect_output
 from penstock.spark.session.class_archive import ClassArchive, find_archive, launch_options
 from penstock.spark.session.fork_server import ForkServer
 from penstock.spark.session.jvm_signals import ignore_signals
+from penstock.spark.session.local_directory import local_directory_settings
 from penstock.spark.session.spark_home import linked_spark_home, spark_home
 from penstock.spark.session.start_failure import start_error
 
@@ -90,6 +91,7 @@ def get_session(configuration: Configuration) -> SparkSession:
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        settings |= local_directory_settings()
         # Only workers of a local master have this package before a job ships its files.
         settings["spark.python.daemon.module"] = "penstock.spark.session.daemon"
     if extra := configuration.get(JVM_OPTIONS):

@@ -118,7 +118,7 @@ def test_an_unreadable_job_description(checkpoint: Path) -> None:
 def test_a_checkpoint_of_a_newer_version(checkpoint: Path) -> None:
     file = checkpoint / "penstock" / "job.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "format": 99}))
-    assert "it has format 99" in refusal(checkpoint, program()).text
+    assert refusal(checkpoint, program()).code == "CHECKPOINT_FORMAT"
 
 
 def test_an_unwritable_folder(tmp_path: Path) -> None:

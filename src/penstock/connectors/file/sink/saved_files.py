@@ -15,6 +15,14 @@ from penstock.errors import JobError
 _BUFFER_SIZE = 4 << 20
 
 
+class SavedFolders(msgspec.Struct):
+    """Where the files of a sink are, as its checkpoint stores it."""
+
+    path: str
+    hidden: str
+    compacted: bool = False
+
+
 class SavedFiles(msgspec.Struct):
     """The files that were hidden when the savepoint was taken."""
 

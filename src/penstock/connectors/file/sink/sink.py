@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 
 from penstock.atomic_file import write_atomic
+from penstock.connectors.checkpoint_file import damaged_file_error, read_checkpoint_file
 from penstock.connectors.encoder import Encoder
 from penstock.connectors.file.sink import sink_builder
 from penstock.connectors.file.sink.bucket_assigner import BucketAssigner
@@ -24,7 +26,7 @@ from penstock.connectors.file.sink.output_file_config import OutputFileConfig
 from penstock.connectors.file.sink.packing import Packing, RollingPacking, next_due_time, pack_pieces
 from penstock.connectors.file.sink.part_writer import ElementWriter, PartWriter, RowWriter
 from penstock.connectors.file.sink.rolling_policy import RollingPolicy
-from penstock.connectors.file.sink.saved_files import PieceCopier, SavedFiles, add_to_savepoint
+from penstock.connectors.file.sink.saved_files import PieceCopier, SavedFiles, SavedFolders, add_to_savepoint
 from penstock.connectors.file.system.file_system import FileSystem, Options, absolute_path, file_system
 from penstock.connectors.secret import wrap_secrets
 from penstock.connectors.sink import SINK_FILE, Sink, SinkWriter, WriteTask
@@ -124,8 +126,9 @@ class FileSink(Sink):
         """Restores the name in files, so that a resumed job finds its files."""
         self._folder = folder
         id_file = Path(folder, "id")
-        if id_file.exists():
-            self.name_in_files = id_file.read_text()
+        name = read_checkpoint_file(id_file)
+        if name is not None:
+            self.name_in_files = _stored_name(name, id_file)
             self._remove_orphans(load_journal(folder))
         else:
             self.name_in_files = _new_name()  # the same program may run twice
@@ -194,7 +197,7 @@ class FileSink(Sink):
         journal = self._load()
         folders, stored = self._folders(), Path(self._folder, _FOLDERS)
         if self._folder and stored.exists():  # another program may read the checkpoint of the job that wrote the files
-            folders = msgspec.json.decode(stored.read_bytes())
+            folders = _stored_folders(stored)
         pending = SavedFiles(self.name_in_files, journal.open, **folders)
         system = file_system(pending.path, self._options)
         # Full files became visible with the batch, unless the job failed before.
@@ -306,6 +309,20 @@ class FileSink(Sink):
 
 def _new_name() -> str:
     return uuid.uuid4().hex[:8]
+
+
+def _stored_folders(file: Path) -> dict[str, Any]:
+    try:
+        folders = msgspec.json.decode(read_checkpoint_file(file) or b"", type=SavedFolders)
+    except msgspec.DecodeError as error:
+        raise damaged_file_error(file, error) from error
+    return msgspec.structs.asdict(folders)
+
+
+def _stored_name(data: bytes, file: Path) -> str:
+    if not re.fullmatch(rb"[\w-]+", data):
+        raise damaged_file_error(file, f"it contains {data[:40]!r} instead of the name that is in the names of files")
+    return data.decode()
 
 
 def _open_each(system: FileSystem, paths: Iterable[str]) -> Iterator[Any]:

@@ -160,6 +160,7 @@ class FileSource(Source):
         return [f"folder {folder}" for folder in sorted(folders)]
 
     def latest(self, start: Offset) -> Offset:
+        self._list.check_offset(start["file"], start["byte"])
         if ALL_SPLITS in self.paused:
             return start
         files = self._list.files
@@ -176,6 +177,7 @@ class FileSource(Source):
         return {"file": file, "byte": byte}
 
     def plan(self, start: Offset, end: Offset, parallelism: int) -> list[Any]:
+        self._list.check_offset(end["file"], end["byte"])
         ranges = []
         for number in range(start["file"], min(end["file"] + 1, len(self._list.files))):
             status = self._list.files[number]
