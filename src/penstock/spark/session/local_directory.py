@@ -7,6 +7,8 @@ import os
 
 from penstock.folders import private_folder, remove_private_folder
 
+_LONGEST_SOCKET_FOLDER = 60  # bytes; the path of a socket has at most 107, and Spark adds a name of 42
+
 
 def local_directory_settings() -> dict[str, str]:
     """The settings of a new session. Empty if the environment names the directories.
@@ -18,4 +20,7 @@ def local_directory_settings() -> dict[str, str]:
         return {}
     folder = private_folder("spark")
     atexit.register(remove_private_folder, folder)
-    return {"spark.local.dir": str(folder)}
+    settings = {"spark.local.dir": str(folder)}
+    if len(os.fsencode(folder)) <= _LONGEST_SOCKET_FOLDER:
+        settings["spark.python.unix.domain.socket.dir"] = str(folder)  # Spark does not remove all of its sockets
+    return settings
