@@ -257,10 +257,10 @@ def test_elements_with_invalid_keys_become_dead_letters() -> None:
     env = ps.StreamExecutionEnvironment()
     stream = env.from_source(PushSource()).key_by(lambda v: v, on_error="dead_letter")
     harness, out, dead = run_with_dead_letters(env, stream, parallelism=2)
-    harness.push_all(["a", None, ["b"], float("nan"), "c"])
+    harness.push_all(["a", None, {"b": 1}, float("nan"), "c"])
     assert sorted(out) == ["a", "c"]
     assert [d.error for d in dead] == ["InvalidKeyError"] * 3
-    assert dead[1].message.startswith("The key of an element is ['b'], but a list is mutable")
+    assert dead[1].message.startswith("The key of an element is {'b': 1}, but a dict is mutable")
 
 
 def test_several_readers_of_a_key_by_emit_one_dead_letter() -> None:

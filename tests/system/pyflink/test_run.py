@@ -33,12 +33,12 @@ def program(tmp_path: Path) -> Path:
     return tmp_path / "job.py"
 
 
-def test_elements_are_printed_as_in_flink_by_default(program: Path) -> None:
+def test_print_style_and_watermarks_are_those_of_flink_by_default(program: Path) -> None:
     done = run(program, PROGRAM, "--pyflink")
     assert done.exit_code == 0, done.stderr
-    assert json.loads(done.stdout)["options"] == {"print.style": "flink"}
+    assert json.loads(done.stdout)["options"] == {"print.style": "flink", "pipeline.watermark-emission": "per-batch"}
     other = run(program, PROGRAM, "--pyflink", "-D", "print.style=python")
-    assert json.loads(other.stdout)["options"] == {"print.style": "python"}
+    assert json.loads(other.stdout)["options"]["print.style"] == "python"
 
 
 def test_import_hook_is_removed_after_the_run(program: Path) -> None:
