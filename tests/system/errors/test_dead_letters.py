@@ -260,7 +260,7 @@ def test_elements_with_invalid_keys_become_dead_letters() -> None:
     harness.push_all(["a", None, {"b": 1}, float("nan"), "c"])
     assert sorted(out) == ["a", "c"]
     assert [d.error for d in dead] == ["InvalidKeyError"] * 3
-    assert dead[1].message.startswith("The key of an element is {'b': 1}, but a dict is mutable")
+    assert dead[1].message.startswith("The key of an element is {'b': 1}, but a dict has no hash")
 
 
 def test_several_readers_of_a_key_by_emit_one_dead_letter() -> None:
