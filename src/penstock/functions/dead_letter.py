@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import msgspec
@@ -28,7 +27,7 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     element: Any
     error: str  # the type of the exception
     message: str  # the message of the exception
-    location: str = ""  # file and line in the user program where it was raised
+    place: str = ""  # file and line in the user program where it was raised; the name in stored dead letters
     key: Any = None
     timestamp: int | None = None
     source: str | None = None
@@ -37,13 +36,13 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, Any] = {}  # position of a record that a source could not decode
 
     @property
-    def place(self) -> str:
-        """File and line.
+    def location(self) -> str:
+        """File and line in the user program where the exception was raised.
 
-        .. deprecated:: 0.2 Use `location`.
+        >>> DeadLetter(operator="o", uid="o", element=1, error="ValueError", message="no", place="job.py:3").location
+        'job.py:3'
         """
-        warnings.warn("DeadLetter.place is deprecated. Use DeadLetter.location.", DeprecationWarning, stacklevel=2)
-        return self.location
+        return self.place
 
     @property
     def raw(self) -> bytes | None:

@@ -58,6 +58,7 @@ class LocalJob:
 
     @property
     def program(self) -> Program:
+        """The compiled job."""
         return self._executor.program
 
     @property

@@ -90,7 +90,7 @@ def test_a_dead_letter_names_the_source_of_the_element() -> None:
         element=5,
         error="ValueError",
         message="5 is odd",
-        location=f"tests/system/errors/test_dead_letters.py:{half.__code__.co_firstlineno + 2}",
+        place=f"tests/system/errors/test_dead_letters.py:{half.__code__.co_firstlineno + 2}",
         timestamp=20,
         source="numbers",
         split="left",

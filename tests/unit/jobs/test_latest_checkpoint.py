@@ -26,7 +26,7 @@ def latest(tmp_path: Path) -> LatestCheckpoint:
 def test_the_folder_of_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = Configuration({"execution.checkpointing.dir": "/data"})
     assert named_folder(chosen, "fraud alerts/eu") == "/data/fraud%20alerts%2Feu"
-    assert {named_folder(chosen, name) for name in ("..", "savepoints")} == {"/data/name-..", "/data/name-savepoints"}
+    assert {named_folder(chosen, name) for name in ("..", "savepoints")} == {"/data/%2E.", "/data/name-savepoints"}
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path))
     assert named_folder(Configuration(), "fraud") == f"{tmp_path}/checkpoints/fraud"
 

@@ -344,9 +344,6 @@ class NativeSource(PushSource):
 
 
 def test_names_of_earlier_versions_are_deprecated() -> None:
-    letter = ps.DeadLetter(operator="o", uid="o", element=1, error="E", message="m", location="job.py:3")
-    with pytest.warns(DeprecationWarning, match=r"DeadLetter.location"):
-        assert letter.place == "job.py:3"
     with pytest.warns(DeprecationWarning, match=r"set_lost_marker_policy") as caught:
         kafka_sink().set_lost_marks("write")
     assert caught[0].filename == __file__

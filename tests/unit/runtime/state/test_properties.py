@@ -178,6 +178,7 @@ class Ruled(KeyedBroadcastProcessFunction):
 
     def open(self, runtime_context: Any) -> None:
         self._seen = runtime_context.get_state(ValueStateDescriptor("seen", str))
+        self._emits_rules = runtime_context.get_index_of_this_subtask() == 0  # results do not depend on the parallelism
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         self._seen.update(value[1][:20])
@@ -186,7 +187,8 @@ class Ruled(KeyedBroadcastProcessFunction):
     def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         ctx.get_broadcast_state(RULES).put(value, True)
         if value == "r":
-            yield "rule", value, 0
+            if self._emits_rules:
+                yield "rule", value, 0
             return
         changed: list[Any] = []
         ctx.apply_to_keyed_state(ValueStateDescriptor("seen", str), partial(_record, changed))

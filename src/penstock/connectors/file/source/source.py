@@ -148,6 +148,8 @@ class FileSource(Source):
             self._list.replace([to_file_status(entry) for entry in position["files"]])
             if not self.bounded:
                 self._discover()
+        else:
+            self._list.check_offset(0, 0)  # the position refers to the files that were just found, not to a stored list
         return {"file": position["file"], "byte": position["byte"]}
 
     def foreign_parts(self, position: Offset) -> list[str]:
