@@ -6,8 +6,9 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
-from contextlib import redirect_stderr
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 
 import pytest
@@ -23,18 +24,34 @@ STATES = ("running", "killed")
 _SPARK_FILES = ("home/runs/spark-*/*/", "home/checkpoints/*/spark/state", "home/checkpoints/*/spark/offsets")
 
 
-@pytest.fixture(scope="module")
-def left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, LeftFiles]]:
-    """The files of a finished and a running job, and the same after the running one was killed."""
-    folder = tmp_path_factory.mktemp("left")
-    files = LeftFiles(folder / "original")
+@contextmanager
+def shared_folder() -> Iterator[Path]:
+    """A folder that other users can enter. pytest closes its own folders to them whenever one of its processes starts."""
+    folder = Path(tempfile.mkdtemp(prefix="penstock-leftovers-"))
     try:
-        files.start()
-        running = files.copy(folder / "running")
-        files.kill()
-        yield {"running": running, "killed": files}
+        yield folder
     finally:
-        files.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with shared_folder() as created:
+        yield created
+
+
+@pytest.fixture(scope="module")
+def left() -> Iterator[dict[str, LeftFiles]]:
+    """The files of a finished and a running job, and the same after the running one was killed."""
+    with shared_folder() as folder:
+        files = LeftFiles(folder / "original")
+        try:
+            files.start()
+            running = files.copy(folder / "running")
+            files.kill()
+            yield {"running": running, "killed": files}
+        finally:
+            files.kill()
 
 
 def kind_of(file: Path) -> str:
@@ -89,12 +106,12 @@ class Cases:
 
 @pytest.mark.parametrize("state", STATES)
 def test_each_damaged_file(
-    state: str, left: dict[str, LeftFiles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    state: str, left: dict[str, LeftFiles], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cases = Cases(left[state], tmp_path)
+    cases = Cases(left[state], folder)
     monkeypatch.setenv("PENSTOCK_HOME", str(cases.copy / "home"))
     monkeypatch.setenv("PENSTOCK_CACHE", str(cases.copy / "cache"))
-    temporary = tmp_path / "temporary"
+    temporary = folder / "temporary"
     temporary.mkdir()
     temporary.chmod(0o777)
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
@@ -103,7 +120,7 @@ def test_each_damaged_file(
     for step in (0, 1, 2):  # without damage; imports what the other user may not be able to read
         assert cases.step(step) == ""
     root = os.getuid() == 0
-    user = OtherUser(cases.step, tmp_path) if root else None
+    user = OtherUser(cases.step, folder) if root else None
     call = cases.step if user is None else user.call
     ways = [way for way in WAYS if root or way not in NEED_ROOT]
     files = one_of_each_kind(cases.source)
@@ -135,11 +152,9 @@ def damage_all(files: LeftFiles, ways: list[str]) -> int:
 
 
 @pytest.mark.parametrize("way", ["all ways", *(pytest.param(way, marks=pytest.mark.long) for way in WAYS)])
-def test_a_job_runs_on_spark_although_all_files_are_damaged(
-    way: str, left: dict[str, LeftFiles], tmp_path: Path
-) -> None:
+def test_a_job_runs_on_spark_although_all_files_are_damaged(way: str, left: dict[str, LeftFiles], folder: Path) -> None:
     """Root can read unreadable files; the test above starts jobs as another user."""
-    files = left["killed"].copy(tmp_path / "copy")
+    files = left["killed"].copy(folder / "copy")
     chosen = [w for w in WAYS if os.getuid() == 0 or w not in NEED_ROOT] if way == "all ways" else [way]
     if not set(chosen) - NEED_ROOT and os.getuid() != 0:
         pytest.skip("only root can give files away")
