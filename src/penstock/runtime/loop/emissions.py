@@ -39,6 +39,7 @@ class Emissions:
     fired: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     key_table: KeyTable | None = None  # of a keyed operator
     own_timestamps: dict[int, int] = field(default_factory=dict)  # by index, of values emitted as TimestampedResult
+    maybe_tagged: bool = True  # False if it is known that no value is for a side output
 
     def appender(self, copies: bool) -> Callable[[Any], None]:
         """Returns the function that adds an emitted value.

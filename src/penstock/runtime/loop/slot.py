@@ -50,6 +50,7 @@ class SlotLoop:
         """Fires processing timers, processes elements with event timers in between, then fires the remaining event timers."""
         context = self._context
         out = Emissions(records, key_table=context.backend.keys if self._operator.keyed else None)
+        out.maybe_tagged = self._guard is not None  # dead letters are a side output
         context.begin_batch(advance.batch, advance.now)
         context.watermark = advance.before
         marks = advance.marks[::-1]
@@ -106,7 +107,7 @@ class SlotLoop:
         """The hot path. It repeats lines of `_process_inputs`, since a call per element would cost more."""
         context, cell, timers = self._context, self._context.cell, self._context.event_timers
         process = self._operator.elements()[0]
-        append, emit, extend = out.values.append, out.emitters.append, out.values.extend
+        append, emit = out.values.append, out.emitters.append
         traced, copies, immutable = self._traced, self._copies(), IMMUTABLE
         watermark = context.watermark
         for index, (value, key, now) in enumerate(zip(values, keys, effective, strict=True)):
@@ -128,18 +129,19 @@ class SlotLoop:
                         for item in result:
                             if type(item) not in immutable:
                                 result = copy_element(result)
+                                out.maybe_tagged = True
                                 break
                     elif kind not in immutable:
                         result = copy_element(result)
                     append(result)
                     if traced:
                         emit(index)
-            elif not traced:
-                extend(emitted)
             else:
+                out.maybe_tagged = True
                 for result in emitted:
                     append(result)
-                    emit(index)
+                    if traced:
+                        emit(index)
 
     def _copies(self) -> bool:
         """Whether the values that the operator emits are copied."""
@@ -147,6 +149,7 @@ class SlotLoop:
 
     def _process_inputs(self, records: Records, effective: list[int], marks: list[int], out: Emissions) -> None:
         """Processes elements of several inputs, or without keys."""
+        out.maybe_tagged = True
         context, cell, timers = self._context, self._context.cell, self._context.event_timers
         functions = self._operator.elements()
         append, emit = out.appender(self._copies()), out.emitters.append
@@ -254,7 +257,7 @@ class SlotLoop:
             try:
                 emitted = self._operator.on_timer(timer, context)
                 if emitted is not None:
-                    append = out.appender(self._copies())
+                    append, out.maybe_tagged = out.appender(self._copies()), True
                     for result in emitted:
                         append(result)
                         out.emitters.append(emitter)
