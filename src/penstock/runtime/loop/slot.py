@@ -50,7 +50,6 @@ class SlotLoop:
         """Fires processing timers, processes elements with event timers in between, then fires the remaining event timers."""
         context = self._context
         out = Emissions(records, key_table=context.backend.keys if self._operator.keyed else None)
-        out.maybe_tagged = self._guard is not None  # dead letters are a side output
         context.begin_batch(advance.batch, advance.now)
         context.watermark = advance.before
         marks = advance.marks[::-1]
@@ -109,6 +108,8 @@ class SlotLoop:
         process = self._operator.elements()[0]
         append, emit = out.values.append, out.emitters.append
         traced, copies, immutable = self._traced, self._copies(), IMMUTABLE
+        if not out.values:
+            out.maybe_tagged = False  # unless a value that can be changed is emitted now or by a timer
         watermark = context.watermark
         for index, (value, key, now) in enumerate(zip(values, keys, effective, strict=True)):
             if now > watermark:
@@ -149,7 +150,6 @@ class SlotLoop:
 
     def _process_inputs(self, records: Records, effective: list[int], marks: list[int], out: Emissions) -> None:
         """Processes elements of several inputs, or without keys."""
-        out.maybe_tagged = True
         context, cell, timers = self._context, self._context.cell, self._context.event_timers
         functions = self._operator.elements()
         append, emit = out.appender(self._copies()), out.emitters.append

@@ -14,6 +14,7 @@ import types
 import typing
 import uuid
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from textwrap import dedent, indent
 from typing import Any
 
@@ -82,9 +83,15 @@ def compile_function(test: str | None, parameters: str, body: str, names: dict[s
         value = convert(value)"""
     source = f"def function({parameters}):\n    {check}\n{indent(dedent(body), '    ')}\n"
     names = {**names}
-    exec(compile(source, __file__, "exec"), names)  # the file name hides it when an error is located in the program
+    exec(_compile_source(source), names)
     function: Callable[..., Any] = names["function"]
     return function
+
+
+@lru_cache(maxsize=1000)
+def _compile_source(source: str) -> types.CodeType:
+    """Compiles a text once per process, because each subtask opens the same states. The result depends on nothing else."""
+    return compile(source, __file__, "exec")  # the file name hides it when an error is located in the program
 
 
 # Two texts to a condition: the expression of the value, used once and first, and the name to which it is bound.
