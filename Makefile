@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-fast test-slowest test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples bench-cep clean bench-exactly-once chaos diagnose-situations
+.PHONY: help setup java demo test test-fast test-slowest test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-buffer-timeout bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples pyflink-tests bench-cep clean bench-exactly-once chaos soak diagnose-situations bench-start
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ test-slowest: setup ## list the slowest tests of the last run
 test-long: setup java test-next pyflink-examples ## run the long tests, on the locked Spark and on the next one
 	$(BIN)/pytest -m long --hypothesis-profile=random $(ARGS)
 	if [ -d ../shared/conformance ]; then $(BIN)/pytest tests/conformance/test_conformance.py --cases ../shared/conformance; fi
+
+pyflink-tests: setup java ## run PyFlink's own tests: FLINK_GIT=<git directory of a clone of apache/flink>
+	@test -n "$(FLINK_GIT)" || { echo "Set FLINK_GIT to the git directory of a clone of apache/flink: make pyflink-tests FLINK_GIT=../flink/.git" >&2; exit 1; }
+	$(BIN)/python -m tests.pyflink_suite.run "$(FLINK_GIT)" $(ARGS)
 
 pyflink-examples: setup ## download the examples of PyFlink, which a long test runs
 	$(BIN)/python scripts/fetch_pyflink_examples.py
@@ -86,6 +90,12 @@ bench-state: setup java ## large state: up to 10 million keys
 bench-latency: setup java ## latency at 1,000 events/s
 	$(BIN)/python bench/latency.py $(ARGS)
 
+bench-start: setup java ## seconds to the first result, compared with plain PySpark
+	$(BIN)/python bench/start.py $(ARGS)
+
+bench-buffer-timeout: setup java ## latency and processor time by buffer timeout
+	$(BIN)/python bench/buffer_timeout.py $(ARGS)
+
 bench-savepoints-running: setup java ## ten savepoints of a job at 20,000 events/s with 1 million keys
 	$(BIN)/python bench/savepoints_running.py $(ARGS)
 
@@ -100,6 +110,9 @@ diagnose-situations: setup java ## run twelve slow or healthy jobs and check wha
 
 chaos: setup java ## Kafka to Kafka and files, exactly once, while processes and servers are killed
 	$(BIN)/python -m tests.system.chaos.run $(ARGS)
+
+soak: setup java ## three jobs for two hours: memory, threads, file handles and files stay flat
+	$(BIN)/python -m tests.system.soak.run $(ARGS)
 
 bench-exactly-once: setup java ## cost of the delivery guarantees of the Kafka sink
 	$(BIN)/python bench/exactly_once.py $(ARGS)

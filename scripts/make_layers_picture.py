@@ -19,7 +19,7 @@ PICTURE = ROOT / "docs" / "images" / "layers.svg"
 WIDTH, LEFT, TOP, HEIGHT, GAP = 920, 20, 64, 50, 8
 COLOURS = {  # by what a layer is for
     "interface": ("#e8eaf6", "#5c6bc0", {"cli", "ui", "server", "whatif", "state_processor"}),
-    "engines": ("#e3f2fd", "#1e88e5", {"spark", "testing", "devservers", "jobs", "savepoints"}),
+    "engines": ("#e3f2fd", "#1e88e5", {"spark", "testing", "local", "devservers", "jobs", "savepoints"}),
     "programs": ("#e8f5e9", "#43a047", {"engine", "plan", "runtime"}),
     "API": ("#fff8e1", "#fb8c00", set()),
 }

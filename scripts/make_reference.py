@@ -18,7 +18,7 @@ import typer
 from typer.testing import CliRunner
 
 from penstock import config, errors
-from penstock.cli.main import app
+from penstock.cli.main import COMMANDS, app, load_command
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -46,6 +46,7 @@ def options_page() -> str:
     for option in config.options():
         default = f"`{option.default_text()}`" if option.default_text() else "not set"
         aliases = f" Aliases: {', '.join(f'`{a}`' for a in option.aliases)}." if option.aliases else ""
+        aliases += f" Deprecated: `{option.former}`, the key in earlier versions." if option.former else ""
         lines.append(f"| `{option.key}` | {option.kind.name} | {default} | {_cell(option.doc)}{aliases} |")
     return "\n".join(lines) + "\n"
 
@@ -61,18 +62,20 @@ def commands_page() -> str:
         "Commands write messages about a job to stderr. Stdout is reserved for the output of the program.\n",
     ]
     lines += [f"```text\n{_help()}\n```\n"]
-    for words in _commands(app):
+    for words in _commands():
         lines += [f"## `penstock {' '.join(words)}`\n", f"```text\n{_help(*words)}\n```\n"]
     return "\n".join(lines)
 
 
-def _commands(group: typer.Typer) -> Iterator[tuple[str, ...]]:
+def _commands() -> Iterator[tuple[str, ...]]:
     """Yields the words of each command, including the commands of groups."""
-    for command in group.registered_commands:
-        yield (command.name or (command.callback.__name__ if command.callback else ""),)
-    for inner in group.registered_groups:
-        if inner.typer_instance is not None:
-            yield from ((str(inner.typer_instance.info.name), *words) for words in _commands(inner.typer_instance))
+    for name in COMMANDS:
+        loaded = load_command(name)
+        if not isinstance(loaded, typer.Typer):
+            yield (name,)
+            continue
+        for command in loaded.registered_commands:
+            yield name, command.name or (command.callback.__name__ if command.callback else "")
 
 
 def _help(*command: str) -> str:

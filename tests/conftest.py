@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from hypothesis import settings
@@ -94,8 +94,12 @@ def spark() -> Iterator[SparkSession]:
     # Tests are short jobs: they end before the JVM's second compiler pays.
     settings["spark.jvm-options"] = "-XX:TieredStopAtLevel=1"
     session = get_session(ps.Configuration(settings))
+    gateway: Any = session.sparkContext._gateway
     yield session
     session.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # ends the JVM, which pyspark would leave running until this process ends
+    gateway.proc.wait(60)
 
 
 @pytest.fixture(scope="session")

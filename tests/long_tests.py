@@ -77,6 +77,7 @@ _PATTERNS = (
     "spark/test_restarts.py::test_without_a_strategy*",
     "spark/test_restarts.py::test_a_commit_that_fails*",
     "spark/test_savepoints.py::test_a_drained*",
+    "spark/test_savepoints.py::test_a_second_job*",
     "whatif/test_whatif_on_spark.py::test_an_upsert*",
 )
 

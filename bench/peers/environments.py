@@ -9,7 +9,7 @@ import sys
 import venv
 from pathlib import Path
 
-from penstock.devservers.jars import cache_folder
+from penstock.folders import cache_folder
 
 PACKAGES = {
     "flink": ("apache-flink==2.3.0",),

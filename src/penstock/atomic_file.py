@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -25,15 +28,40 @@ def write_atomic(
     b'{}'
     """
     target = Path(path)
-    temporary = Path(staging_folder or target.parent, f".{target.name}.{os.getpid()}")
+    temporary = Path(staging_folder or target.parent, f".{target.name}.{os.getpid()}-{secrets.token_hex(3)}")
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(data)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        os.replace(temporary, target)
+        _replace(temporary, target)
     except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         if error.filename is None:  # "no space left on device" does not name the file
             error.filename = str(target)
         raise
+
+
+def _replace(temporary: Path, target: Path) -> None:
+    try:
+        os.replace(temporary, target)
+    except IsADirectoryError:  # something else created it; its contents are kept
+        target.rename(target.with_name(f".{target.name}.was-a-folder-{secrets.token_hex(3)}"))
+        os.replace(temporary, target)
+
+
+def remove_file(path: str | os.PathLike[str]) -> None:
+    """Removes a file that may be missing. Something else with its name is removed too, because it would be in the way.
+
+    >>> remove_file("no-such-file")
+    """
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except OSError:
+        if not os.path.isdir(path):
+            raise
+        shutil.rmtree(path)

@@ -170,10 +170,19 @@ class OptionIgnored(UserWarning):
 
 def warn_ignored(message: str) -> None:
     """Warns that a setting has no effect. The warning shows the line of the program that uses Penstock."""
-    frame, level = sys._getframe(1), 2
+    _warn(message, OptionIgnored)
+
+
+def warn_deprecated(message: str) -> None:
+    """Warns that a name is deprecated, in the same way."""
+    _warn(message, DeprecationWarning)
+
+
+def _warn(message: str, category: type[Warning]) -> None:
+    frame, level = sys._getframe(2), 3
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, OptionIgnored, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_enum(method: str, value: object, kind: type[Enum]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from penstock.errors import TimeError
+from penstock.errors import TimeError, warn_ignored
 
 MIN_WATERMARK = -(2**63)
 MAX_WATERMARK = 2**63 - 1
@@ -269,7 +269,10 @@ class WatermarkStrategy:
         return replace(self, assigner=timestamp_assigner)
 
     def with_idleness(self, idle_timeout: Duration | timedelta | int) -> WatermarkStrategy:
-        """Returns the strategy with an idle timeout. A split without records for this long does not hold back the watermark."""
+        """Returns the strategy with an idle timeout. A split without records for this long does not hold back the watermark.
+
+        With `no_watermarks()` it applies where the stream is combined with others: while it is idle, their watermarks count.
+        """
         timeout = to_millis(idle_timeout)
         if timeout <= 0:
             raise TimeError("IDLE_TIMEOUT", f"The idle timeout is {timeout} ms, but must be greater than zero.")
@@ -286,6 +289,10 @@ class WatermarkStrategy:
         Splits whose watermark is ahead of the slowest split of the group by more than the drift are paused. The drift is checked
         before every batch, so a split may be ahead by the records of one more batch, and `update_interval` has no effect.
         """
+        if update_interval is not None:
+            warn_ignored(
+                "with_watermark_alignment: update_interval has no effect. The drift is checked before every batch."
+            )
         return replace(self, alignment=(watermark_group, to_millis(max_allowed_watermark_drift)))
 
     def timestamp_function(self) -> Callable[[Any, int], int] | None:

@@ -169,7 +169,11 @@ class StateTtlConfigBuilder:
     def cleanup_in_rocksdb_compact_filter(
         self, query_time_after_num_entries: int = 1000, periodic_compaction_time: Duration | None = None
     ) -> StateTtlConfigBuilder:
-        """Accepted for compatibility. Expired entries are removed incrementally, in every batch."""
+        """Accepted for compatibility, has no effect. Expired entries are removed incrementally, in every batch."""
+        warn_ignored(
+            "cleanup_in_rocksdb_compact_filter() has no effect. Expired entries are removed in every batch; "
+            "cleanup_incrementally() sets how many are checked."
+        )
         strategy = TtlCleanup.RocksdbCompactFilterCleanupStrategy(
             query_time_after_num_entries, periodic_compaction_time
         )

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import penstock as ps
 from penstock.testing import Harness
+from tests.conformance import local_run
 from tests.conformance.job import OPERATOR, BatchResult, Job
+
+# Runs a scripted job from a checkpoint: outputs by batch and sink, reports by batch, and the new checkpoint.
+Run = Callable[[ps.StreamExecutionEnvironment, Path, str], tuple[dict[tuple[int, int], list[Any]], dict[int, Any], str]]
 
 
 def in_harness(job: Job, folder: Path) -> list[BatchResult]:
@@ -39,6 +45,15 @@ def on_spark(job: Job, folder: Path) -> list[BatchResult]:
     """Runs on Spark. A restore starts a new job from the checkpoint with another parallelism."""
     from tests.conformance.spark_run import run  # pyspark only where it is needed
 
+    return _in_runs(job, folder, run)
+
+
+def in_process(job: Job, folder: Path) -> list[BatchResult]:
+    """Runs with the local engine. A restore starts a new job from the checkpoint with another parallelism."""
+    return _in_runs(job, folder, local_run.run)
+
+
+def _in_runs(job: Job, folder: Path, run: Run) -> list[BatchResult]:
     ends = [n for n, batch in enumerate(job.batches) if batch.restored and n > 0] + [len(job.batches)]
     results: list[BatchResult] = []
     checkpoint = ""
@@ -52,4 +67,9 @@ def on_spark(job: Job, folder: Path) -> list[BatchResult]:
     return results
 
 
-ENGINES: dict[str, Any] = {"harness": in_harness, "harness-restored": in_harness_restored, "spark": on_spark}
+ENGINES: dict[str, Any] = {
+    "harness": in_harness,
+    "harness-restored": in_harness_restored,
+    "local": in_process,
+    "spark": on_spark,
+}

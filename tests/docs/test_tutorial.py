@@ -60,7 +60,7 @@ class Terminal:
         process.send_signal(end)
         _, errors = process.communicate(timeout=120)
         if end is signal.SIGINT:
-            assert "penstock: resume with: penstock run clicks.py --resume " in errors
+            assert "penstock: resume with: penstock resume " in errors
         self.endless.append(out.read_text().splitlines())
 
 
@@ -81,8 +81,8 @@ def test_the_tutorial(tmp_path: Path) -> None:
         for line in block.text.splitlines() if block.language == "sh" else []:
             if line in INSTALL:
                 continue
-            if "clicks.py" in line:
-                terminal.type_and_end(line, signal.SIGINT if "--resume" in line else signal.SIGKILL)
+            if "clicks" in line:
+                terminal.type_and_end(line, signal.SIGINT if "resume" in line else signal.SIGKILL)
                 continue
             printed = terminal.type(line)
             if line.startswith("penstock run "):

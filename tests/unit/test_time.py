@@ -60,7 +60,7 @@ def test_a_strategy_is_put_together_step_by_step() -> None:
     made = (
         base.with_timestamp_assigner(Assigner())
         .with_idleness(Duration.of_minutes(1))
-        .with_watermark_alignment("group", Duration.of_seconds(20), Duration.of_seconds(1))
+        .with_watermark_alignment("group", Duration.of_seconds(20))
     )
     assert (made.delay, made.idle_timeout, made.alignment) == (1000, 60_000, ("group", 20_000))
     extract = made.timestamp_function()

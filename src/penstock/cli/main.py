@@ -1,62 +1,80 @@
-"""The command `penstock`. Each command has its own module."""
+"""The command `penstock`. Each command has its own module, which is imported when the command runs."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import importlib
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import penstock
-from penstock.cli.dev.doctor import doctor
-from penstock.cli.dev.jars import jars
-from penstock.cli.dev.options import options
-from penstock.cli.dev.servers import dev_app
-from penstock.cli.jobs.checkpoints import checkpoints
-from penstock.cli.jobs.diagnose import diagnose
-from penstock.cli.jobs.info import info
-from penstock.cli.jobs.limit import limit
-from penstock.cli.jobs.list_jobs import list_jobs
-from penstock.cli.jobs.logs import logs
-from penstock.cli.jobs.rescale import rescale
-from penstock.cli.jobs.stop import cancel, stop
-from penstock.cli.run.demo import demo
-from penstock.cli.run.explain import explain
-from penstock.cli.run.fork import fork
-from penstock.cli.run.replay import replay
-from penstock.cli.run.run import run
-from penstock.cli.savepoints.group import savepoints_app
-from penstock.cli.savepoints.take import savepoint
-from penstock.cli.state.state import state_app
+from penstock.cli.run.program_arguments import ProgramArgumentsCommand
+
+# Commands and groups of commands, in the order of the help. `penstock run` must not wait for the imports of the others.
+COMMANDS = {
+    "run": "penstock.cli.run.run:run",
+    "resume": "penstock.cli.run.resume:resume",
+    "explain": "penstock.cli.run.explain:explain",
+    "list": "penstock.cli.jobs.list_jobs:list_jobs",
+    "info": "penstock.cli.jobs.info:info",
+    "checkpoints": "penstock.cli.jobs.checkpoints:checkpoints",
+    "diagnose": "penstock.cli.jobs.diagnose:diagnose",
+    "logs": "penstock.cli.jobs.logs:logs",
+    "stop": "penstock.cli.jobs.stop:stop",
+    "cancel": "penstock.cli.jobs.stop:cancel",
+    "savepoint": "penstock.cli.savepoints.take:savepoint",
+    "limit": "penstock.cli.jobs.limit:limit",
+    "fork": "penstock.cli.run.fork:fork",
+    "replay": "penstock.cli.run.replay:replay",
+    "rescale": "penstock.cli.jobs.rescale:rescale",
+    "doctor": "penstock.cli.dev.doctor:doctor",
+    "jars": "penstock.cli.dev.jars:jars",
+    "demo": "penstock.cli.run.demo:demo",
+    "options": "penstock.cli.dev.options:options",
+    "savepoints": "penstock.cli.savepoints.group:savepoints_app",
+    "state": "penstock.cli.state.state:state_app",
+    "dev": "penstock.cli.dev.servers:dev_app",
+}
+
+# Commands that take arguments of a program after `--`.
+_WITH_PROGRAM_ARGUMENTS = ("resume", "fork", "replay")
+
+
+def load_command(name: str) -> Any:
+    """Imports the function of a command, or the `Typer` of a group."""
+    module, _, attribute = COMMANDS[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+class LazyCommands(TyperGroup):
+    """Imports a command when it is needed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        loaded = load_command(cmd_name)
+        parent = typer.Typer(add_completion=False, rich_markup_mode=None)  # groups inherit its settings
+        if isinstance(loaded, typer.Typer):
+            parent.add_typer(loaded, name=cmd_name)
+        else:
+            kind = ProgramArgumentsCommand if cmd_name in _WITH_PROGRAM_ARGUMENTS else None
+            parent.command(cmd_name, cls=kind)(loaded)
+        return typer.main.get_group(parent).get_command(ctx, cmd_name)
+
 
 app = typer.Typer(
     name="penstock",
     help="Apache Flink's programming model for Python, on Spark.",
+    cls=LazyCommands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command()(run)
-app.command()(explain)
-app.command("list")(list_jobs)
-app.command()(info)
-app.command()(checkpoints)
-app.command()(diagnose)
-app.command()(logs)
-app.command()(stop)
-app.command()(cancel)
-app.command()(savepoint)
-app.add_typer(savepoints_app)
-app.command()(limit)
-app.add_typer(state_app)
-app.command()(fork)
-app.command()(replay)
-app.command()(rescale)
-app.command()(doctor)
-app.add_typer(dev_app)
-app.command()(jars)
-app.command()(demo)
-app.command()(options)
 
 
 def _print_version(requested: bool) -> None:

@@ -19,16 +19,19 @@ CHECKPOINT_DIR = define(
     "execution.checkpointing.dir",
     PATH,
     "",
-    "Folder for checkpoints. Each job creates a subfolder in it. Not set: a folder in the temporary folder of the system.",
+    "Folder for checkpoints. Each job creates a subfolder in it. Not set: the folder `checkpoints` in the state "
+    "folder of the user.",
     "state.checkpoints.dir",
     "state.backend.fs.checkpointdir",
 )
+LATEST = "latest"
 RESUME = define(
     "execution.resume",
     PATH,
     "",
-    "Checkpoint folder that the job continues. The program and its parallelism must be unchanged. Not set: the job starts with "
-    "empty state.",
+    "Checkpoint folder that the job continues. The program and its parallelism must be unchanged. `latest`: the checkpoint folder "
+    "belongs to the name of the job; the first start begins with empty state, and later ones continue it. Not set: the job starts "
+    "with empty state.",
 )
 FROM_SAVEPOINT = define(
     "execution.state-recovery.path",
@@ -52,12 +55,13 @@ CHECKPOINT_INTERVAL = define(
     "Checkpoint interval. Every batch is a checkpoint, so it does not delay anything. As in Flink, a job that sets it is "
     "restarted after a failure.",
 )
-STORE_PATIENCE = define(
-    "execution.checkpointing.store.patience",
+STORE_TIMEOUT = define(
+    "execution.checkpointing.store.timeout",
     DURATION,
     None,
     "How long a running job waits for checkpoint storage that is full, read-only or unreachable before it fails. The restart "
     "strategy does not apply meanwhile. Not set: no limit.",
+    former="execution.checkpointing.store.patience",
 )
 STORE_MOST_PAUSE = define(
     "execution.checkpointing.store.max-pause",
@@ -88,7 +92,8 @@ SAVEPOINT_DIR = define(
     "execution.checkpointing.savepoint-dir",
     PATH_OR_URI,
     "",
-    "Folder for savepoints. Each savepoint is a new subfolder. Not set: the folder `savepoints` next to the checkpoints.",
+    "Folder for savepoints. Each savepoint is a new subfolder. Not set: the folder `savepoints` in the state folder of the "
+    "user, or next to the checkpoints if their folder is set.",
     "state.savepoints.dir",
 )
 SAVEPOINT_COUNT = define(
@@ -168,7 +173,7 @@ CHECKPOINT_STORAGE = define(
     "execution.checkpointing.storage",
     choice("filesystem", "jobmanager"),
     "filesystem",
-    "The checkpoint storage. jobmanager stores checkpoints in the temporary folder, unless a checkpoint folder is set.",
+    "The checkpoint storage. jobmanager stores checkpoints in the state folder of the user, unless a checkpoint folder is set.",
     "state.checkpoint-storage",
 )
 SNAPSHOT_COMPRESSION = define(

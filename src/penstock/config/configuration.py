@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from penstock.config.registry import NO_EFFECT, Option, find, is_tuning, reject_key
-from penstock.config.value_kinds import LIST, read_boolean
-from penstock.errors import ConfigError, UnsupportedOperation, warn_ignored
+from penstock.config.registry import NO_EFFECT, Option, find, is_tuning, reject_misspelled
+from penstock.config.value_kinds import DURATION, LIST, MEMORY, read_boolean
+from penstock.errors import ConfigError, warn_deprecated, warn_ignored
 
 OPTIONS_VARIABLE = "PENSTOCK_OPTIONS"
 
@@ -20,8 +20,8 @@ class Configuration:
 
     Keys and values are checked when they are set (docs/reference/options.md lists all options). Flink's keys are supported where
     the meaning is the same. Flink's keys that only tune its internals are stored and ignored, with a warning. Keys that start
-    with `spark.` are passed to Spark. Other keys are rejected. The environment variable PENSTOCK_OPTIONS contains defaults as a
-    JSON object.
+    with `spark.` are passed to Spark. A program may store settings of its own under other keys, but a key that looks like a
+    misspelled option is rejected. The environment variable PENSTOCK_OPTIONS contains defaults as a JSON object.
 
     >>> Configuration({"state.checkpoints.dir": "file:///data"}).get_string("execution.checkpointing.dir", "")
     '/data'
@@ -29,7 +29,9 @@ class Configuration:
 
     def __init__(self, other: Configuration | Mapping[str, Any] | None = None) -> None:
         self._values: dict[str, Any] = {}  # by the key of the option, converted
-        self._others: dict[str, str] = {}  # options of Spark and ignored options of Flink, as text
+        self._others: dict[
+            str, Any
+        ] = {}  # options of Spark, ignored options of Flink and settings of the program, as set
         if isinstance(other, Configuration):
             self._values, self._others = dict(other._values), dict(other._others)
             return
@@ -48,16 +50,19 @@ class Configuration:
         option = find(key)
         if option is not None:
             read = self._values[option.key] = option.read(value)
+            if key == option.former:
+                warn_deprecated(f"Option '{key}' is now '{option.key}'.")
             if option.is_ignored(read):
                 reason = option.doc.removeprefix(NO_EFFECT).strip()
                 warn_ignored(f"Option '{key}' has no effect in Penstock: {reason}")
         elif key.startswith("spark."):
-            self._others[key] = str(value)
+            self._others[key] = value
         elif is_tuning(key):
             warn_ignored(f"Option '{key}' tunes internals of Flink and has no effect in Penstock.")
-            self._others[key] = str(value)
+            self._others[key] = value
         else:
-            reject_key(key)
+            reject_misspelled(key)
+            self._others[key] = value
         return self
 
     def get(self, option: Option) -> Any:
@@ -79,7 +84,7 @@ class Configuration:
     @property
     def spark(self) -> dict[str, str]:
         """The options that are passed to Spark."""
-        return {k: v for k, v in self._others.items() if k.startswith("spark.")}
+        return {k: _as_text(v) for k, v in self._others.items() if k.startswith("spark.")}
 
     def copy(self) -> Configuration:
         """Returns an independent copy."""
@@ -104,8 +109,8 @@ class Configuration:
         return self.set(key, value)
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Not supported, because no option has bytes as its value."""
-        raise UnsupportedOperation("OPTION_BYTES", f"Option '{key}' cannot be set to bytes. Use set_string.")
+        """Sets a key of the program's own to bytes. No option has bytes as its value."""
+        return self.set(key, bytearray(value))
 
     def get_string(self, key: str, default_value: str | None = None) -> str | None:
         """Returns the value of a key as text, as in a configuration file, or the default value if the key is not set."""
@@ -128,15 +133,25 @@ class Configuration:
         return default_value if text is None else self._convert(key, text, float)
 
     def get_bytearray(self, key: str, default_value: bytearray | None = None) -> bytearray | None:
-        """Returns the text of a key as UTF-8 bytes, or the default value if the key is not set."""
+        """Returns the bytes of a key, or its text as UTF-8 bytes, or the default value if the key is not set."""
+        if isinstance(value := self._others.get(key), bytearray):
+            return bytearray(value)
         text = self._text(key)
         return default_value if text is None else bytearray(text, "utf-8")
 
     def _text(self, key: str) -> str | None:
         option = find(key)
         if option is None:
-            return self._others.get(key)
+            return _as_text(self._others[key]) if key in self._others else None
         return option.kind.write(self._values[option.key]) if self.is_set(option) else None
+
+    def _value(self, key: str) -> Any:
+        """Returns the number, Boolean or bytes of a key, or its text."""
+        option = find(key)
+        if option is None:
+            return self._others[key]
+        value = self._values[option.key]
+        return self._text(key) if option.kind in (DURATION, MEMORY) or not isinstance(value, (int, float)) else value
 
     def _convert(self, key: str, text: str, reader: Any) -> Any:
         option = find(key)
@@ -171,8 +186,8 @@ class Configuration:
         return {key: text for key in sorted(self.key_set()) if (text := self._text(key)) is not None}
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        """Adds all keys that are set, with their values as text, to a dict."""
-        target_dict.update(self.to_dict())
+        """Adds all keys that are set to a dict. Numbers, Booleans and bytes keep their types, other values are text."""
+        target_dict.update({key: self._value(key) for key in sorted(self.key_set())})
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
         """Copies all options of another configuration. With a prefix, it is prepended to their keys."""
@@ -180,16 +195,16 @@ class Configuration:
             self._values.update(other._values)
             self._others.update(other._others)
         else:
-            for key, value in other.to_dict().items():
-                self.set(f"{prefix}{key}", value)
+            for key in sorted(other.key_set()):
+                self.set(f"{prefix}{key}", other._value(key))
         return self
 
     @staticmethod
-    def parse_list_value(value: str) -> list[str]:
-        """Returns the elements of a list in Flink's notation.
+    def parse_list_value(value: str | None) -> list[str]:
+        """Returns the elements of a list in Flink's notations.
 
-        >>> Configuration.parse_list_value("[a, b]"), Configuration.parse_list_value("a;b")
-        (['a', 'b'], ['a', 'b'])
+        >>> [Configuration.parse_list_value(text) for text in ("[a, b]", "- a\\n- b", "a;b")]
+        [['a', 'b'], ['a', 'b'], ['a', 'b']]
         """
         parts: list[str] = LIST.read(value) if value else []
         return parts
@@ -201,10 +216,17 @@ class Configuration:
         return hash(tuple(self.to_dict().items()))
 
     def __str__(self) -> str:
-        return str(self.to_dict())
+        return "{" + ", ".join(f"{key}={text}" for key, text in self.to_dict().items()) + "}"
 
     def __deepcopy__(self, memo: Any = None) -> Configuration:
         return self.copy()
+
+
+def _as_text(value: Any) -> str:
+    """Returns a value as in a configuration file."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return bytes(value).decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
 
 
 def environment_options() -> dict[str, Any]:

@@ -39,6 +39,13 @@ RETAIN_BATCHES = define(
     "spark.batches-to-retain", integer(0), 100, "How many of the last batches remain readable in a checkpoint."
 )
 JVM_OPTIONS = define("spark.jvm-options", STRING, "", "Additional JVM options of the Spark driver.")
+CLASS_ARCHIVE = define(
+    "spark.class-archive",
+    BOOLEAN,
+    True,
+    "Whether the JVM of a local master uses an archive of Spark's classes in the cache folder, with which it starts faster. The "
+    "first JVM writes the archive when it ends.",
+)
 JAR_BUNDLES = define(
     "spark.jar-bundles",
     COMMA_LIST,
@@ -59,7 +66,8 @@ REGISTRY_DIR = define(
     "jobs.registry.dir",
     PATH,
     "",
-    "Folder of the job registry. Not set: the environment variable PENSTOCK_HOME, or ~/.penstock.",
+    "Folder of the job registry and of logs. Not set: the state folder of the user, which is PENSTOCK_HOME, "
+    "XDG_STATE_HOME/penstock or ~/.penstock.",
 )
 REGISTRY_KEEP = define("jobs.registry.keep", integer(0), 100, "Maximum number of finished jobs in the job registry.")
 REGISTRY_KEEP_DAYS = define(

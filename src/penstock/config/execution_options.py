@@ -8,7 +8,11 @@ from penstock.config.value_kinds import BOOLEAN, DURATION, MAP, PATH, STRING, ch
 # -- the job
 
 ENGINE = define(
-    "execution.engine", STRING, "penstock.spark.engine:SparkEngine", "The engine that runs jobs, as module:class."
+    "execution.engine",
+    STRING,
+    "spark",
+    "The engine that runs jobs. spark: on Spark. local: in the process of the program, without Java, as with `penstock run "
+    "--local`. Or module:class.",
 )
 JOB_NAME = define("pipeline.name", STRING, "", "The name of the job, unless `execute` is called with a name.")
 PARALLELISM = define(
@@ -43,6 +47,18 @@ PRINT_STYLE = define(
     "How `print` formats elements of a declared type: as in Python, or as in Flink, for example (a,1) for a tuple and +I[a,1] "
     "for a row. `penstock run --pyflink` sets it to flink.",
 )
+LOG_LEVEL = define(
+    "python.logging.default.level",
+    choice("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", warn="WARNING", fatal="CRITICAL"),
+    "INFO",
+    "Level of the loggers that functions use.",
+)
+LOG_OVERRIDES = define(
+    "python.logging.level.overrides",
+    MAP,
+    {},
+    "Levels of single loggers that functions use, such as `my.module: DEBUG`.",
+)
 
 # -- batches
 
@@ -74,15 +90,31 @@ HEARTBEAT = define(
 BUFFER_TIMEOUT = define(
     "execution.buffer-timeout.interval",
     DURATION,
-    100,
-    "Has no effect: records are exchanged in batches.",
+    0,
+    "How long the records of an unbounded source may wait for a batch to fill. 0 starts a batch as soon as the previous one has "
+    "ended. A longer time means fewer and fuller batches, which cost less per record. A batch is full when it has "
+    "`source.batch.records` records or the bytes that the source allows.",
     "execution.buffer-timeout",
 )
 BUFFER_TIMEOUT_ENABLED = define(
-    "execution.buffer-timeout.enabled", BOOLEAN, True, "Has no effect: records are exchanged in batches."
+    "execution.buffer-timeout.enabled",
+    BOOLEAN,
+    True,
+    "If false, a batch starts only when it is full, like `set_buffer_timeout(-1)`.",
+)
+WATERMARK_EMISSION = define(
+    "pipeline.watermark-emission",
+    choice("per-record", "per-batch"),
+    "per-record",
+    "When the watermark of `for_monotonous_timestamps` and `for_bounded_out_of_orderness` advances. per-record: after every "
+    "record, so that results do not depend on batch boundaries. per-batch: at the end of each batch, like Flink's periodic "
+    "watermarks, so that no record is late because of another one of its batch. `penstock run --pyflink` sets it to per-batch.",
 )
 WATERMARK_INTERVAL = define(
-    "pipeline.auto-watermark-interval", DURATION, 200, f"{NO_EFFECT} watermarks are computed after every record."
+    "pipeline.auto-watermark-interval",
+    DURATION,
+    200,
+    f"{NO_EFFECT} see pipeline.watermark-emission.",
 )
 CHAINING = define(
     "pipeline.operator-chaining.enabled",

@@ -44,7 +44,6 @@ _TUNING = [
     "user.artifacts.",
     "$internal.",
     "python.fn-execution.",
-    "python.logging.",
     "python.map-state.",
     "python.metric.",
     "python.profile.",

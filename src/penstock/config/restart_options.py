@@ -19,7 +19,8 @@ RESTARTS = define(
         exponentialdelay="exponential-delay",
     ),
     None,
-    "The restart strategy for failed jobs. Not set: exponential-delay if a checkpoint interval is set, otherwise none.",
+    "The restart strategy for failed jobs. Not set: exponential-delay if a source is unbounded or a checkpoint interval is set, "
+    "otherwise none.",
     "restart-strategy",
 )
 FIXED_ATTEMPTS = define(

@@ -17,7 +17,8 @@ LOCAL_DIR = define(
     "state.local.dir",
     PATH,
     "",
-    "Folder of the working copies on executors. Not set: the temporary folder of the system.",
+    "Folder of the working copies on executors. Not set: the folder `working-copies` in the state folder "
+    "of the user; on a cluster, the local directories of Spark.",
     "state.backend.rocksdb.localdir",
 )
 LOCAL_LIMIT = define("state.local.size-limit", MEMORY, 64 << 30, "Maximum size of the working copy of one slot.")

@@ -126,10 +126,12 @@ def read_string(value: Any) -> str:
 
 
 def list_kind(separator: str) -> ValueKind:
-    """Returns the type of lists in brackets, or with the separator of Flink's legacy notation.
+    """Returns the type of lists in brackets, in lines with dashes, or with the separator of Flink's legacy notation.
 
-    >>> list_kind(";").read("[a, 'b, c']"), list_kind(";").read("a;b"), list_kind(",").write(["a", "b"])
-    (['a', 'b, c'], ['a', 'b'], '[a, b]')
+    >>> list_kind(";").read("[a, 'b, c']"), list_kind(";").read("- a\\n- b"), list_kind(";").read("a;b")
+    (['a', 'b, c'], ['a', 'b'], ['a', 'b'])
+    >>> list_kind(",").write(["a", "file:///b"])
+    "[a, 'file:///b']"
     """
 
     def read(value: Any) -> list[str]:
@@ -138,9 +140,12 @@ def list_kind(separator: str) -> ValueKind:
         text = read_string(value).strip()
         if text.startswith("[") and text.endswith("]"):
             return [_unquote(v) for v in split(text[1:-1], ",")]
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if lines and all(line.startswith("- ") for line in lines):
+            return [_unquote(line[2:]) for line in lines]
         return [_unquote(v) for v in split(text, separator)]
 
-    return ValueKind("list", read, lambda v: f"[{', '.join(_quote(e, ',[]') for e in v)}]", f"a{separator}b")
+    return ValueKind("list", read, lambda v: f"[{', '.join(_quote(e, ',[]{}:?') for e in v)}]", f"a{separator}b")
 
 
 def read_map(value: Any) -> dict[str, str]:

@@ -11,6 +11,7 @@ from penstock.connectors.file.sink.compaction import FileCompactor, FileCompactS
 from penstock.connectors.file.sink.output_file_config import OutputFileConfig
 from penstock.connectors.file.sink.rolling_policy import DefaultRollingPolicy, OnCheckpointRollingPolicy, RollingPolicy
 from penstock.connectors.file.sink.sink import FileSink
+from penstock.connectors.file.sink.streaming_file_sink import StreamingFileSink
 from penstock.connectors.file.source.enumerator import FileEnumeratorProvider, FileSplitAssignerProvider
 from penstock.connectors.file.source.source import FileSource, json_lines
 from penstock.connectors.file.source.source_builder import FileSourceBuilder
@@ -66,6 +67,7 @@ __all__ = [
     "SparkSink",
     "Step",
     "StreamFormat",
+    "StreamingFileSink",
     "WholeFile",
     "WriteTask",
     "json_lines",

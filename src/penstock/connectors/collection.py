@@ -36,6 +36,9 @@ class CountedSource(Source):
     def waiting(self, end: Offset) -> list[str]:
         return ["0"] if self.count is None or end["n"] < self.count else []
 
+    def is_full(self, start: Offset, end: Offset) -> bool:
+        return bool(end["n"] - start["n"] >= self.records_per_batch)
+
     def lag(self, end: Offset) -> int | None:
         return None if self.count is None else self.count - end["n"]
 

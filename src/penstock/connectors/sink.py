@@ -8,6 +8,8 @@ from typing import Any
 from penstock.runtime.loop.records import Tags
 from penstock.types import TypeInformation
 
+SINK_FILE = "sink-"  # prefix of the names of files that sinks add to a savepoint
+
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
@@ -101,6 +103,17 @@ class Sink:
         Called on the driver right after `commit` if the batch belongs to a savepoint.
         """
         return None
+
+    def memory_in(self, savepoint: str) -> Any:
+        """Returns `memory` for a savepoint at this path. Files that the sink adds to it have names that start with SINK_FILE.
+
+        For output that is not visible yet, and whose data the running job will change or remove.
+        """
+        return self.memory()
+
+    def restore_from(self, savepoint: str, memory: Any) -> None:
+        """Calls `restore`. A sink that has added files to the savepoint reads them at this path."""
+        self.restore(memory)
 
     def restore(self, memory: Any) -> None:
         """Called on the driver, after `attach`, before a job starts from a savepoint. Gets the result of `memory`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from penstock.formats.bad_record import BadRecord
@@ -23,7 +23,8 @@ DEFAULT_BYTES_PER_BATCH = 64 << 20
 class Chunk:
     """Consecutive elements of one split.
 
-    `marks` are explicit watermarks: (index, watermark) comes before the element at that index. A transient split is not listed
+    `marks` are explicit watermarks: (index, watermark) comes before the element at that index. They advance event time in
+    addition to the watermark strategy of the source. A transient split is not listed
     by `Source.splits`, because there may be very many of them, such as the files of a folder. All transient splits of a source
     together are the split "*". `Source.transient_splits` defines how event time advances over them.
 
@@ -40,6 +41,29 @@ class Chunk:
     transient: bool = False
     bad: list[BadRecord] = field(default_factory=list)
     skipped: int = 0  # records that were dropped because the schema ignores parse errors
+
+    def position(self, index: int) -> int:
+        """Returns the position of the element at an index, or for the number of elements the position after the last one."""
+        if self.positions is None or len(self.positions) == 0:
+            return self.start + index
+        return int(self.positions[index]) if index < len(self.positions) else int(self.positions[-1]) + 1
+
+    def part(self, start: int, end: int) -> Chunk:
+        """Returns the elements from one index to another, without watermarks and bad records.
+
+        >>> Chunk("s0", 5, ["a", "b", "c"]).part(1, 3)
+        Chunk(split='s0', start=6, values=['b', 'c'], timestamps=None, positions=None, marks=[], transient=False, bad=[], skipped=0)
+        """
+        return replace(
+            self,
+            start=self.position(start),
+            values=self.values[start:end],
+            timestamps=None if self.timestamps is None else self.timestamps[start:end],
+            positions=None if self.positions is None else self.positions[start:end],
+            marks=[],
+            bad=[],
+            skipped=0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +150,10 @@ class Source:
         Of transient splits, it returns those that have been read in part, and "*" if others have not been started.
         """
         return []
+
+    def is_full(self, start: Offset, end: Offset) -> bool:
+        """Whether a batch is as large as `latest` allows. Such a batch does not wait for more records."""
+        return bool(self.waiting(end))
 
     def lag(self, end: Offset) -> int | None:
         """Returns the number of records after the offset that `latest` has just returned, or None if it is unknown."""

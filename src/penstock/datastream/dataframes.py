@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import atexit
-import shutil
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from penstock.connectors.dataframe import DataFrameStream, DataFrameTable, ForeachBatchSink
 from penstock.connectors.dataframe.columns import Columns
 from penstock.connectors.source import Source
 from penstock.errors import PlanError
+from penstock.folders import private_folder, remove_private_folder
 from penstock.plan.nodes import Node, SourceNode
 
 
@@ -65,22 +63,22 @@ def check_bounded_sources(node: Node, nodes: Sequence[Node]) -> None:
 
 
 class CollectedRows:
-    """Collects the rows of all batches of a job in a temporary folder, which is deleted when the program ends."""
+    """Collects the rows of all batches of a job in a folder that is deleted when the program ends."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.mkdtemp(prefix="penstock-rows-")
-        atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+        self._folder = private_folder("rows")
+        atexit.register(remove_private_folder, self._folder)
 
     def sink(self) -> ForeachBatchSink:
         return ForeachBatchSink(self._write)
 
     def _write(self, frame: Any, batch: int) -> None:
         """Writes a batch. A batch that is delivered again is overwritten."""
-        frame.write.mode("overwrite").parquet(Path(self._folder, f"batch-{batch:09d}").as_uri())
+        frame.write.mode("overwrite").parquet((self._folder / f"batch-{batch:09d}").as_uri())
 
     def frame(self, session: Any, schema: Any) -> Any:
         """Returns all rows as a DataFrame, which may be empty."""
-        batches = sorted(path.as_uri() for path in Path(self._folder).iterdir())
+        batches = sorted(path.as_uri() for path in self._folder.glob("batch-*"))
         if not batches:
             return session.createDataFrame(schema.empty_table())
         return session.read.parquet(*batches)

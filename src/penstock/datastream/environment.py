@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from penstock.config import Configuration
-from penstock.config.execution_options import AUTO_UIDS, JOB_NAME, OBJECT_REUSE, RUNTIME_MODE
+from penstock.config.execution_options import AUTO_UIDS, JOB_NAME, OBJECT_REUSE, RUNTIME_MODE, WATERMARK_EMISSION
 from penstock.config.rescale_options import RESCALED
 from penstock.connectors.collection import CollectionSource, DataGeneratorSource, NumberSequenceSource
 from penstock.connectors.file.source.source import FileSource
@@ -29,7 +29,7 @@ from penstock.errors import PlanError, UnsupportedOperation, warn_ignored
 from penstock.formats.bulk import BulkFormat
 from penstock.plan.element_types import with_element_type
 from penstock.plan.explain.json_plan import json_plan
-from penstock.plan.graph import JobGraph
+from penstock.plan.graph import DEFAULT_NAME, JobGraph, limit_parallelism
 from penstock.plan.nodes import Node, OperatorNode, PartitionNode, SideOutputNode, SourceNode, UnionNode
 from penstock.row import Row
 from penstock.time import WatermarkStrategy
@@ -209,11 +209,17 @@ class StreamExecutionEnvironment(JobSettings):
     def graph(self, job_name: str | None = None) -> JobGraph:
         """Returns the graph of the job: all nodes added since the last execution, and their inputs."""
         nodes = self._nodes_to_run()
-        name = job_name or self.configuration.get(JOB_NAME) or "job"
+        name = job_name or self.configuration.get(JOB_NAME) or DEFAULT_NAME
         nodes = self._limit_parallelism(nodes)
         graph = JobGraph(name, tuple(nodes), self.get_parallelism(), self.get_max_parallelism(), self.job_parameters())
         batch_mode = in_batch_mode(graph, self.configuration.get(RUNTIME_MODE))
-        graph = replace(graph, batch_mode=batch_mode, object_reuse=self.configuration.get(OBJECT_REUSE))
+        graph = replace(
+            graph,
+            batch_mode=batch_mode,
+            object_reuse=self.configuration.get(OBJECT_REUSE),
+            periodic_watermarks=self.configuration.get(WATERMARK_EMISSION) == "per-batch",
+            log_levels=self.log_levels(),
+        )
         graph.validate()
         self._check_uids(nodes)
         for message in unused_options(self.configuration, graph):
@@ -223,11 +229,7 @@ class StreamExecutionEnvironment(JobSettings):
     def _limit_parallelism(self, nodes: list[Node]) -> list[Node]:
         """Limits the parallelism of operators to the parallelism that `penstock rescale` set."""
         limit = self.configuration.get(RESCALED)
-        if limit is None:
-            return nodes
-        return [
-            replace(n, parallelism=limit) if n.parallelism is not None and n.parallelism > limit else n for n in nodes
-        ]
+        return nodes if limit is None else list(limit_parallelism(nodes, limit))
 
     def _nodes_to_run(self) -> list[Node]:
         ids = {n.id for n in self._nodes[self._executed_count :]}

@@ -8,16 +8,20 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
+import msgspec
+
+from penstock.atomic_file import remove_file
 from penstock.devservers import ivy
 from penstock.devservers.versions import Bundle, chosen_versions, find_bundle
 from penstock.errors import ConfigError
+from penstock.folders import cache_folder
 
-CACHE_VARIABLE = "PENSTOCK_CACHE"
 _SUMS = "checksums.json"
 
 
@@ -39,24 +43,18 @@ class Jars:
         return sum(file.stat().st_size for file in self.files)
 
 
-def cache_folder() -> Path:
-    """The folder of downloaded files: PENSTOCK_CACHE, or the cache folder of the user."""
-    if folder := os.environ.get(CACHE_VARIABLE):
-        return Path(folder).expanduser().absolute()
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches, "penstock")
-
-
 def get_jars(
     name: str, overrides: Mapping[str, str] | None = None, on_file: Callable[[str], None] = lambda file: None
 ) -> Jars:
     """Returns the jars of a bundle, and downloads them if they are not in the cache. `on_file` is called for each download."""
     bundle, versions = find_bundle(name), chosen_versions(overrides)
     folder = bundle_folder(bundle, versions)
-    cached = is_cached(folder)
+    cached = is_cached(folder) and _is_intact(folder)
     if not cached:
         _fetch(bundle, versions, folder, on_file)
-    return Jars(name, folder, _verified_files(name, folder), fetched=not cached)
+    with suppress(OSError):
+        os.utime(folder)  # the cache removes what was not used for long
+    return Jars(name, folder, tuple(folder / file for file in sorted(recorded_checksums(folder))), fetched=not cached)
 
 
 def bundle_folder(bundle: Bundle, versions: Mapping[str, str]) -> Path:
@@ -77,11 +75,9 @@ def _fetch(bundle: Bundle, versions: Mapping[str, str], folder: Path, on_file: C
         sums = {file.name: _checksum(file) for file in sorted(staging.glob("*.jar"))}
         _compare(bundle.name, sums, known_checksums().get(folder.name, {}), "the release of Penstock")
         (staging / _SUMS).write_text(json.dumps(sums, indent=1))
-        try:
+        if not _is_intact(folder):  # otherwise another process was faster
+            remove_file(folder)
             staging.rename(folder)
-        except OSError:  # another process was faster
-            if not is_cached(folder):
-                raise
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
@@ -100,16 +96,20 @@ def is_cached(folder: Path) -> bool:
 
 
 def recorded_checksums(folder: Path) -> dict[str, str]:
-    """The checksums that were recorded at the download."""
-    sums: dict[str, str] = json.loads((folder / _SUMS).read_text())
-    return sums
+    """The checksums that were recorded at the download; none if their file is damaged."""
+    try:
+        return msgspec.json.decode((folder / _SUMS).read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.DecodeError):
+        return {}
 
 
-def _verified_files(name: str, folder: Path) -> tuple[Path, ...]:
+def _is_intact(folder: Path) -> bool:
+    """Whether all files of a bundle have their checksums. If not, the bundle is downloaded again."""
     recorded = recorded_checksums(folder)
-    found = {file: _checksum(folder / file) for file in recorded if (folder / file).exists()}
-    _compare(name, found, recorded, f"{folder / _SUMS}")
-    return tuple(folder / file for file in sorted(recorded))
+    try:
+        return bool(recorded) and all(_checksum(folder / file) == checksum for file, checksum in recorded.items())
+    except OSError:
+        return False
 
 
 def _compare(name: str, found: Mapping[str, str], expected: Mapping[str, str], who: str) -> None:

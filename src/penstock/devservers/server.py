@@ -25,9 +25,8 @@ _LAST_LINES = 12
 
 ProgressCallback = Callable[[str], None]
 
-_left_running: list[
-    subprocess.Popen[bytes]
-] = []  # referenced, because Python warns about child processes that are collected while they run
+# Referenced until they have ended, because Python warns about child processes that are collected while they run.
+_left_running: list[subprocess.Popen[bytes]] = []
 
 
 class ServerKind(Protocol):
@@ -161,6 +160,7 @@ def end_process(process: ProcessId, signal_number: signal.Signals = signal.SIGTE
         if time.monotonic() > deadline:
             os.kill(process.pid, signal.SIGKILL)
         time.sleep(_POLL)
+    _left_running[:] = [child for child in _left_running if child.poll() is None]
 
 
 def free_port() -> int:

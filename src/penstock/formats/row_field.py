@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.errors import ConfigError, UserFunctionError
+from penstock.errors import UserFunctionError
 from penstock.formats.schema import SerializationSchema
 
 
 class RowFieldExtractorSchema(SerializationSchema[Any]):
     """Writes one field of a row, which must be bytes. Use it for keys and values that are already serialized.
+
+    As in Flink, a row or a field that is None becomes empty bytes.
 
     >>> RowFieldExtractorSchema(1).encode([(b"key", b"value")])
     [b'value']
@@ -17,16 +19,20 @@ class RowFieldExtractorSchema(SerializationSchema[Any]):
 
     def __init__(self, field_index: int) -> None:
         if field_index < 0:
-            raise ConfigError(
-                "FIELD_INDEX", f"RowFieldExtractorSchema got field index {field_index}; it must be 0 or more."
+            raise ValueError(
+                f"Field index must be non-negative, but RowFieldExtractorSchema got {field_index}. Fields count from 0."
             )
         self.field_index = field_index
 
     def serialize(self, element: Any) -> bytes:
+        if element is None:
+            return b""
         try:
             field = element[self.field_index]
         except (IndexError, TypeError):
-            field = None
+            field = element
+        if field is None:
+            return b""
         if not isinstance(field, bytes):
             raise UserFunctionError(
                 "ELEMENT_TYPE",

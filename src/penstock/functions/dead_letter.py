@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import msgspec
@@ -27,13 +28,22 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     element: Any
     error: str  # the type of the exception
     message: str  # the message of the exception
-    place: str = ""  # file and line in the user program where it was raised
+    location: str = ""  # file and line in the user program where it was raised
     key: Any = None
     timestamp: int | None = None
     source: str | None = None
     split: str | None = None
     position: int | None = None  # position of the record in the split
     facts: dict[str, Any] = {}  # position of a record that a source could not decode
+
+    @property
+    def place(self) -> str:
+        """File and line.
+
+        .. deprecated:: 0.2 Use `location`.
+        """
+        warnings.warn("DeadLetter.place is deprecated. Use DeadLetter.location.", DeprecationWarning, stacklevel=2)
+        return self.location
 
     @property
     def raw(self) -> bytes | None:

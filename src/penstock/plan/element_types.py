@@ -44,7 +44,7 @@ def with_element_type(node: Node, nodes: Sequence[Node]) -> Node:
     """A node with the type of its elements. `nodes` are the earlier nodes by id."""
     if node.output_type is not None:
         declared = type_information(node.output_type)
-        return replace(node, output_type=declared, checked=declared.declared)
+        return replace(node, output_type=declared, checked=declared.converts)
     return replace(node, output_type=_type_of(node, [nodes[i] for i in node.inputs]))
 
 

@@ -12,19 +12,17 @@ from types import ModuleType
 from typing import Any
 
 import penstock
-from penstock.errors import UnsupportedOperation
-from penstock.pyflink.names import MISSING_MODULES, MISSING_NAMES, MODULES, PARTIAL_MODULES, find_name, names_of
+from penstock.pyflink.missing import MissingName
+from penstock.pyflink.names import MISSING_MODULES, MISSING_NAMES, MODULES, find_name, missing_reason, names_of
 
 ROOT = "pyflink"
-_PAGE = "docs/reference/parity.md lists what is supported"
-
-
-class NotInPenstock(UnsupportedOperation, ImportError):  # noqa: N818 - named as UnsupportedOperation is
-    """Raised for a module or name of PyFlink that is not supported. It is also an ImportError."""
 
 
 class PyFlinkModule(ModuleType):
-    """A module of PyFlink whose names are looked up in Penstock when they are accessed."""
+    """A module of PyFlink whose names are looked up in Penstock when they are accessed.
+
+    A name that Penstock does not have is a `MissingName`, so that a program may import it as long as it does not use it.
+    """
 
     def __getattr__(self, name: str) -> Any:
         module = self.__name__.partition(".")[2]
@@ -32,15 +30,9 @@ class PyFlinkModule(ModuleType):
             return penstock.__version__
         if name == "__all__":
             return _available_names(module)
-        if module in PARTIAL_MODULES and name not in names_of(module) and not name.startswith("_"):
-            raise NotInPenstock("NOT_IN_PENSTOCK", f"{self.__name__}.{name} {PARTIAL_MODULES[module]}. {_PAGE}.")
-        if name not in names_of(module):
+        value = _find(module, name)
+        if value is None:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'", name=name, obj=self)
-        try:
-            value = find_name(name)
-        except KeyError:
-            reason = MISSING_NAMES.get(name, "is not in this version of Penstock")
-            raise NotInPenstock("NOT_IN_PENSTOCK", f"{self.__name__}.{name} {reason}. {_PAGE}.") from None
         setattr(self, name, value)
         return value
 
@@ -52,9 +44,20 @@ class PyFlinkModule(ModuleType):
         return sorted({*super().__dir__(), *_available_names(self.__name__.partition(".")[2])})
 
 
+def _find(module: str, name: str) -> Any:
+    """The object or placeholder for a name of a module, or None if PyFlink has no such name either."""
+    path, reason = f"{ROOT}.{module}.{name}", missing_reason(module)
+    if module in MODULES and name in names_of(module):
+        try:
+            return find_name(name)
+        except KeyError:
+            return MissingName(path, MISSING_NAMES.get(name, "is not in this version of Penstock"))
+    return None if reason is None or name.startswith("__") else MissingName(path, reason)
+
+
 def _available_names(module: str) -> list[str]:
     available = []
-    for name in names_of(module):
+    for name in names_of(module) if module in MODULES else ():
         try:
             find_name(name)
         except KeyError:
@@ -74,12 +77,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         if module in MODULES:
             return importlib.machinery.ModuleSpec(fullname, self, is_package=_is_package(module))
-        parts = module.split(".")
-        if parts[0] in PARTIAL_MODULES:
-            raise NotInPenstock("NOT_IN_PENSTOCK", f"{fullname} {PARTIAL_MODULES[parts[0]]}. {_PAGE}.")
-        for missing in (".".join(parts[:n]) for n in range(1, len(parts) + 1)):
-            if missing in MISSING_MODULES:
-                raise NotInPenstock("NOT_IN_PENSTOCK", f"{ROOT}.{missing} {MISSING_MODULES[missing]}. {_PAGE}.")
+        if missing_reason(module) is not None:
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         return None  # PyFlink has no such module either
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
@@ -90,9 +89,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _is_package(module: str) -> bool:
-    return (
-        not module or any(m.startswith(f"{module}.") for m in (*MODULES, *MISSING_MODULES)) or module in PARTIAL_MODULES
-    )
+    below = any(m.startswith(f"{module}.") for m in (*MODULES, *MISSING_MODULES))
+    return not module or below or missing_reason(module) is not None
 
 
 _FINDER = _Finder()

@@ -116,6 +116,7 @@ MODULES: dict[str, str] = {
     "metrics": "MetricGroup Metric Counter Meter Distribution",
     "metrics.metricbase": "MetricGroup Metric Counter Meter Distribution",
     "table": "StreamTableEnvironment TableDescriptor Schema DataTypes Table",
+    "table.types": "DataType DataTypes RowType",
     "util": "",
 }
 
@@ -166,11 +167,23 @@ MISSING_NAMES = {
     "LocalTimeTypeInfo": "is for types of the Table API",
     "ResultTypeQueryable": "is internal to PyFlink",
     "RowDataBulkWriterFactory": _JAVA,
-    "StreamingFileSink": "is deprecated in Flink. Use FileSink",
     "StreamTransformer": "is internal to PyFlink",
     "SupportsPreprocessing": "is internal to PyFlink",
     "VoidNamespaceSerializer": _SERIALIZER,
 }
+
+
+def missing_reason(module: str) -> str | None:
+    """Returns why a module of PyFlink, or the rest of one that is supported in part, is missing. None if it is not.
+
+    >>> missing_reason("shell")
+    'is the interactive shell of PyFlink. Use python or ipython'
+    """
+    parts = module.split(".")
+    for known in (".".join(parts[:n]) for n in range(1, len(parts) + 1)):
+        if known in MISSING_MODULES or known in PARTIAL_MODULES:
+            return MISSING_MODULES.get(known) or PARTIAL_MODULES[known]
+    return None
 
 
 def names_of(module: str) -> list[str]:

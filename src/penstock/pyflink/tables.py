@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 from penstock.connectors.datagen import DataGenSource, Field, RandomField, SequenceField
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.errors import ConfigError, PlanError, UnsupportedOperation
-from penstock.types import BasicType, BasicTypeInfo, TypeInformation, Types
+from penstock.types import BasicType, BasicTypeInfo, DecimalTypeInfo, TypeInformation, Types
 
 _GENERATOR = "datagen"
 _FIELD_OPTIONS = ("kind", "min", "max", "length", "start", "end", "null-rate")
@@ -39,6 +39,10 @@ class DataType:
     length: int | None = None
     complex_type: TypeInformation | None = None
 
+    def bridged_to(self, conversion_cls: str) -> Self:
+        """Accepted for compatibility, has no effect. Values are those of Python, and not objects of a Java class."""
+        return self
+
     @property
     def type_info(self) -> TypeInformation:
         """The type of the values of the column."""
@@ -46,6 +50,11 @@ class DataType:
             return self.complex_type
         assert self.kind is not None
         return BasicTypeInfo(self.kind)
+
+
+@dataclass(frozen=True)
+class RowType(DataType):
+    """The type of a column of rows, and of the rows of files."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +123,7 @@ class DataTypes(metaclass=_PartialTypes):
 
     @staticmethod
     def DECIMAL(precision: int, scale: int, nullable: bool = True) -> DataType:
-        return DataType(None, complex_type=Types.BIG_DEC())
+        return DataType(None, complex_type=DecimalTypeInfo(precision, scale))
 
     @staticmethod
     def DATE(nullable: bool = True) -> DataType:
@@ -137,6 +146,14 @@ class DataTypes(metaclass=_PartialTypes):
         return DataType(None, complex_type=Types.BYTES())
 
     @staticmethod
+    def BINARY(length: int, nullable: bool = True) -> DataType:
+        return DataType(None, length, Types.BYTES())
+
+    @staticmethod
+    def VARBINARY(length: int, nullable: bool = True) -> DataType:
+        return DataType(None, length, Types.BYTES())
+
+    @staticmethod
     def ARRAY(element_type: DataType, nullable: bool = True) -> DataType:
         return DataType(None, complex_type=Types.LIST(element_type.type_info))
 
@@ -151,7 +168,7 @@ class DataTypes(metaclass=_PartialTypes):
     @staticmethod
     def ROW(row_fields: list[DataField], nullable: bool = True) -> DataType:
         names = [field.name for field in row_fields]
-        return DataType(None, complex_type=Types.ROW_NAMED(names, [field.data_type.type_info for field in row_fields]))
+        return RowType(None, complex_type=Types.ROW_NAMED(names, [field.data_type.type_info for field in row_fields]))
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def find_savepoints(directory: str, follow_links: bool = True) -> list[Savepoint
     for folder in folders:
         try:
             savepoints.append(open_savepoint(folder))
-        except CheckpointError:  # of a newer version, or damaged; `verify` reports it
+        except (CheckpointError, OSError):  # of a newer version, damaged or unreadable; `verify` reports it
             continue
     return sorted(savepoints, key=lambda s: s.manifest.created)
 
@@ -90,7 +90,9 @@ def remove_savepoint(savepoint: Savepoint) -> None:
             f"The savepoint {path} is a symbolic link, so its files are in another folder. They were not removed. Delete the "
             "link yourself, or delete the savepoint by its own path.",
         )
-    names = [file.name for file in savepoint.manifest.files if "/" not in file.name]
+    manifest = savepoint.manifest
+    names = [*(file.name for file in manifest.files), *(file.name for file in manifest.sink_files)]
+    names = [name for name in names if "/" not in name]
     for name in (MANIFEST_FILE, f"_{MANIFEST_FILE}", *names):
         system.remove(f"{path}/{name}")
     system.remove_empty_folder(path)

@@ -21,6 +21,7 @@ from penstock.runtime.state.evolution.stored_entries import entry_rewriter
 from penstock.runtime.state.evolution.values import compare_values
 from penstock.runtime.state.tables import MEASURES, StateTable
 from penstock.savepoints.manifest import SavedState
+from penstock.savepoints.map_keys import map_key_check
 from penstock.state import StateDescriptor
 from penstock.types import TypeInformation
 
@@ -65,7 +66,10 @@ class DeclaredState:
 StateChanges = dict[tuple[str, str], tuple[SavedState, DeclaredState]]  # by operator uid and state name
 
 
-def value_migrations(changes: StateChanges, now: int | None = None) -> dict[tuple[str, str], Callable[[bytes], bytes]]:
+Migrate = Callable[[bytes, bytes], bytes]  # from the name and the value of an entry to its new value
+
+
+def value_migrations(changes: StateChanges, now: int | None = None) -> dict[tuple[str, str], Migrate]:
     """The functions that rewrite the values of changed states. `now` is the clock of the job, in milliseconds."""
     resolved = {at: resolve_state(*change, now).migrate for at, change in changes.items()}
     return {at: migrate for at, migrate in resolved.items() if migrate is not None}
@@ -77,7 +81,7 @@ class StateResolution:
 
     verdict: str
     differences: list[str] = field(default_factory=list)
-    migrate: Callable[[bytes], bytes] | None = None  # rewrites the value of an entry; None: values stay unchanged
+    migrate: Migrate | None = None  # rewrites the value of an entry; None: entries stay unchanged
     checked: bool = False  # single values may still be incompatible, which is found when they are read
 
 
@@ -119,11 +123,21 @@ def resolve_state(saved: SavedState, declared: DeclaredState, now: int | None = 
     differences = [*keys.differences, *values.differences, *_compare_ttl(saved.ttl or 0, declared.ttl)]
     if obstacles := [*keys.obstacles, *values.obstacles]:
         return StateResolution(INCOMPATIBLE, [*(d for d in differences if d not in obstacles), *obstacles])
-    if rewrite is None and had_ttl == has_ttl:
+    check = map_key_check(saved.name, saved_shape.key, shape.key) if keys.checked else None  # type: ignore[arg-type]
+    if rewrite is None and had_ttl == has_ttl and check is None:
         return StateResolution(AS_IS, differences)
     start = None if had_ttl else int(time.time() * 1000) if now is None else now
     entry = entry_rewriter(rewrite, saved.kind, had_ttl, start, has_ttl)
-    return StateResolution(AFTER_MIGRATION, differences, entry, values.checked)
+    return StateResolution(AFTER_MIGRATION, differences, _migration(entry, check), values.checked or keys.checked)
+
+
+def _migration(rewrite: Callable[[bytes], bytes], check: Callable[[bytes], None] | None) -> Migrate:
+    def migrate(name: bytes, value: bytes) -> bytes:
+        if check is not None:
+            check(name)
+        return rewrite(value)
+
+    return migrate
 
 
 def _saved_shape(saved: SavedState) -> StateShape | None:

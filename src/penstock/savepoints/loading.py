@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -16,7 +16,7 @@ from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import StateError
 from penstock.runtime.state.live_entries import LiveEntries
 from penstock.runtime.state.tables import KEY_TABLE, StateTable
-from penstock.savepoints.evolution import KeyChanges
+from penstock.savepoints.evolution import KeyChanges, Migrate
 from penstock.savepoints.manifest import Manifest, StateFile
 from penstock.savepoints.matching import RestoreMatch
 from penstock.savepoints.rekeying import KeyRewriter, RekeyedEntries, SlotKeys
@@ -25,7 +25,7 @@ from penstock.savepoints.state_file import StateBlock, StateFileReader
 
 _TABLE = 2  # bytes of a table number
 
-Migrations = dict[tuple[str, str], Callable[[bytes], bytes]]  # functions that rewrite values, by operator and state
+Migrations = dict[tuple[str, str], Migrate]  # functions that rewrite values, by operator and state
 
 
 class BlockLoad(msgspec.Struct, array_like=True):
@@ -149,7 +149,7 @@ def read_entries(
                 continue
             if migrate is not None:
                 with _name_state(table):
-                    values = list(map(migrate, values))
+                    values = list(map(migrate, names, values))
             if live is not None:
                 selected = live.select(zip(names, values, strict=True))
                 names, values = [name for name, _ in selected], [value for _, value in selected]

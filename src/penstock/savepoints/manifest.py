@@ -74,6 +74,13 @@ class StateFile(msgspec.Struct, omit_defaults=True):
     entries: int = 0
 
 
+class SinkFile(msgspec.Struct):
+    """A file of a sink: output that was not visible yet when the savepoint was taken."""
+
+    name: str  # starts with `SINK_FILE`
+    size: int
+
+
 class Manifest(msgspec.Struct, omit_defaults=True):
     """All of a savepoint except its entries. It is written last, so a folder without a manifest is not a savepoint."""
 
@@ -98,6 +105,7 @@ class Manifest(msgspec.Struct, omit_defaults=True):
     checkpoint: str = ""
     from_savepoint: str = ""  # the savepoint that the job was started from
     notes: dict[str, str] = {}
+    sink_files: list[SinkFile] = []
 
 
 def encode_manifest(manifest: Manifest) -> bytes:

@@ -20,11 +20,10 @@ from penstock.runtime.failure import short_repr
 from penstock.runtime.state.key_parts import KeyText
 from penstock.runtime.state.keys import CACHED_KEYS, encode_key, key_group, key_hash, pickle_undecodable
 from penstock.runtime.state.tables import StateTable
-from penstock.savepoints.evolution import KeyChange
+from penstock.savepoints.evolution import KeyChange, Migrate
 
 _TABLE = 2  # bytes of a table number
 _TIME = 8  # bytes of a time
-Migrate = Callable[[bytes], bytes]
 
 _hash = xxhash.xxh3_64_intdigest
 _MAX_PENDING = 1 << 20  # pairs, which may contain duplicates
@@ -195,7 +194,7 @@ class RekeyedEntries:
             if kind == "timers":  # the value has the length and the pickle of the key
                 value = len(new.encoded).to_bytes(4, "big") + new.pickled
             elif migrate is not None:
-                value = migrate(value)
+                value = migrate(name, value)
             rewritten += (
                 prefix + self._slot_keys.entry_prefix(kind, name, new.hash) + new.encoded + name[at.stop :],
                 value,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from penstock.connectors.file.system.file_system import Options, absolute_path, file_system
+from penstock.connectors.file.system.file_system import FileSystem, Options, absolute_path, file_system
 from penstock.errors import CheckpointError
-from penstock.savepoints.manifest import MANIFEST_FILE, Manifest, decode_manifest, encode_manifest
+from penstock.savepoints.manifest import MANIFEST_FILE, Manifest, damaged_error, decode_manifest, encode_manifest
 from penstock.savepoints.state_file import StateBlock, StateFileReader
+
+_BUFFER_SIZE = 4 << 20
 
 
 class Savepoint:
@@ -21,8 +24,9 @@ class Savepoint:
 
     @property
     def size(self) -> int:
-        """Bytes of its state files."""
-        return sum(file.size for file in self.manifest.files)
+        """Bytes of its files, without the manifest."""
+        state = sum(file.size for file in self.manifest.files)
+        return state + sum(file.size for file in self.manifest.sink_files)
 
     def blocks(self, operator: str | None = None, state: str | None = None) -> Iterator[tuple[StateBlock, list[bytes]]]:
         """The blocks of an operator and a state (None for all) with their entries."""
@@ -31,6 +35,14 @@ class Savepoint:
                 for block in reader.blocks:
                     if operator in (None, block.operator) and state in (None, block.state):
                         yield block, reader.read(block)
+
+    def copy_sink_files(self, system: FileSystem, path: str) -> None:
+        """Copies the files of sinks to another savepoint."""
+        for file in self.manifest.sink_files:
+            with self.system.open(f"{self.path}/{file.name}") as source:
+                target = system.create(f"{path}/{file.name}")
+                shutil.copyfileobj(source, target, _BUFFER_SIZE)
+                system.close(target)
 
     def verify(self) -> list[CheckpointError]:
         """Reads all files and returns an error for each damaged one."""
@@ -42,6 +54,11 @@ class Savepoint:
                         reader.read(block)
             except CheckpointError as error:
                 errors.append(error)
+        for sink_file in self.manifest.sink_files:
+            status = self.system.get_status(f"{self.path}/{sink_file.name}")
+            if status is None or status.size != sink_file.size:
+                found = "does not exist" if status is None else f"has {status.size} bytes instead of {sink_file.size}"
+                errors.append(damaged_error(self.path, f"its file {sink_file.name} {found}"))
         return errors
 
 

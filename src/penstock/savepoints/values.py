@@ -34,10 +34,10 @@ def try_values(savepoint: Savepoint, changes: StateChanges) -> dict[tuple[str, s
     for (operator, state), migrate in value_migrations(changes).items():
         result = results[operator, state] = TrialResult()
         for _, flat in savepoint.blocks(operator, state):
-            for data in flat[1::2]:
+            for name, data in zip(flat[::2], flat[1::2], strict=True):
                 result.values += 1
                 try:
-                    migrate(data)
+                    migrate(name, data)
                 except StateError as error:
                     result.add_failure(error)
     return results

@@ -12,7 +12,7 @@ import penstock
 from penstock.connectors.file.system.file_system import absolute_path, file_system
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.savepoints.clocks import saved_level
-from penstock.savepoints.manifest import FORMAT, Manifest, SavedLevel, SavedOperator, SavedState
+from penstock.savepoints.manifest import FORMAT, Manifest, SavedLevel, SavedOperator, SavedState, SinkFile
 from penstock.savepoints.saved_job import SavedJob, SavepointInfo
 from penstock.savepoints.savepoint import Savepoint, publish
 from penstock.savepoints.slot_part import SavepointPart, Scan, SlotAssignment, write_entries
@@ -81,8 +81,17 @@ class SlotContents(NamedTuple):
     scan: Scan
 
 
-def write_savepoint(path: str, job: SavedJob, slots: Iterable[SlotContents], info: SavepointInfo) -> Savepoint:
-    """Writes all slots, then publishes the manifest. Until then the folder is not a savepoint."""
+def write_savepoint(
+    path: str,
+    job: SavedJob,
+    slots: Iterable[SlotContents],
+    info: SavepointInfo,
+    sink_files: Sequence[SinkFile] = (),
+) -> Savepoint:
+    """Writes all slots, then publishes the manifest. Until then the folder is not a savepoint.
+
+    `sink_files` are the files that sinks have added to the folder.
+    """
     path = absolute_path(path)
     system, widths = file_system(path), job.widths()
     parts = [
@@ -96,4 +105,6 @@ def write_savepoint(path: str, job: SavedJob, slots: Iterable[SlotContents], inf
         )
         for contents in slots
     ]
-    return publish(path, build_manifest(job, parts, info))
+    manifest = build_manifest(job, parts, info)
+    manifest.sink_files = list(sink_files)
+    return publish(path, manifest)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from penstock.config import Configuration
+from penstock.config.deployment_options import MASTER
 from penstock.config.state_options import LOCAL_LIMIT
 from penstock.errors import CheckpointError
+from penstock.folders import private_folder, remove_private_folder
+from penstock.jobs.checkpoint.job_description import read_job_description
+from penstock.jobs.checkpoint.retained_log import log_as_savepoint
 from penstock.jobs.registry.registry import Registry
 from penstock.savepoints import SavedOperator, open_savepoint
 from penstock.savepoints.manifest import MANIFEST_FILE
@@ -49,13 +52,17 @@ def _is_savepoint(name: str) -> bool:
 
 
 def _checkpoint(folder: str, configuration: Configuration, stack: ExitStack, local: str) -> tuple[StateView, str]:
-    from penstock.spark.checkpoint.job_description import read_job_description  # imported here: it needs PySpark
-    from penstock.spark.state.local_folders import working_copy_folder
+    job = read_job_description(folder)
+    if job.engine == "local":
+        target = private_folder("read")
+        stack.callback(remove_private_folder, target)
+        savepoint = log_as_savepoint(folder, str(target / "savepoint"))
+        return SavepointView(savepoint), f"batch {savepoint.manifest.batch}, from the checkpoint {folder}"
+    from penstock.spark.state.local_folders import working_copy_folder  # imported here: it needs PySpark
     from penstock.spark.state.local_state import LocalStateUnavailable, open_local_slot
 
-    job = read_job_description(folder)
     slots: dict[tuple[int, int], Any] = {}
-    copies = local or working_copy_folder(configuration, job.job_id)
+    copies = local or working_copy_folder(configuration, job.job_id, configuration.get(MASTER))
     try:
         for level in range(1, job.levels + 1):
             for slot in range(job.parallelism):
@@ -73,6 +80,7 @@ def _checkpoint(folder: str, configuration: Configuration, stack: ExitStack, loc
 def _read_by_spark(folder: str, configuration: Configuration, stack: ExitStack, reason: str) -> tuple[StateView, str]:
     from penstock.spark.savepoint.state_reader import checkpoint_as_savepoint
 
-    target = stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-read-"))
+    target = private_folder("read")
+    stack.callback(remove_private_folder, target)
     savepoint = checkpoint_as_savepoint(folder, os.path.join(target, "savepoint"), configuration)
     return SavepointView(savepoint), f"batch {savepoint.manifest.batch}, read by Spark ({reason})"

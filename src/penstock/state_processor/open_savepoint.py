@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
-import tempfile
 
 from penstock.connectors.file.system.file_system import Options
+from penstock.folders import private_folder, remove_private_folder
 from penstock.savepoints import Savepoint, open_savepoint
 from penstock.savepoints.savepoint import is_checkpoint
 
@@ -26,7 +25,7 @@ def open_savepoint_or_checkpoint(
     )
 
     if scratch is None:
-        folder = tempfile.mkdtemp(prefix="penstock-read-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)  # a Spark DataFrame may read the files until then
+        folder = private_folder("read")
+        atexit.register(remove_private_folder, folder)  # a Spark DataFrame may read the files until then
         scratch = os.path.join(folder, "savepoint")
     return checkpoint_as_savepoint(os.path.abspath(path), scratch)

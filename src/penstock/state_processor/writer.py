@@ -206,6 +206,7 @@ class SavepointWriter:
                 for index, file in enumerate(part.manifest.files):
                     writer = StateFileWriter(system, path, f"part-{number}-{index}")
                     files.append(self._edits.copy_file(part, number, file, writer, blocks))
+                part.copy_sink_files(system, path)
         except BaseException:
             for name in system.list_names(path):
                 if name not in existing:
@@ -252,6 +253,7 @@ class SavepointWriter:
             created=int(time.time() * 1000),
             operators=operators,
             files=files,
+            sink_files=[file for part in self._parts for file in part.manifest.sink_files],
             notes={**base.notes, "made by": "SavepointWriter", "made from": ", ".join(p.path for p in self._parts)},
         )
 

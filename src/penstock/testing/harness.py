@@ -20,15 +20,16 @@ from penstock.connectors.scripted import At, Mark, Step
 from penstock.connectors.source import Offset, ReadContext
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.engine.program.builder import build_program
-from penstock.engine.wire.frames import ChunkProgress, Control
+from penstock.engine.wire.frames import Control
 from penstock.engine.wire.log_capture import LogLine
 from penstock.errors import PlanError
 from penstock.functions import OutputTag
+from penstock.local.executor import PlannedTask
 from penstock.metrics import JobMetrics
 from penstock.savepoints.savepoint import open_savepoint
 from penstock.testing.collected import Collected
 from penstock.testing.known_splits import FIRST_SPLIT, KnownSplits
-from penstock.testing.local_engine import LocalJob, PlannedTask
+from penstock.testing.local_engine import LocalJob
 from penstock.testing.observed_pipeline import ObservedPipeline
 from penstock.testing.pushed_source import PUSHED, Item, PendingInput
 from penstock.testing.source_reading import LocalSourceReader
@@ -240,10 +241,10 @@ class Harness:
             if self._batch_mode:
                 tasks += batch.planned
             else:
-                self._run_batch(PendingInput(ended=batch.ended, end=batch.end), batch.planned, [])
+                self._run_batch(PendingInput(ended=batch.ended, end=batch.end), batch.planned)
             self._reader.commit(batch)
         if self._batch_mode:
-            self._run_batch(PendingInput(end=True), tasks, [])
+            self._run_batch(PendingInput(end=True), tasks)
         return self
 
     # -- results
@@ -419,16 +420,15 @@ class Harness:
             return
         pending, self._input = self._input, PendingInput()
         self._splits.add_pushed(pending)
-        planned, marks = pending.plan(self.job.program, self._positions)
-        self._run_batch(pending, planned, marks)
+        self._run_batch(pending, pending.plan(self._positions))
         self._positions = pending.advance(self._positions)
 
-    def _run_batch(self, pending: PendingInput, planned: list[PlannedTask], marks: list[ChunkProgress]) -> None:
+    def _run_batch(self, pending: PendingInput, planned: list[PlannedTask]) -> None:
         if self._ended:
             raise PlanError("HARNESS_ENDED", "All sources have ended, so no more input is possible. Use a new harness.")
         running = self._pipeline_run
         control = Control(self._run, self.time, self._splits.known, pending.ended, pending.end)
-        committed = running.job.run(planned, control, self.time, marks)
+        committed = running.job.run(planned, control, self.time)
         for output, elements in zip(running.outputs, committed, strict=True):
             output.append_batch(e if isinstance(e, At) else At(e, 0) for e in elements)
         self._ended = pending.end

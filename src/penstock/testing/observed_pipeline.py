@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from penstock.config.execution_options import OBJECT_REUSE
+from penstock.config.execution_options import OBJECT_REUSE, WATERMARK_EMISSION
 from penstock.connectors.source import Source
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.errors import PlanError
@@ -92,8 +92,18 @@ class ObservedPipeline:
         if not any(isinstance(n, SinkNode) for n in nodes):  # a job needs a sink, even if the test collects nothing
             read = {i for n in nodes for i in n.inputs}
             nodes.append(self._new_sink([n.id for n in nodes if n.id not in read]))
-        reuse = self._env.configuration.get(OBJECT_REUSE)
-        return JobGraph("harness", tuple(nodes), parallelism, max_parallelism, self._env.job_parameters(), batch, reuse)
+        configuration = self._env.configuration
+        return JobGraph(
+            "harness",
+            tuple(nodes),
+            parallelism,
+            max_parallelism,
+            self._env.job_parameters(),
+            batch_mode=batch,
+            object_reuse=configuration.get(OBJECT_REUSE),
+            periodic_watermarks=configuration.get(WATERMARK_EMISSION) == "per-batch",
+            log_levels=self._env.log_levels(),
+        )
 
     def outputs(self, graph: JobGraph) -> list[Collected]:
         """Returns the collections of all sinks, in the order of the sinks."""

@@ -8,10 +8,8 @@ from typing import Any
 
 from penstock.connectors.scripted import At, Mark
 from penstock.connectors.source import Chunk, Offset, ReadContext, Source
-from penstock.engine.program.program import Program
-from penstock.engine.wire.frames import ChunkProgress
+from penstock.local.executor import PlannedTask
 from penstock.runtime.loop.element_copy import copy_element, copy_elements
-from penstock.testing.local_engine import PlannedTask
 from penstock.time import NO_TIMESTAMP
 
 Item = At | Mark | Any
@@ -88,32 +86,23 @@ class PendingInput:
             map(copy_element, items)
         )  # a test may change them before the batch
 
-    def plan(self, program: Program, positions: dict[SplitKey, int]) -> tuple[list[PlannedTask], list[ChunkProgress]]:
-        """Returns the tasks and watermarks of the batch. A watermark splits the elements of its split into chunks."""
+    def plan(self, positions: dict[SplitKey, int]) -> list[PlannedTask]:
+        """Returns the tasks of the batch, one per split."""
         tasks: list[PlannedTask] = []
-        marks: list[ChunkProgress] = []
         for (source, split), items in self.items.items():
-            chunk: Chunk | None = None
-            for position, item in enumerate(items, positions.get((source, split), 0)):
+            first = positions.get((source, split), 0)
+            chunk = Chunk(split, first, [], timestamps=[], positions=[])
+            for position, item in enumerate(items, first):
                 if isinstance(item, Mark):
-                    chunk = None
-                    marks += _watermark_frames(program, source, split, position, item.watermark)
-                    continue
-                if chunk is None:
-                    chunk = Chunk(split, position, [], timestamps=[], positions=[])
-                    tasks.append((source, chunk, []))
-                _append(chunk, position, item)
-        return tasks, marks
+                    chunk.marks.append((len(chunk.values), item.watermark))
+                else:
+                    _append(chunk, position, item)
+            tasks.append((source, chunk, []))
+        return tasks
 
     def advance(self, positions: dict[SplitKey, int]) -> dict[SplitKey, int]:
         """Returns the positions of the splits after this batch."""
         return positions | {at: positions.get(at, 0) + len(items) for at, items in self.items.items()}
-
-
-def _watermark_frames(program: Program, source: int, split: str, position: int, watermark: int) -> list[ChunkProgress]:
-    """The frames of a pushed watermark: one per stream of the source, whatever its watermark strategy is."""
-    streams = [number for number, stream in enumerate(program.streams) if stream.source == source]
-    return [ChunkProgress(number, split, position, watermark, 0, [watermark], [], False) for number in streams]
 
 
 def _append(chunk: Chunk, position: int, item: Item) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from penstock.connectors.scripted import ScriptedSource
 from penstock.connectors.source import Offset, ReadContext, Source
-from penstock.testing.local_engine import PlannedTask
+from penstock.local.executor import PlannedTask
 
 # The splits of a source that watermark alignment holds back, by its number and the ended splits of all sources.
 PausedSplits = Callable[[int, Mapping[int, Sequence[str]]], frozenset[str]]

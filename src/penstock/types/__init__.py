@@ -12,6 +12,7 @@ from penstock.types.collection import (
     ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
 )
+from penstock.types.decimal_type import DecimalTypeInfo
 from penstock.types.fields import RowTypeInfo, TupleTypeInfo
 from penstock.types.information import Misfit, PickledBytesTypeInfo, TypeInformation
 from penstock.types.python import PythonTypeInfo
@@ -22,6 +23,7 @@ __all__ = [
     "BasicType",
     "BasicTypeInfo",
     "DateTypeInfo",
+    "DecimalTypeInfo",
     "InstantTypeInfo",
     "ListTypeInfo",
     "MapTypeInfo",

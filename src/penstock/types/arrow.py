@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -18,6 +18,7 @@ import pyarrow as pa
 from penstock.time import Instant
 from penstock.types.basic import BasicType, BasicTypeInfo
 from penstock.types.collection import BytesTypeInfo, MapTypeInfo, PrimitiveArrayTypeInfo, SequenceTypeInfo
+from penstock.types.decimal_type import DecimalTypeInfo
 from penstock.types.fields import FieldsTypeInfo, RowTypeInfo, TupleTypeInfo
 from penstock.types.information import TypeInformation
 from penstock.types.python import ClassTypeInfo, PythonTypeInfo, ScalarTypeInfo
@@ -160,12 +161,15 @@ def struct_column(
     split: Callable[[Any], Iterable[Any]],
     construct: Callable[[list[Any]], Any] = list,
 ) -> ArrowColumn:
-    """Returns the column of values with fields. `split` returns the fields of a value, `construct` makes a value of them."""
+    """Returns the column of values with fields. `split` returns the fields of a value, `construct` makes a value of them.
+
+    Fields that are always None have no column.
+    """
     encoders, decoders = [nullable(f.encode) for f in fields], [nullable(f.decode) for f in fields]
     return ArrowColumn(
-        pa.struct([(n, f.arrow) for n, f in zip(names, fields, strict=True)]),
+        pa.struct([(n, f.arrow) for n, f in zip(names, fields, strict=True) if not pa.types.is_null(f.arrow)]),
         lambda value: {n: encode(v) for n, encode, v in zip(names, encoders, split(value), strict=True)},
-        lambda found: construct([decode(found[n]) for n, decode in zip(names, decoders, strict=True)]),
+        lambda found: construct([decode(found.get(n)) for n, decode in zip(names, decoders, strict=True)]),
     )
 
 
@@ -191,6 +195,14 @@ class NoArrowType(Exception):  # noqa: N818 - callers raise an error that names 
         self.path = path
 
 
+class HasFileColumn(ABC):
+    """A type of unknown structure elsewhere that has a column in files, such as a union of Avro."""
+
+    @abstractmethod
+    def file_column(self, columns: FileColumns) -> ArrowColumn:
+        """Returns the column of this type."""
+
+
 class FileColumns(LeafVisitor[ArrowColumn]):
     """The columns of files. `as_dicts` reads rows and objects as dicts. Tuples are refused because their fields have no names.
 
@@ -203,6 +215,8 @@ class FileColumns(LeafVisitor[ArrowColumn]):
         self._as_dicts = as_dicts
 
     def visit_leaf(self, leaf: str, type_info: TypeInformation) -> ArrowColumn:
+        if isinstance(type_info, DecimalTypeInfo):
+            return ArrowColumn(pa.decimal128(type_info.precision, type_info.scale))
         encode, decode = _LEAF_CONVERSIONS.get(leaf, (None, None))
         return ArrowColumn(LEAF_TYPES[leaf].file, encode, decode)
 
@@ -223,6 +237,8 @@ class FileColumns(LeafVisitor[ArrowColumn]):
         raise NoArrowType(type_info)
 
     def visit_opaque(self, type_info: TypeInformation) -> ArrowColumn:
+        if isinstance(type_info, HasFileColumn):
+            return type_info.file_column(self)
         raise NoArrowType(type_info)
 
     def constructor(self, type_info: FieldsTypeInfo) -> Callable[[list[Any]], Any]:
@@ -259,7 +275,8 @@ class SparkColumns(FileColumns):
         arrow = LEAF_TYPES[leaf].spark
         if arrow is None:
             raise NoArrowType(type_info)
-        return ArrowColumn(arrow, super().visit_leaf(leaf, type_info).encode)
+        column = super().visit_leaf(leaf, type_info)
+        return column if isinstance(type_info, DecimalTypeInfo) else ArrowColumn(arrow, column.encode)
 
     def visit_bytes(self, type_info: BytesTypeInfo | PrimitiveArrayTypeInfo) -> ArrowColumn:
         return ArrowColumn(super().visit_bytes(type_info).arrow, bytes)

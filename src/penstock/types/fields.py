@@ -24,6 +24,10 @@ class FieldsTypeInfo(TypeInformation):
     def declared(self) -> bool:
         return all(f.declared for f in self.field_types)
 
+    @property
+    def converts(self) -> bool:
+        return True
+
     def get_field_types(self) -> list[TypeInformation]:
         return self.field_types
 

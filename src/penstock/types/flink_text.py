@@ -12,7 +12,7 @@ from penstock.types.basic import BasicType, BasicTypeInfo
 from penstock.types.collection import BytesTypeInfo, MapTypeInfo, PrimitiveArrayTypeInfo, SequenceTypeInfo
 from penstock.types.fields import RowTypeInfo, TupleTypeInfo
 from penstock.types.information import TypeInformation
-from penstock.types.temporal import TimestampTypeInfo
+from penstock.types.temporal import TimestampTypeInfo, TimeTypeInfo
 from penstock.types.visitor import DefaultTypeVisitor
 
 Formatter = Callable[[Any], str]
@@ -54,6 +54,9 @@ class _FlinkFormatters(DefaultTypeVisitor[Formatter]):
 
     def visit_instant(self, type_info: BasicTypeInfo) -> Formatter:
         return _format_instant
+
+    def visit_time(self, type_info: TimeTypeInfo) -> Formatter:
+        return lambda value: f"{value:%H:%M:%S}"  # Java's Time prints no fraction of a second
 
     def visit_timestamp(self, type_info: TimestampTypeInfo) -> Formatter:
         return _format_timestamp

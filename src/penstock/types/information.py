@@ -67,6 +67,11 @@ class TypeInformation:
         """Whether values have a schema. Values without one are pickled."""
         return True
 
+    @property
+    def converts(self) -> bool:
+        """Whether elements are converted to this type. Rows and tuples are, even if some of their fields are pickled."""
+        return self.declared
+
     def fits(self, values: Sequence[Any]) -> bool:
         """Returns whether all values, ignoring None, already have the form that `convert` returns."""
         raise NotImplementedError

@@ -76,10 +76,8 @@ class PythonTypeInfo(TypeInformation):
     def convert(self, value: Any) -> Any:
         if self.shape is not None:
             return self.shape.convert(value)
-        python_class = typing.get_origin(self.python_type) or self.python_type
-        if typing.is_typeddict(python_class):  # it has no instances
-            python_class = dict
-        if isinstance(python_class, type) and not isinstance(value, python_class):
+        classes = _instance_classes(self.python_type)
+        if classes is not None and not isinstance(value, classes):
             raise Misfit(f"{describe_value(value)}, but a {self.name} was declared")
         return value
 
@@ -176,6 +174,26 @@ def field_annotations(python_class: Any) -> dict[str, Any] | None:
     except (NameError, KeyError, TypeError, AttributeError):
         return None  # an annotation that cannot be resolved here
     return None
+
+
+def _instance_classes(annotation: Any) -> tuple[type, ...] | None:
+    """The classes of the values of a type; None if they are not known.
+
+    >>> _instance_classes(list[int] | str | None)
+    (<class 'list'>, <class 'str'>, <class 'NoneType'>)
+    """
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _instance_classes(args[0])
+    if origin in (typing.Union, types.UnionType):
+        members = [_instance_classes(member) for member in args]
+        return None if None in members else tuple(cls for member in members if member is not None for cls in member)
+    python_class = origin or annotation
+    if typing.is_typeddict(python_class):  # it has no instances
+        return (dict,)
+    if python_class is float:
+        return float, int
+    return (python_class,) if isinstance(python_class, type) else None
 
 
 def _find_shape(annotation: Any, within: tuple[Any, ...]) -> TypeInformation | None:

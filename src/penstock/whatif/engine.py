@@ -13,8 +13,15 @@ import msgspec
 
 from penstock.atomic_file import write_atomic
 from penstock.config import Configuration
-from penstock.config.checkpoint_options import ALLOW_DROPPED, CHECKPOINT_DIR, CHECKPOINT_RETENTION, FROM_SAVEPOINT
+from penstock.config.checkpoint_options import (
+    ALLOW_DROPPED,
+    CHECKPOINT_DIR,
+    CHECKPOINT_RETENTION,
+    FROM_SAVEPOINT,
+    RESUME,
+)
 from penstock.config.execution_options import FORK_PLAN, FORK_RUN
+from penstock.config.restart_options import RESTARTS
 from penstock.datastream.jobs.job_client import JobClient
 from penstock.datastream.jobs.job_result import JobExecutionResult
 from penstock.errors import PlanError
@@ -93,6 +100,9 @@ class ForkEngine(SparkEngine):
         options.set(ALLOW_DROPPED.key, plan.allow_dropped)
         options.set(CHECKPOINT_DIR.key, str(folder / "checkpoints"))
         options.set(CHECKPOINT_RETENTION.key, "RETAIN_ON_CANCELLATION")
+        options.unset(RESUME)
+        if not options.is_set(RESTARTS):
+            options.set(RESTARTS.key, "none")  # the user waits for the result, and repeats the command after a failure
         return options
 
 

@@ -80,7 +80,6 @@ def main() -> None:
     arguments = json.loads(Path(sys.argv[1]).read_text())
     settings = {
         "execution.checkpointing.dir": arguments["checkpoints"],
-        "state.local.dir": arguments["local"],
         "spark.master": "local[2,2]",
         "source.batch.records": arguments["per_batch"],
         "state.log.least-bytes": 64 << 10,  # merge deltas from the start, so that recovery is tested with merged state

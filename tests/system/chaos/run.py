@@ -2,15 +2,18 @@
 
 Run as: python -m tests.system.chaos.run [--events N] [--faults N] [--seed N]. Faults are injected at random times: the driver and
 its JVM are killed, or only the JVM; workers are killed; the broker is killed or stopped, and restarted; the disk with the
-checkpoint and the files is filled. Prints one line of JSON at the end.
+checkpoint and the files is filled. All jobs use one state folder, and other jobs start in between, with the files that killed
+ones left there. Prints one line of JSON at the end.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,13 +23,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.locations import ROOT
 from tests.servers import Kafka
 from tests.system.chaos.disk import SmallDisk, enter_namespace
 from tests.system.chaos.events import PARTITIONS, event, expected, message, partition
 from tests.system.spark.processes import JobProcess, checkpoint_in
 
 JOB = Path(__file__).parent / "job.py"
-WEIGHTS = {"worker": 5, "driver": 3, "jvm": 2, "broker killed": 2, "broker restarted": 1, "disk full": 2}
+OTHER_JOB = Path(__file__).parent.parent / "leftovers" / "job.py"
+WEIGHTS = {
+    "worker": 5,
+    "driver": 3,
+    "jvm": 2,
+    "broker killed": 2,
+    "broker restarted": 1,
+    "disk full": 2,
+    "other job": 2,
+}
 STUCK_AFTER = 180.0  # seconds without a batch before the job counts as stuck
 
 
@@ -53,8 +66,22 @@ class ChaosTest:
         self.settings["resume"] = checkpoint_in(self.checkpoints) if found else ""
         settings_file = self.root / "settings.json"
         settings_file.write_text(json.dumps(self.settings))
-        self.job = JobProcess(JOB, str(settings_file), str(self.root / "logs"))
+        self.job = JobProcess(JOB, str(settings_file), str(self.root / "logs"), environment=self.environment())
         return self.job
+
+    def environment(self) -> dict[str, str]:
+        """All jobs use one state folder, as those of one user do."""
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        return {**os.environ, "PENSTOCK_HOME": str(self.root / "home"), "PYTHONPATH": path}
+
+    def run_other_job(self) -> None:
+        """Runs another job to its end, beside the files that killed jobs have left."""
+        command = [sys.executable, str(OTHER_JOB)]
+        ended = subprocess.run(
+            command, env=self.environment(), capture_output=True, text=True, timeout=600, check=False
+        )
+        if ended.returncode:
+            raise SystemExit(f"another job failed after {dict(self.done)}:\n{ended.stderr[-3000:]}")
 
     def batches(self) -> int:
         """The number of committed batches."""
@@ -73,6 +100,8 @@ class ChaosTest:
             job.kill_driver()
         elif kind == "jvm":
             return job.kill_jvm()
+        elif kind == "other job":
+            self.run_other_job()
         elif kind == "disk full":
             if self.disk is None:
                 return False
@@ -179,7 +208,6 @@ def run_chaos(
         folders = {
             "checkpoints": str(disk_folder / "checkpoints"),
             "files": str(disk_folder / "files"),
-            "local": str(root / "local"),
         }
         test.settings = {**names, **folders, "bootstrap": kafka.bootstrap, "per_batch": per_batch}
         test.checkpoints.mkdir()

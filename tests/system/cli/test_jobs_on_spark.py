@@ -210,7 +210,7 @@ def test_ctrl_c_finishes_the_batch(commands: JobCommands) -> None:
     code, out, err = background.end()
     assert code == 130
     assert "stopping after the running batch" in err
-    assert f"--resume {job.checkpoint}" in err
+    assert f"penstock: resume with: penstock resume {job.id[:12]}\n" in err
     assert "Traceback" not in err
     assert "after execute" not in out
     check_once(counts(out))

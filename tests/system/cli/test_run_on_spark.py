@@ -75,16 +75,16 @@ def test_a_failed_job_prints_one_line_and_can_be_resumed(tmp_path: Path) -> None
     assert error.count("job.py:") == 1
     assert " in Running.process_element, key 1, element 7, from source 'sequence', split '" in error
     assert "Spark's output is in" in log
-    checkpoint = resume.split("--resume ")[1]
-    assert checkpoint.startswith(str(tmp_path))
+    job_id = started.split()[2].rstrip(",")
+    assert resume == f"penstock: resume with: penstock resume {job_id[:12]}"
 
     repaired.touch()
-    resumed = penstock(*command, "--resume", checkpoint, "--json")
+    resumed = penstock("resume", job_id[:12], "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stdout.splitlines() == ["(7, 16)", "(8, 20)"]
     printed = events(resumed.stderr)
     assert [e["event"] for e in printed] == ["started", *["batch"] * (len(printed) - 2), "finished"]
-    assert (printed[-1]["checkpoint"], printed[-1]["read"], printed[-1]["written"]) == (checkpoint, 2, 2)
+    assert (printed[-1]["checkpoint"], printed[-1]["read"], printed[-1]["written"]) == (f"{tmp_path}/{job_id}", 2, 2)
 
 
 def test_the_demo(tmp_path: Path) -> None:

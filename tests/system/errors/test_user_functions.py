@@ -260,7 +260,11 @@ class Unkeyed(ps.ProcessFunction):
             r" needs a timestamp.*key 1, element 1, from source 'source', split '0', position 0",
         ),
         (lambda s: s.process(Unkeyed()), TimeError, r"TIMER_WITHOUT_KEY.* in Unkeyed\.process_element, element 1"),
-        (lambda s: s.key_by(lambda v: [v]), InvalidKeyError, rf"KEY_UNHASHABLE.*\[1\].*'key_by'.*{FILE}:.*element 1"),
+        (
+            lambda s: s.key_by(lambda v: {v: v}),
+            InvalidKeyError,
+            rf"KEY_UNHASHABLE.*{{1: 1}}.*'key_by'.*{FILE}:.*element 1",
+        ),
         (lambda s: s.key_by(lambda v: None), InvalidKeyError, r"KEY_IS_NONE.*'key_by'.*element 1"),
         (lambda s: s.key_by(lambda v: object()), InvalidKeyError, r"KEY_TYPE.*'key_by'.*element 1"),
     ],

@@ -95,7 +95,7 @@ def test_slow_storage_only_costs_time(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_the_job_fails_after_its_patience(tmp_path: Path) -> None:
-    job = DisturbedJob(tmp_path, {"execution.checkpointing.store.patience": "4 s"})
+    job = DisturbedJob(tmp_path, {"execution.checkpointing.store.timeout": "4 s"})
     try:
         job.start()
         job.wait_for_batches(3)

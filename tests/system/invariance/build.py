@@ -44,6 +44,7 @@ from penstock.windows import (
 )
 from tests.system.invariance import functions as f
 from tests.system.invariance import program as p
+from tests.system.invariance.reading import parsed
 
 _MINUTE = 60_000
 _ELEMENT = Types.TUPLE([Types.STRING(), Types.LONG(), Types.STRING()])
@@ -73,6 +74,12 @@ class Built:
         strategy = watermark_strategy(spec.watermarks)
         if spec.idle:
             strategy = (strategy or WatermarkStrategy.no_watermarks()).with_idleness(spec.idle)
+        if spec.drift and strategy is not None:
+            strategy = strategy.with_watermark_alignment("all", spec.drift)
+        if spec.reads.startswith("files"):
+            assert strategy is not None
+            lines = self.env.from_source(source, None, f"source{number}").uid(f"source{number}")
+            return parsed(lines, strategy, self._program.changes)
         return self.env.from_source(source, strategy, f"source{number}").uid(f"source{number}")
 
     def _stage(self, stage: p.Stage, uid: str) -> Any:
@@ -80,7 +87,8 @@ class Built:
         first = inputs[0]
         match stage.operation:
             case p.Map(add, fails, typed):
-                return first.map(f.Add(add, fails), _ELEMENT if typed else None, on_error=_on_error(fails))
+                declared = _ELEMENT if typed and not self._program.changes else None
+                return first.map(f.Add(add, fails), declared, on_error=_on_error(fails))
             case p.Filter(remainder, inverted):
                 return first.filter(f.Keep(remainder, inverted))
             case p.FlatMap():
@@ -123,17 +131,23 @@ def _keyed_stage(operation: p.Operation, inputs: list[DataStream[Any]], ordered:
             return connected.process(f.ShowInputs(f.StatesAndTimers(states, timers), fails), on_error=_on_error(fails))
         case p.IntervalJoin():
             return _interval_join(operation, first, inputs[1])
-        case p.WindowJoin(assigner, by, lateness):
+        case p.CoMap(flat):
+            both: Any = first.connect(inputs[1])
+            return both.flat_map(f.FlatMapBoth()) if flat else both.map(f.MapBoth())
+        case p.WindowJoin(assigner, by, lateness, flat):
             joined = first.join(inputs[1]).where(f.KeyOf(by)).equal_to(f.KeyOf(by)).window(window_assigner(assigner))
-            return joined.allowed_lateness(lateness).apply(f.JoinPair())
+            pairs: Any = joined.allowed_lateness(lateness)
+            return pairs.apply(f.JoinFlat() if flat else f.JoinPair())
         case p.CoGroup():
             return _co_group(operation, first, inputs[1], ordered)
         case p.Broadcast(by):
+            # Every subtask emits the output of the broadcast side, so their number must not depend on the parallelism of the job.
             rules = inputs[1].broadcast(f.rules_descriptor(operation))
             if by is None:
-                return first.connect(rules).process(f.ShowRules(operation))
+                return first.connect(rules).process(f.ShowRules(operation)).set_parallelism(2)
             keyed_rules = first.key_by(f.KeyOf(by)).connect(rules)
-            return keyed_rules.process(f.ShowKeyedRules(operation), on_error=_on_error(operation.fails))
+            shown = keyed_rules.process(f.ShowKeyedRules(operation), on_error=_on_error(operation.fails))
+            return shown.set_parallelism(2)
     raise AssertionError(f"unknown operation {operation}")
 
 
@@ -318,4 +332,10 @@ def cep_pattern(spec: p.Match) -> Any:
                 pattern = pattern.times(2)
             case "greedy":
                 pattern = pattern.one_or_more().greedy()
+            case "consecutive":
+                pattern = pattern.one_or_more().consecutive()
+            case "combinations":
+                pattern = pattern.times(2).allow_combinations()
+            case "times_or_more":
+                pattern = pattern.times_or_more(2)
     return pattern.within(spec.within) if spec.within else pattern

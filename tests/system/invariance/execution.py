@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
-from penstock.connectors import At, Mark
+from penstock.connectors import At
+from penstock.connectors.source import Source
 from penstock.functions import DeadLetter
 from penstock.testing import Harness, PushSource
 from tests.system.invariance.build import Built
+from tests.system.invariance.changes import unchanged
 from tests.system.invariance.program import Item, Program, Run
+from tests.system.invariance.reading import reading_sources, write_files
 
+_MOST_BATCHES = 1000
 Record = tuple[Any, int]  # an element and its timestamp
 
 
@@ -31,6 +36,8 @@ class Outcome:
 
 def run_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Outcome:
     """Runs a program. `run.cuts` must be possible (see `batches_of`)."""
+    if program.reads:
+        return _read_in_harness(program, items, run)
     running = _Running(program, run, run.parallelism)
     rescales = {rescale.batch: rescale.parallelism for rescale in run.rescales}
     batches = batches_of(items, run)
@@ -48,6 +55,30 @@ def run_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Outco
     return running.outcome
 
 
+def _read_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Outcome:
+    """Runs a program that reads its sources, batch by batch."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(program, items, Path(folder))
+
+        def sources() -> list[Source]:
+            return reading_sources(program, items, run, Path(folder))
+
+        running = _Running(program, run, run.parallelism, sources=sources)
+        rescales = {rescale.batch: rescale.parallelism for rescale in run.rescales}
+        for number in range(_MOST_BATCHES):
+            if number in rescales:
+                running = running.rescaled(rescales[number])
+            elif number in run.restores:
+                running.harness.restore(running.harness.snapshot())
+            running.read_batch()
+            if running.harness._ended:
+                break
+        else:
+            raise AssertionError(f"the job has not ended after {_MOST_BATCHES} batches")
+        running.finish()
+        return running.outcome
+
+
 def batches_of(items: tuple[Item, ...], run: Run) -> list[list[Item]]:
     """Returns the items of each batch."""
     cuts = [0, *run.cuts, len(items)]
@@ -61,9 +92,17 @@ class CrashError(Exception):
 class _Running:
     """A harness with its outputs."""
 
-    def __init__(self, program: Program, run: Run, parallelism: int, outcome: Outcome | None = None) -> None:
-        self._program, self._run = program, run
-        built = Built(program, [PushSource(source.splits) for source in program.sources], run.cached)
+    def __init__(
+        self,
+        program: Program,
+        run: Run,
+        parallelism: int,
+        outcome: Outcome | None = None,
+        sources: Callable[[], list[Source]] | None = None,
+    ) -> None:
+        self._program, self._run, self._sources = program, run, sources
+        pushed: list[Source] = [PushSource(source.splits) for source in program.sources]
+        built = Built(program, pushed if sources is None else sources(), run.cached)
         self.harness = Harness(built.env, parallelism=parallelism, max_parallelism=8, seed=run.seed)
         self._collected = {name: self.harness.collect(stream) for name, stream in built.outputs.items()}
         self.outcome = outcome or Outcome({name: [] for name in self._collected})
@@ -72,13 +111,20 @@ class _Running:
         """Takes a savepoint and restores it in a new harness."""
         with tempfile.TemporaryDirectory() as folder:
             path = self.harness.savepoint(f"{folder}/savepoint")
-            after = _Running(self._program, self._run, parallelism, self.outcome)
+            after = _Running(self._program, self._run, parallelism, self.outcome, self._sources)
             after.harness.restore_savepoint(path)
         self.finish()
         return after
 
     def run_batch(self, items: Iterable[Item], last: bool) -> None:
         self._run_items(items, last)
+        self._collect()
+
+    def read_batch(self) -> None:
+        self.harness.run(max_batches=1)
+        self._collect()
+
+    def _collect(self) -> None:
         for name, collected in self._collected.items():
             new = collected.records[len(collected) - len(collected.batches[-1]) :]
             self.outcome.batches[name].append([record_of(record) for record in new])
@@ -107,14 +153,10 @@ class _Running:
     def _push(self, item: Item, source: str, split: str) -> None:
         if item.clock:
             self.harness.set_time(item.clock)
-        if item.key is not None:
-            element = item.key, item.number, ""
-            value = element if item.timestamp is None else At(element, item.timestamp)
-            self.harness.push_all([value], source=source, split=split)
-        elif item.timestamp is not None:
-            self.harness.push_all([Mark(item.timestamp)], source=source, split=split)
-        else:
+        if item.key is None and item.timestamp is None:
             self.harness.end(source=source, split=split)
+        else:
+            self.harness.push_all([item.scripted(self._program.changes)], source=source, split=split)
 
     def finish(self) -> None:
         """Adds the counters to the outcome and closes the harness."""
@@ -131,11 +173,11 @@ def record_of(record: At) -> Record:
     if isinstance(value, DeadLetter):
         value = (
             str(value.key),
-            value.element,
+            unchanged(value.element),
             value.error,
             value.message,
             value.timestamp,
-            value.split,
+            value.split and value.split.rsplit("/", 1)[-1],  # files are in a temporary folder
             value.position,
         )
-    return value, record.timestamp
+    return unchanged(value), record.timestamp

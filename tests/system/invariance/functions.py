@@ -11,7 +11,10 @@ from penstock.functions import (
     AggregateFunction,
     AsyncFunction,
     BroadcastProcessFunction,
+    CoFlatMapFunction,
     CoGroupFunction,
+    CoMapFunction,
+    FlatJoinFunction,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
@@ -26,6 +29,7 @@ from penstock.functions import (
 from penstock.functions.window_function import AllWindowFunction, ProcessAllWindowFunction
 from penstock.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK, WatermarkGenerator, WatermarkOutput
+from tests.system.invariance import changes
 from tests.system.invariance.payloads import PAYLOADS, show
 from tests.system.invariance.program import Broadcast, KeyBy, StateSpec, TimerSpec, Window
 from tests.system.invariance.states import StateTable, change, describe
@@ -88,6 +92,7 @@ class Add:
         self._add = add
         self._fails = fails
 
+    @changes.function
     def __call__(self, element: Element) -> Element:
         fail(element, self._fails)
         return element[0], element[1] + self._add, "+"
@@ -103,6 +108,7 @@ class Keep:
 
 
 class Repeat:
+    @changes.generator
     def __call__(self, element: Element) -> Iterable[Element]:
         return [(element[0], element[1] + n, f"copy {n}") for n in range(element[1] % 3)]
 
@@ -115,10 +121,16 @@ class Call(AsyncFunction[Any, Any]):
         for _ in range(3 - value[1] % 3):
             await asyncio.sleep(0)
         fail(value, self._fails)
+        results: Iterable[Element] = self._results(value)
+        return results
+
+    @changes.generator
+    def _results(self, value: Element) -> Iterable[Element]:
         return [(value[0], value[1] + 1, "called")]
 
 
 class SeparateOdd(ProcessFunction):
+    @changes.generator
     def process_element(self, value: Element, ctx: Any) -> Iterator[Any]:
         result = value[0], value[1], f"at {ctx.timestamp()}"
         yield (SIDE, result) if value[1] % 2 else result
@@ -180,6 +192,7 @@ class ShowStates(KeyedProcessFunction):
     def open(self, runtime_context: Any) -> None:
         self._common.open(runtime_context)
 
+    @changes.generator
     def process_element(self, value: Element, ctx: Any) -> Iterator[Any]:
         result = str(ctx.get_current_key()), value[1], self._common.element(value, ctx)
         fail(value, self._fails)  # its changes must be undone
@@ -198,10 +211,12 @@ class ShowInputs(KeyedCoProcessFunction):
     def open(self, runtime_context: Any) -> None:
         self._common.open(runtime_context)
 
+    @changes.generator
     def process_element1(self, value: Element, ctx: Any) -> Iterator[Any]:
         yield str(ctx.get_current_key()), value[1], "first " + self._common.element(value, ctx)
         fail(value, self._fails)
 
+    @changes.generator
     def process_element2(self, value: Element, ctx: Any) -> Iterator[Any]:
         yield str(ctx.get_current_key()), value[1], "second " + self._common.element(value, ctx)
         fail(value, self._fails)
@@ -211,6 +226,7 @@ class ShowInputs(KeyedCoProcessFunction):
 
 
 class Total:
+    @changes.function
     def __call__(self, one: Element, other: Element) -> Element:
         return one[0], one[1] + other[1], f"{one[2]}+{other[1]}"[-60:]
 
@@ -228,6 +244,7 @@ class EmitSorted(KeyedProcessFunction):
         else:
             self._buffer = runtime_context.get_map_state(MapStateDescriptor("buffer", int, list))
 
+    @changes.generator
     def process_element(self, value: Element, ctx: Any) -> None:
         at = ctx.timestamp()
         ctx.timer_service().register_event_time_timer(at - at % self._every + self._every - 1)
@@ -257,6 +274,7 @@ class TotalAndCount(AggregateFunction[Any, Any, Any]):
     def create_accumulator(self) -> Any:
         return [0, 0]
 
+    @changes.function
     def add(self, value: Element, accumulator: Any) -> Any:
         accumulator[0] += value[1]
         accumulator[1] += 1
@@ -287,6 +305,7 @@ class ProcessWindow(ProcessWindowFunction[Any, Any, Any, Any]):
         self._ordered = ordered
         self._spec = spec
 
+    @changes.generator
     def process(self, key: Any, context: Any, elements: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(elements, self._ordered)
         states = StateTable(self._spec.states)
@@ -310,6 +329,7 @@ class ApplyWindow(WindowFunction[Any, Any, Any, Any]):
         self._ordered = ordered
         self._fails = fails
 
+    @changes.generator
     def apply(self, key: Any, window: Any, inputs: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(inputs, self._ordered)
         fail_at(total, self._fails)
@@ -321,6 +341,7 @@ class ProcessAllWindow(ProcessAllWindowFunction[Any, Any, Any]):
         self._ordered = ordered
         self._fails = fails
 
+    @changes.generator
     def process(self, context: Any, elements: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(elements, self._ordered)
         fail_at(total, self._fails)
@@ -332,6 +353,7 @@ class ApplyAllWindow(AllWindowFunction[Any, Any, Any]):
         self._ordered = ordered
         self._fails = fails
 
+    @changes.generator
     def apply(self, window: Any, inputs: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(inputs, self._ordered)
         fail_at(total, self._fails)
@@ -341,6 +363,7 @@ class ApplyAllWindow(AllWindowFunction[Any, Any, Any]):
 class Sum:
     """Reduces windows to the sum of the numbers, independent of their order."""
 
+    @changes.function
     def __call__(self, one: Element, other: Element) -> Element:
         return min(one[0], other[0]), one[1] + other[1], "sum"
 
@@ -366,6 +389,7 @@ class ShowPair(ProcessJoinFunction[Any, Any, Any]):
     def __init__(self, fails: int) -> None:
         self._fails = fails
 
+    @changes.generator
     def process_element(self, left: Element, right: Element, ctx: Any) -> Iterator[Any]:
         text = f"{left}@{ctx.get_left_timestamp()} {right}@{ctx.get_right_timestamp()} {ctx.get_timestamp()}"
         fail_at(left[1] - right[1], self._fails)
@@ -373,8 +397,36 @@ class ShowPair(ProcessJoinFunction[Any, Any, Any]):
 
 
 class JoinPair:
+    @changes.function
     def __call__(self, first: Element, second: Element) -> Element:
         return first[0], first[1] - second[1], f"{first} {second}"
+
+
+class JoinFlat(FlatJoinFunction[Any, Any, Any]):
+    @changes.generator
+    def join(self, first: Element, second: Element) -> Iterable[Element]:
+        difference = first[1] - second[1]
+        return [(first[0], difference + n, f"{first} {second}") for n in range(2) if difference % 2 == 0]
+
+
+class MapBoth(CoMapFunction[Any, Any, Any]):
+    @changes.function
+    def map1(self, value: Element) -> Element:
+        return value[0], value[1], "first"
+
+    @changes.function
+    def map2(self, value: Element) -> Element:
+        return value[0], value[1], "second"
+
+
+class FlatMapBoth(CoFlatMapFunction[Any, Any, Any]):
+    @changes.generator
+    def flat_map1(self, value: Element) -> Iterable[Element]:
+        return [(value[0], value[1] + n, f"first {n}") for n in range(value[1] % 3)]
+
+    @changes.generator
+    def flat_map2(self, value: Element) -> Iterable[Element]:
+        return [(value[0], value[1], "second")] if value[1] % 2 else []
 
 
 class ShowGroups(CoGroupFunction[Any, Any, Any]):
@@ -383,6 +435,7 @@ class ShowGroups(CoGroupFunction[Any, Any, Any]):
         self._ordered = ordered
         self._fails = fails
 
+    @changes.generator
     def co_group(self, first: Iterable[Element], second: Iterable[Element]) -> Iterator[Any]:
         one, two = list(first), list(second)
         (total, text), (other_total, other_text) = (elements_text(group, self._ordered) for group in (one, two))
@@ -418,9 +471,11 @@ class ShowRules(BroadcastProcessFunction[Any, Any, Any]):
     def __init__(self, spec: Broadcast) -> None:
         self._rules = _Rules(spec)
 
+    @changes.generator
     def process_element(self, value: Element, ctx: Any) -> Iterator[Any]:
         yield value[0], value[1], f"{self._rules.read(ctx)}@{ctx.timestamp()}~{mark_text(ctx.current_watermark())}"
 
+    @changes.generator
     def process_broadcast_element(self, value: Element, ctx: Any) -> Iterator[Any]:
         yield value[0], value[1], f"rule {self._rules.change(value, ctx)}"
 
@@ -434,10 +489,12 @@ class ShowKeyedRules(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
     def open(self, runtime_context: Any) -> None:
         self._common.open(runtime_context)
 
+    @changes.generator
     def process_element(self, value: Element, ctx: Any) -> Iterator[Any]:
         yield str(ctx.get_current_key()), value[1], f"{self._rules.read(ctx)} {self._common.element(value, ctx)}"
         fail(value, self._spec.fails)
 
+    @changes.generator
     def process_broadcast_element(self, value: Element, ctx: Any) -> Iterator[Any]:
         if self._spec.apply and self._spec.states and value[1] % 3 == 0:
             spec = self._spec.states[0]
@@ -481,6 +538,7 @@ class ShowMatch(PatternProcessFunction[Any, Any]):
     def __init__(self, fails: int) -> None:
         self._fails = fails
 
+    @changes.generator
     def process_match(self, match: Any, ctx: Any) -> Iterator[Any]:
         last = [event for events in match.values() for event in events][-1]
         fail(last, self._fails)
@@ -488,6 +546,7 @@ class ShowMatch(PatternProcessFunction[Any, Any]):
 
 
 class ShowMatchAndTimeout(ShowMatch, TimedOutPartialMatchHandler[Any]):
+    @changes.generator
     def process_timed_out_match(self, match: Any, ctx: Any) -> Iterator[Any]:
         first = next(event for events in match.values() for event in events)
         yield TIMEOUT, (first[0], first[1], match_text(match, ctx))

@@ -6,9 +6,11 @@ a number and a text. The text contains what the function of the last stage obser
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
+
+from penstock.connectors import At, Mark
 
 KeyBy = Literal["key", "number", "pair"]  # the key of the element, its number modulo 2, or a tuple of both
 Times = Literal["event", "processing"]
@@ -47,11 +49,16 @@ Watermarks = Monotonous | Bounded | Explicit | Punctuated | Ingestion
 
 
 class SourceSpec(Part, frozen=True):
-    """A source with its splits, which are known from the start."""
+    """A source with its splits, which are known from the start. Its records are pushed, or read from files or splits (reading.py).
+
+    Either all sources of a program are pushed or none.
+    """
 
     splits: tuple[str, ...] = ("s0",)
     watermarks: Watermarks = Monotonous()
     idle: int = 0  # idle timeout in milliseconds; 0: none
+    reads: Literal["pushed", "files", "files in order", "splits"] = "pushed"
+    drift: int = 0  # of watermark alignment between all sources; 0: none
 
 
 # -- state and timers
@@ -224,6 +231,12 @@ class Connect(Part, frozen=True):
     fails: int = 0
 
 
+class CoMap(Part, frozen=True):
+    """A function with two inputs and without a key."""
+
+    flat: bool = False
+
+
 class IntervalJoin(Part, frozen=True):
     lower: int
     upper: int
@@ -237,6 +250,7 @@ class WindowJoin(Part, frozen=True):
     assigner: Assigner
     by: KeyBy = "key"
     lateness: int = 0
+    flat: bool = False  # emits a pair twice if its difference is even, else not at all
 
 
 class CoGroup(Part, frozen=True):
@@ -265,7 +279,9 @@ class PatternStep(Part, frozen=True):
 
     strategy: Literal["next", "followed_by", "followed_by_any", "not_next", "not_followed_by"] = "followed_by"
     remainder: int | None = 0  # None: larger than the last number of the first step
-    quantifier: Literal["one", "optional", "one_or_more", "times", "greedy"] = "one"
+    quantifier: Literal[
+        "one", "optional", "one_or_more", "times", "greedy", "consecutive", "combinations", "times_or_more"
+    ] = "one"
 
 
 class Match(Part, frozen=True):
@@ -296,6 +312,7 @@ Operation = (
     | Buffer
     | Window
     | Connect
+    | CoMap
     | IntervalJoin
     | WindowJoin
     | CoGroup
@@ -321,10 +338,16 @@ class Program(Part, frozen=True):
     sources: tuple[SourceSpec, ...]
     stages: tuple[Stage, ...]
     promise: Literal["sequences", "multisets", "batches"] = "sequences"
+    changes: bool = False  # functions change elements after they have received or emitted them (changes.py)
 
     @property
     def ordered(self) -> bool:
         return self.promise != "multisets"
+
+    @property
+    def reads(self) -> bool:
+        """Whether the sources are read. Then they determine the batches."""
+        return self.sources[0].reads != "pushed"
 
 
 # -- input
@@ -339,6 +362,16 @@ class Item(Part, frozen=True):
     split: str = "s0"
     source: int = 0
     clock: int = 0  # the processing time at which it is read
+
+    def scripted(self, changes: bool) -> Any:
+        """The input of a source: the element as a tuple, or as a list if functions change it, or a watermark."""
+        if self.key is None:
+            return Mark(self.timestamp or 0)
+        element = self.element(changes)
+        return element if self.timestamp is None else At(element, self.timestamp)
+
+    def element(self, changes: bool) -> Any:
+        return [self.key, self.number, ""] if changes else (self.key, self.number, "")
 
 
 # -- runs
@@ -361,6 +394,7 @@ class Run(Part, frozen=True):
     parallelism: int = 1
     seed: int = 0
     cached: bool = False  # the state backend "hashmap"
+    per_batch: int = 0  # records that a batch reads of a file or split, if the program reads its sources; 0: all
     ends_with_input: bool = False  # the end of the input is in the last batch, and not in one of its own
 
 

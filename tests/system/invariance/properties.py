@@ -44,9 +44,15 @@ def assigner_uses_clock(assigner: p.Assigner) -> bool:
 
 def clock_cuts(program: p.Program, items: tuple[p.Item, ...]) -> set[int]:
     """Returns the cuts that every run needs: processing time is constant within a batch (time-rules 7.1)."""
-    if not uses_processing_time(program):
+    if program.reads or not uses_processing_time(program):
         return set()
     return {n for n in range(1, len(items)) if items[n].clock != items[n - 1].clock}
+
+
+def restarts(program: p.Program, run: p.Run) -> tuple[int, ...]:
+    """Returns the batches before which a run restarts, if this changes batches: alignment begins again (time-rules 2.9)."""
+    aligned = any(source.drift for source in program.sources)
+    return (*run.restores, *(rescale.batch for rescale in run.rescales)) if aligned else ()
 
 
 def ordered_outputs(program: p.Program) -> set[str]:
@@ -64,7 +70,7 @@ def ordered_outputs(program: p.Program) -> set[str]:
 
 def _merges(operation: p.Operation) -> bool:
     """Whether results of one source record may come from different subtasks."""
-    return isinstance(operation, p.Union) or (isinstance(operation, p.Broadcast) and operation.by is None)
+    return isinstance(operation, (p.Union, p.CoMap)) or (isinstance(operation, p.Broadcast) and operation.by is None)
 
 
 _WITHOUT_KEYS = (p.Map, p.Filter, p.FlatMap, p.Async, p.Separate, p.Side, p.Partition, p.Assign)

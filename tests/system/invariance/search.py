@@ -54,6 +54,8 @@ def search(number: int, start: int, size: int, limit: float) -> dict[str, Exampl
         if time.monotonic() > end:
             raise TimeoutError
         ran += 1
+        if ran % 500 == 0:
+            print(f"{ran} examples ran", flush=True)
         failed = failure(example)
         if failed is None:
             return

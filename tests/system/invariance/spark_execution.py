@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.connectors import At, CollectSink, Mark, ScriptedSource, Step
+from penstock.connectors import At, CollectSink, ScriptedSource, Step
 from penstock.functions import ProcessContext, ProcessFunction
 from penstock.time import NO_TIMESTAMP
 from tests.conformance.spark_run import run as run_on_spark
@@ -76,16 +76,9 @@ def _steps(program: Program, batches: list[list[Item]], run: Run) -> list[list[S
             splits: dict[str, list[Any]] = {}
             for item in batch:
                 if item.source == source:
-                    splits.setdefault(item.split, []).append(_scripted(item))
+                    splits.setdefault(item.split, []).append(item.scripted(program.changes))
             script.append(Step(splits, clock=clock, end=last))
     if not run.ends_with_input:
         for script in steps:
             script.append(Step(end=True))
     return steps
-
-
-def _scripted(item: Item) -> Any:
-    if item.key is None:
-        return Mark(item.timestamp or 0)
-    element = item.key, item.number, ""
-    return element if item.timestamp is None else At(element, item.timestamp)

@@ -109,7 +109,10 @@ def read(spec: StateSpec, state: Any) -> str:
         case "list":
             return show(list(state.get()))
         case "map":
-            return show(list(state.items()))
+            items = list(state.items())
+            assert (list(state.keys()), list(state.values())) == ([k for k, _ in items], [v for _, v in items])
+            assert state.is_empty() == (not items)
+            return show(items)
     return show(state.get())
 
 

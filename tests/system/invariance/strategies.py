@@ -73,7 +73,7 @@ counted = st.builds(p.Counted, size=one_of(1, 2, 3), slide=one_of(0, 1, 2))
 evictors = st.builds(p.EvictorSpec, kind=one_of("count", "time", "delta"), length=one_of(2, 4, 10), after=booleans)
 triggers = st.builds(
     p.TriggerSpec,
-    kind=one_of("event", "count", "delta", "continuous event", "continuous processing", "early", "timeout"),
+    kind=one_of("event", "count", "delta", "continuous event", "continuous processing", "early", "timeout", "end"),
     length=one_of(1, 2, 5),
     purging=booleans,
 )
@@ -90,7 +90,7 @@ def windows(draw: Any, timed: bool) -> p.Window:
         assigner, (p.Counted, p.Global)
     ):  # named aggregates need windows with a start and an end
         function = "process"
-    evictor = draw(rarely(evictors, None)) if function in ("process", "apply") else None
+    evictor = draw(rarely(evictors, None)) if function not in ("named", "sum") else None
     by_event = isinstance(assigner, (p.Tumbling, p.Sliding, p.Session)) and not assigner_uses_clock(assigner)
     return p.Window(
         assigner,
@@ -112,14 +112,14 @@ def _trigger_for(draw: Any, assigner: p.Assigner) -> p.TriggerSpec | None:
     if isinstance(assigner, p.Counted):
         return None
     if isinstance(assigner, p.Global):
-        trigger: p.TriggerSpec | None = draw(triggers.filter(lambda t: t.kind in ("count", "delta", "timeout")))
+        trigger: p.TriggerSpec | None = draw(triggers.filter(lambda t: t.kind in ("count", "delta", "timeout", "end")))
     elif assigner_uses_clock(assigner):
         trigger = draw(rarely(triggers.filter(lambda t: t.kind in ("count", "continuous processing", "timeout")), None))
     else:
         trigger = draw(rarely(triggers, None))
     if trigger is None:
         return None
-    if isinstance(assigner, p.Session) and trigger.kind in ("delta", "timeout"):
+    if isinstance(assigner, p.Session) and trigger.kind in ("delta", "timeout", "end"):
         return None  # cannot merge
     if trigger.kind in CLOCK_TRIGGERS:
         return p.TriggerSpec(trigger.kind, trigger.length * 20, trigger.purging)
@@ -134,7 +134,7 @@ def commutative_windows(draw: Any) -> p.Window:
         draw(event_assigners),
         by=draw(one_of("key", "number", None)),
         trigger=draw(rarely(st.builds(p.TriggerSpec, kind=st.just("event"), purging=booleans), None)),
-        evictor=draw(rarely(st.just(p.EvictorSpec("time", 10)), None)) if function in ("process", "apply") else None,
+        evictor=draw(rarely(st.just(p.EvictorSpec("time", 10)), None)) if function not in ("named", "sum") else None,
         lateness=draw(one_of(0, 0, 4, 20)),
         late_output=draw(booleans),
         function=function,
@@ -146,13 +146,16 @@ def commutative_windows(draw: Any) -> p.Window:
 # -- patterns
 
 
+_QUANTIFIERS = ("optional", "one_or_more", "times", "greedy", "consecutive", "combinations", "times_or_more")
+
+
 @st.composite
 def matches(draw: Any, timed: bool, ordered: bool) -> p.Match:
     within = draw(one_of(0, 0, 10, 30))
     steps = [p.PatternStep("followed_by", draw(one_of(0, 1)), draw(one_of("one", "one", "one_or_more", "times")))]
     for _ in range(draw(st.integers(1, 2))):
         strategy = draw(one_of("followed_by", "next", "followed_by_any", "not_next", "not_followed_by"))
-        quantifier = draw(one_of("one", "one", "optional", "one_or_more", "times", "greedy"))
+        quantifier = draw(one_of(*("one",) * 3, *_QUANTIFIERS))
         remainder = draw(one_of(0, 1, 2, None))
         if quantifier == "optional" and steps[-1].quantifier == "greedy":
             quantifier = "one"  # the end of the greedy step would be ambiguous
@@ -190,7 +193,7 @@ class Stream:
     is_source: bool = False
 
 
-_SIMPLE = ("map", "filter", "flat_map", "async", "separate", "partition", "union", "side")
+_SIMPLE = ("map", "filter", "flat_map", "async", "separate", "partition", "union", "side", "co_map")
 _ORDERED = (
     *("process",) * 6,
     *("window",) * 5,
@@ -239,7 +242,9 @@ def _stage(draw: Any, kind: str, streams: list[Stream], promise: str) -> tuple[p
     if isinstance(operation, p.Broadcast) and not (at != other and source.is_source and second.is_source):
         # Without keys, the order between the results of both sides for the same record is not defined.
         operation = replace(operation, by=operation.by or "key")
-    two_inputs = isinstance(operation, (p.Union, p.Connect, p.IntervalJoin, p.WindowJoin, p.CoGroup, p.Broadcast))
+    two_inputs = isinstance(
+        operation, (p.Union, p.CoMap, p.Connect, p.IntervalJoin, p.WindowJoin, p.CoGroup, p.Broadcast)
+    )
     stage = p.Stage(operation, (at, other) if two_inputs else (at,))
     return stage, _result(operation, [source, second] if two_inputs else [source])
 
@@ -290,6 +295,8 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
             return p.Partition(draw(one_of("rebalance", "rescale", "shuffle", "global_", "materialize")))
         case "union":
             return p.Union()
+        case "co_map":
+            return p.CoMap(draw(booleans))
         case "side" if stream.side:
             return p.Side(draw(one_of(*stream.side)))
         case "process":
@@ -312,11 +319,11 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
         case "interval_join" if both_timed:
             lower = draw(one_of(-20, -5, 0))
             bounds = lower, lower + draw(one_of(0, 5, 20))
-            return p.IntervalJoin(
-                *bounds, draw(keys_by), draw(booleans) and bounds[1] > lower + 1, draw(booleans), failing
-            )
+            exclusive = draw(booleans) and bounds[1] > lower + 1
+            # The dead letter of a pair is the element that arrives last, which depends on the order between splits.
+            return p.IntervalJoin(*bounds, draw(keys_by), exclusive, draw(booleans), failing if ordered else 0)
         case "window_join" if both_timed:
-            return p.WindowJoin(draw(event_assigners), draw(keys_by), draw(one_of(0, 4)))
+            return p.WindowJoin(draw(event_assigners), draw(keys_by), draw(one_of(0, 4)), draw(booleans))
         case "co_group" if both_timed:
             trigger = draw(rarely(st.just(p.TriggerSpec("count", 2)), None)) if ordered else None
             evictor = draw(rarely(evictors.filter(lambda e: e.kind != "delta"), None)) if ordered else None
@@ -336,9 +343,11 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
 
 
 @st.composite
-def sources_and_promise(draw: Any) -> tuple[tuple[p.SourceSpec, ...], str]:
+def sources_and_promise(draw: Any, may_read: bool = False) -> tuple[tuple[p.SourceSpec, ...], str]:
     """The sources of a program, and which results of it must be equal."""
     promise = draw(one_of("sequences", "sequences", "multisets", "batches"))
+    if may_read and promise != "batches" and draw(one_of(False, False, False, True)):
+        return draw(_reading_sources(promise)), promise
     if promise == "sequences":
         return (p.SourceSpec(("s0",), draw(_watermarks())),), promise
     counts = draw(st.lists(st.integers(1, 3), min_size=1, max_size=2))
@@ -352,16 +361,28 @@ def sources_and_promise(draw: Any) -> tuple[tuple[p.SourceSpec, ...], str]:
 
 
 @st.composite
+def _reading_sources(draw: Any, promise: str) -> tuple[p.SourceSpec, ...]:
+    """Sources that are read. Files in order are one split in event time, so that records may also be late."""
+    names = tuple(f"s{n}" for n in range(draw(st.integers(1, 3))))
+    if promise == "sequences":
+        return (p.SourceSpec(names, draw(_watermarks(explicit=False)), reads="files in order"),)
+    drift, watermarks = draw(one_of(0, 1, 20)), st.just(p.Monotonous()) | st.builds(p.Bounded, one_of(8, 30))
+    reads = st.lists(one_of("files", "splits"), min_size=1, max_size=2)
+    return tuple(p.SourceSpec(names, draw(watermarks), reads=kind, drift=drift) for kind in draw(reads))
+
+
+@st.composite
 def programs(draw: Any) -> tuple[p.Program, bool]:
     """A program, and whether its input must have disjoint keys per split."""
-    sources, promise = draw(sources_and_promise())
+    sources, promise = draw(sources_and_promise(may_read=True))
     disjoint = promise == "multisets" and draw(booleans)
-    return p.Program(sources, draw(stages(len(sources), promise, disjoint)), promise), disjoint
+    changes = draw(rarely(booleans, False))
+    return p.Program(sources, draw(stages(len(sources), promise, disjoint)), promise, changes), disjoint
 
 
-def _watermarks() -> st.SearchStrategy[p.Watermarks]:
+def _watermarks(explicit: bool = True) -> st.SearchStrategy[p.Watermarks]:
     # Without ingestion time, whose watermark shows how many batches there were (time-rules 7.4).
-    others = (st.just(p.Monotonous()), st.just(p.Explicit()), st.just(p.Punctuated()))
+    others = [st.just(p.Monotonous()), st.just(p.Punctuated()), *[st.just(p.Explicit())] * explicit]
     return st.one_of(st.builds(p.Bounded, one_of(2, 10)), *others)
 
 
@@ -393,7 +414,7 @@ def inputs(
             items.append(p.Item(None, 0, ahead[at] - behind_by, split, source, clock))
         else:
             items.append(p.Item(key, number, ahead[at] - behind_by, split, source, clock))
-    if ends and program.promise != "sequences":
+    if ends and program.promise != "sequences" and not program.reads:
         _end_splits(draw, items)
     return tuple(items)
 
@@ -424,6 +445,9 @@ _STEP = (
 @st.composite
 def runs(draw: Any, program: p.Program, items: tuple[p.Item, ...]) -> tuple[p.Run, ...]:
     """One batch, one element per batch, and random batches without and with restores and another parallelism."""
+    if program.reads:
+        reading: tuple[p.Run, ...] = draw(_reading_runs())
+        return reading
     needed = clock_cuts(program, items)
     whole, single = tuple(sorted(needed)), tuple(range(1, len(items)))
     drawn = draw(st.sets(st.integers(1, len(items) - 1), max_size=5)) if len(items) > 1 else set()
@@ -442,6 +466,21 @@ def runs(draw: Any, program: p.Program, items: tuple[p.Item, ...]) -> tuple[p.Ru
             cuts, restores, parallelism=draw(st.integers(1, 3)), seed=seed, cached=draw(booleans), ends_with_input=ends
         ),
         p.Run(cuts, (), rescales, parallelism=2, seed=seed, ends_with_input=ends),
+    )
+
+
+@st.composite
+def _reading_runs(draw: Any) -> tuple[p.Run, ...]:
+    """One batch, one record of each split per batch, and several without and with restores and another parallelism."""
+    some_batches = st.lists(st.integers(0, 4), max_size=2, unique=True)
+    rescales = tuple(p.Rescale(batch, draw(st.integers(1, 3))) for batch in sorted(draw(some_batches)))
+    restores, size = tuple(sorted(draw(some_batches))), draw(st.integers(1, 4))
+    return (
+        p.Run(),
+        p.Run(per_batch=1, parallelism=2, seed=draw(st.integers(0, 3))),
+        p.Run(per_batch=size),
+        p.Run((), restores, parallelism=2, per_batch=size, cached=draw(booleans)),
+        p.Run((), (), rescales, parallelism=2, per_batch=size),
     )
 
 

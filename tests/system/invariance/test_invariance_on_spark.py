@@ -52,11 +52,9 @@ def test_a_selected_program(spark: SparkSession, tmp_path: Path) -> None:
 @st.composite
 def combined_examples(draw: Any) -> p.Example:
     """Several programs that read the same sources, as one job."""
-    drawn, promise = draw(sources_and_promise())
-    # With an idle timeout, the harness sends explicit watermarks to more streams than a scripted source.
-    sources = tuple(replace(source, idle=0) for source in drawn)
+    sources, promise = draw(sources_and_promise())
     several = [p.Program(sources, draw(stages(len(sources), promise, False)), promise) for _ in range(PROGRAMS_PER_JOB)]
-    program = combined(several)
+    program = replace(combined(several), changes=draw(st.booleans()))
     items = draw(inputs(program, False, 30, smallest=12, ends=False))
     *_, run = draw(runs(program, items))
     return p.Example(program, items, (run,))

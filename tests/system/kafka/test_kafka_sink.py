@@ -266,14 +266,14 @@ def test_lost_marker(kafka: Kafka, task: Tasks, tmp_path: Path, policy: Any, exp
     message = KafkaRecordSerializationSchema.builder().set_topic(topic)
     builder = KafkaSink.builder().set_bootstrap_servers(kafka.bootstrap).set_delivery_guarantee(EXACTLY)
     builder.set_record_serializer(message.set_value_serialization_schema(SimpleStringSchema()).build())
-    sink = builder.set_lost_marks(policy).build()
+    sink = builder.set_lost_marker_policy(policy).build()
     sink.attach(str(tmp_path))
     write(sink, task(0), ["a"])
     written(sink, task(1), ["b"]).prepare()  # and the driver dies
     delete_marker(kafka, sink, task(1))
     now = int(time.time() * 1000)
     if expected is None:
-        with pytest.raises(JobError, match=r"KAFKA_MARKS_LOST.*batch 1 .*set_lost_marks"):
+        with pytest.raises(JobError, match=r"KAFKA_MARKS_LOST.*batch 1 .*set_lost_marker_policy"):
             write(sink, task(1, begun_before=now), ["b"])
         assert texts(kafka, topic) == ["a", "b"]
     else:
@@ -422,7 +422,7 @@ def test_error_contains_the_element(kafka: Kafka, task: Tasks) -> None:
         (lambda b: b.build(), "no bootstrap servers"),
         (lambda b: b.set_bootstrap_servers("x:1").build(), "no record serializer"),
         (lambda b: b.set_delivery_guarantee("exactly-once"), "expected a DeliveryGuarantee"),
-        (lambda b: b.set_lost_marks("ignore"), '"fail", "write" or "skip"'),
+        (lambda b: b.set_lost_marker_policy("ignore"), '"fail", "write" or "skip"'),
         (lambda b: b.set_transactional_id_prefix(""), "empty"),
         (lambda b: b.set_record_serializer(SimpleStringSchema()), "KafkaRecordSerializationSchema.builder"),
     ],

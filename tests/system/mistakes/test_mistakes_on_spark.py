@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.connectors import JsonLinesSink, ScriptedSource, Step
-from penstock.spark.checkpoint.lock import CheckpointLock
+from penstock.jobs.checkpoint.lock import CheckpointLock
 from tests.system.mistakes.test_common_mistakes import error_of, line, price
 from tests.system.spark.processes import checkpoint_in, lines_of
 from tests.system.spark.test_jobs import environment
@@ -59,7 +59,7 @@ def test_a_failed_job_and_mistakes_when_it_is_resumed(spark: SparkSession, tmp_p
     message = error_of(prices(tmp_path, **{"execution.resume": checkpoint}).execute)
     running.release()
     assert message.startswith(f"[CHECKPOINT_IN_USE] Another job runs on the checkpoint {checkpoint}: process ")
-    assert message.endswith("Stop that job first, or start this one without --resume.")
+    assert message.endswith("Stop that job first, or start this one with another name, or without --resume.")
     assert lines_of(tmp_path / "out") == ["5.0"]
 
 

@@ -20,7 +20,7 @@ _ROOT = str(ROOT)  # jobs, and their workers, import from `tests`
 class JobProcess:
     """The program of a job in its own process session, so that all its processes can be found."""
 
-    def __init__(self, script: Path, *arguments: str) -> None:
+    def __init__(self, script: Path, *arguments: str, environment: dict[str, str] | None = None) -> None:
         self.log = Path(arguments[1]) / f"log-{time.monotonic_ns()}"
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with open(self.log, "wb") as log:
@@ -28,7 +28,8 @@ class JobProcess:
                 [sys.executable, str(script), *arguments],
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))},
+                env=environment
+                or {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))},
                 start_new_session=True,
             )
 

@@ -191,3 +191,29 @@ def test_permanent_errors_are_not_retried(spark: SparkSession, tmp_path: Path) -
     env.from_collection([1]).print()
     with pytest.raises(ConfigError, match="PYTHON_EXECUTABLE"):
         env.execute()
+
+
+def test_an_unbounded_job_is_restarted_by_default(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    away, failed, out = tmp_path / "away", tmp_path / "failed", tmp_path / "out"
+
+    def fail_once(number: int) -> int:
+        if away.exists() and not failed.exists():
+            failed.touch()
+            raise ConnectionError("the service is away")
+        return number
+
+    env = environment(tmp_path, **{"restart-strategy.exponential-delay.initial-backoff": "10 ms"})
+    env.from_source(DataGeneratorSource(lambda n: n, rate=50)).map(fail_once).sink_to(JsonLinesSink(out))
+    client = env.execute_async("numbers")
+    until(lambda: lines_of(out))
+    away.touch()
+    until(failed.exists)
+    before = len(lines_of(out))
+    until(lambda: len(lines_of(out)) > before)
+    client.cancel().result()
+    assert sorted(map(int, lines := lines_of(out))) == list(range(len(lines)))
+    shown = capsys.readouterr().err
+    assert f"job {client.get_job_id()}: failed and is restarted in 0.0 s: [USER_FUNCTION]" in shown
+    assert "ConnectionError: the service is away" in shown

@@ -15,7 +15,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock as ps
-from penstock.connectors import DataGeneratorSource, JsonLinesSink
+from penstock.connectors import (
+    DataGeneratorSource,
+    Encoder,
+    FileCompactor,
+    FileCompactStrategy,
+    FileSink,
+    JsonLinesSink,
+)
+from penstock.connectors.file.sink.bucket_assigner import BucketAssigner
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
 from penstock.savepoints import Savepoint, open_savepoint
@@ -216,3 +224,35 @@ def test_a_writer_that_is_killed(spark: SparkSession, tmp_path: Path) -> None:
     until(lambda: len(lines_of(tmp_path / "out")) > before + 500)
     check(spark, open_savepoint(client.stop_with_savepoint(False, str(tmp_path / "saved")).result()))
     assert client.get_job_execution_result().result().attempts == 1
+
+
+def test_a_second_job_starts_with_the_pending_elements_of_files_that_the_first_job_has_compacted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def start(out: str, **options: Any) -> ps.JobClient:
+        env = environment(tmp_path, **options)
+        strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(4).build()
+        builder = FileSink.for_row_format(tmp_path / out, Encoder.json_lines())
+        builder.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+        sink = builder.enable_compact(strategy, FileCompactor.concat_file_compactor()).build()
+        numbers = env.from_source(DataGeneratorSource(lambda n: n, rate=200), None, "numbers").uid("numbers")
+        numbers.sink_to(sink).uid("files")
+        return env.execute_async(out)
+
+    def visible(out: str) -> set[int]:
+        numbers = [int(n) for file in (tmp_path / out).glob("compacted-*") for n in file.read_text().split()]
+        assert len(numbers) == len(set(numbers))
+        return set(numbers)
+
+    first, saved = start("first"), None
+    while saved is None or not saved.manifest.sink_files:  # none if the savepoint batch has compacted all files
+        saved = open_savepoint(first.trigger_savepoint(str(tmp_path / "saved")).result())
+    assert saved.verify() == []
+    copies = [Path(saved.path, file.name).read_text().split() for file in saved.manifest.sink_files]
+    pending = {int(number) for copied in copies for number in copied}
+    until(lambda: pending < visible("first"))
+    first.cancel().result()
+    second = start("second", **{"execution.state-recovery.path": saved.path})
+    until(lambda: len(visible("second")) > len(pending))
+    second.cancel().result()
+    assert sorted(visible("second")) == list(range(min(pending), max(visible("second")) + 1))

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from penstock.config.execution_options import WATERMARK_EMISSION
 from penstock.connectors import At, CollectSink, Mark, ScriptedSource, Step
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.time import WatermarkStrategy
@@ -72,6 +73,8 @@ class Case:
         """Returns the job. Its results go to the sink `SINK`, as texts of the transcript."""
         env = StreamExecutionEnvironment()
         env.set_parallelism(groups)
+        if self.fields.get("emit") == "batch":
+            env.configuration.set(WATERMARK_EMISSION.key, "per-batch")
         source = ScriptedSource(self.steps(), known=tuple(self.fields.get("splits", ())))
         stream = env.from_source(source, self._strategy())
         op, late = self.fields["op"], "late_count" not in self.fields

@@ -29,7 +29,7 @@ def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_output_contains_all_checks() -> None:
     result = CliRunner(env={"COLUMNS": "100"}).invoke(app, ["doctor"])
     for name in ("Python", "Java", "pyspark", "pandas", "pyarrow", "jars", "local state", "checkpoints", "ports",
-                 "host name", "memory", "leftover working copies"):  # fmt: skip
+                 "host name", "memory", "leftovers"):  # fmt: skip
         assert any(line[6:].startswith(name) for line in result.stdout.splitlines()), name
 
 
@@ -91,9 +91,12 @@ def test_free_disk_space(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: 
     assert checks.local_state(Configuration()).verdict == verdict
 
 
-def test_checkpoints_in_the_temporary_folder_are_a_risk(tmp_path: Path) -> None:
-    assert checks.checkpoints(Configuration()).verdict == "warn"
-    assert checks.checkpoints(Configuration({"execution.checkpointing.dir": str(tmp_path)})).verdict == "ok"
+def test_checkpoints_in_the_temporary_folder_are_a_risk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    assert checks.checkpoints(Configuration()).verdict == "ok"
+    chosen = Configuration({"execution.checkpointing.dir": str(tmp_path / "temporary" / "checkpoints")})
+    (tmp_path / "temporary").mkdir()
+    assert checks.checkpoints(chosen).verdict == "warn"
 
 
 def test_ports_and_host_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,12 +118,17 @@ def test_memory(monkeypatch: pytest.MonkeyPatch, free: int | None, verdict: str)
     assert checks.memory(Configuration()).verdict == verdict
 
 
-def test_leftover_working_copies_are_those_of_no_running_job(tmp_path: Path) -> None:
+def test_leftovers_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for name in ("runs", "over"):
-        (tmp_path / "state" / name).mkdir(parents=True)
-        (tmp_path / "state" / name / "data").write_bytes(os.urandom(10_000))
+        slot = tmp_path / "state" / name / "1-0"
+        slot.mkdir(parents=True)
+        (slot / "used").touch()
+        for path in (slot / "used", slot, slot.parent):
+            os.utime(path, (0, 0))
     Registry(tmp_path / "home").write(entry("runs", status="running"))
-    assert checks.working_copies(Configuration()).found.startswith("1 job, ")
+    assert checks.leftovers(Configuration()).found.startswith("1 file or folder, ")
 
 
 def test_lost_jobs_are_named(tmp_path: Path) -> None:

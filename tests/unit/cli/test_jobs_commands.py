@@ -17,6 +17,7 @@ from penstock.config import Configuration
 from penstock.jobs.actions.logs import read_log
 from penstock.jobs.registry import requests
 from penstock.jobs.registry.entry import Failure
+from penstock.jobs.registry.launch import Launch
 from penstock.jobs.registry.progress import OperatorProgress, Progress
 from penstock.jobs.registry.registry import Registry
 from penstock.jobs.run.run import Run
@@ -85,9 +86,15 @@ def test_info_shows_all_details(registry: Registry) -> None:
         "0.2 s",
     ):
         assert text_part in text, text_part
-    assert "Resume with: penstock run ads.py --resume /checkpoints/a1b2c3" in text
+    assert "Resume with" not in text  # its input has ended
     facts = json.loads(penstock("info", "a1b", "--json").stdout)
     assert (facts["status"], facts["progress"]["read"]) == ("finished", 1234)
+
+
+def test_info_shows_how_to_resume_a_job() -> None:
+    stopped = entry(status="failed", ended=9.0, launch=Launch("ads.py", [], ""))
+    *_, command = job_report(stopped, Progress(batches=1), 100)
+    assert str(command) == "Resume with: penstock resume a1b2c3"
 
 
 def test_info_shows_dead_letters_and_skipped_records() -> None:

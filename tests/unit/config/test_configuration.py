@@ -150,14 +150,33 @@ def test_pyflinks_methods() -> None:
     made.add_all_to_dict(target)
     assert target == {
         "mine": 1,
-        "parallelism.default": "2",
-        "pipeline.object-reuse": "true",
-        "state.log.fraction": "0.25",
+        "parallelism.default": 2,
+        "pipeline.object-reuse": True,
+        "state.log.fraction": 0.25,
     }
     with pytest.raises(ConfigError, match="OPTION_TYPE"):
         made.get_integer("pipeline.object-reuse", 0)
-    with pytest.raises(UnsupportedOperation, match="OPTION_BYTES"):
+    with pytest.raises(ConfigError, match="OPTION_VALUE"):
         made.set_bytearray("pipeline.name", bytearray(b"x"))
+
+
+def test_settings_of_the_program_keep_their_types() -> None:
+    made = Configuration().set_string("k1", "v1").set_integer("k2", 1).set_float("k3", 1.5).set_boolean("k4", True)
+    made.set_bytearray("k5", bytearray([1, 2]))
+    target: dict[str, Any] = {}
+    made.add_all_to_dict(target)
+    assert target == {"k1": "v1", "k2": 1, "k3": 1.5, "k4": True, "k5": bytearray([1, 2])}
+    assert made.remove_config("k5")
+    assert made.to_dict() == {"k1": "v1", "k2": "1", "k3": "1.5", "k4": "true"}
+    assert str(made) == "{k1=v1, k2=1, k3=1.5, k4=true}"
+    assert Configuration().add_all(made, "mine_").get_integer("mine_k2") == 1
+    assert Configuration(made) == made
+
+
+@pytest.mark.parametrize("key", ["execution.mine", "state.of-the-art", "checkpointing.interval"])
+def test_a_key_that_looks_like_an_option_must_be_one(key: str) -> None:
+    with pytest.raises(ConfigError, match="UNKNOWN_OPTION"):
+        Configuration({key: "1"})
 
 
 def test_options_of_another_configuration_are_copied() -> None:

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.main import app
+from penstock.devservers import server
 from penstock.devservers import user_servers as dev
 from penstock.devservers.user_servers import ServerEntry
 from penstock.jobs.registry.process import ProcessId, this_process
@@ -46,6 +47,7 @@ def test_up_status_down() -> None:
     assert dev_command("status") == []
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", up["port"]))
+    assert server._left_running == []  # Python would warn about them when this process ends
 
 
 def test_data_is_kept_until_it_is_deleted() -> None:

@@ -50,6 +50,7 @@ class Joined(AggregateFunction):
 
 class UsesAllStates(KeyedBroadcastProcessFunction):
     def open(self, runtime_context: Any) -> None:
+        self._emits_rules = runtime_context.get_index_of_this_subtask() == 0  # results do not depend on the parallelism
         self._value = runtime_context.get_state(ValueStateDescriptor("value", int))
         self._list = runtime_context.get_list_state(ListStateDescriptor("list"))
         self._map = runtime_context.get_map_state(MapStateDescriptor("map"))
@@ -70,7 +71,8 @@ class UsesAllStates(KeyedBroadcastProcessFunction):
 
     def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         ctx.get_broadcast_state(RULES).put(value, len(value))
-        yield "rule", value
+        if self._emits_rules:
+            yield "rule", value
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
         yield self._snapshot(f"timer {ctx.time_domain()} at {timestamp}", ctx)

@@ -19,6 +19,8 @@ from penstock.jobs.registry.progress import OperatorProgress, Progress
 from penstock.jobs.registry.registry import Registry, registry_of
 from tests.unit.jobs.jobs import DEAD_PROCESS, entry
 
+JOB = r"\('\w+', \w+, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\)"  # name, status and start
+
 
 @pytest.fixture
 def registry(tmp_path: Path) -> Registry:
@@ -75,7 +77,7 @@ def test_find_by_id_beginning_of_id_or_name(registry: Registry) -> None:
     assert registry.find("aa11").id == "aa11"  # an id is preferred to a name
     assert registry.find("aa2").id == "aa22"
     assert registry.find("orders").id == "aa22"
-    with pytest.raises(JobError, match=r"'aa' matches 2 jobs: aa\d\d \(\w+\), aa\d\d \(\w+\)\.") as caught:
+    with pytest.raises(JobError, match=rf"'aa' matches 2 jobs: aa\d\d {JOB}, aa\d\d {JOB}\.") as caught:
         registry.find("aa")
     assert caught.value.code == "JOB_AMBIGUOUS"
     for word in ("cc", ""):
@@ -84,13 +86,26 @@ def test_find_by_id_beginning_of_id_or_name(registry: Registry) -> None:
         assert caught.value.code == "JOB_UNKNOWN"
 
 
-def test_find_prefers_the_running_job_of_a_name(registry: Registry) -> None:
-    registry.write(entry("aa11", "ads", status="finished", ended=1.0))
-    registry.write(entry("aa22", "ads", status="running"))
+def test_a_name_means_its_newest_job(registry: Registry) -> None:
+    registry.write(entry("aa11", "ads", status="running", started=1.0))
+    registry.write(entry("aa22", "ads", status="failed", started=2.0, ended=3.0))
     assert registry.find("ads").id == "aa22"
-    registry.write(entry("aa22", "ads", status="finished", ended=2.0))
-    with pytest.raises(JobError, match="matches 2 jobs"):
-        registry.find("ads")
+    assert registry.find_running("ads", "stop").id == "aa11"
+    assert registry.find_running("aa2", "stop").id == "aa22"
+
+
+def test_a_name_whose_jobs_have_ended_or_of_which_several_run(registry: Registry) -> None:
+    registry.write(entry("aa11", "ads", status="finished", started=1.0, ended=2.0))
+    registry.write(entry("aa22", "ads", status="failed", started=2.0, ended=3.0))
+    with pytest.raises(
+        JobError, match=r"No job named 'ads' is running.* nothing to stop.*newest of 2 is aa22: failed"
+    ) as over:
+        registry.find_running("ads", "stop")
+    assert over.value.code == "JOB_OVER"
+    for job_id in ("aa11", "aa22"):
+        registry.write(entry(job_id, "ads", status="running"))
+    with pytest.raises(JobError, match=rf"'ads' matches 2 jobs: aa\d\d {JOB}"):
+        registry.find_running("ads", "stop")
 
 
 def test_a_job_without_its_process_is_lost() -> None:

@@ -93,9 +93,9 @@ def test_wrong_options_raise_an_error(options: dict[str, Any], words: str) -> No
 @pytest.mark.parametrize(
     "line",
     [
-        "from pyflink.table import TableEnvironment",
-        "from pyflink.table.expressions import col",
-        "import pyflink.table.udf",
+        "from pyflink.table import TableEnvironment\nTableEnvironment.create()",
+        "from pyflink.table.expressions import col\ncol('a')",
+        "import pyflink.table.udf\npyflink.table.udf.udf()",
     ],
 )
 def test_other_names_are_missing_with_a_reason(line: str) -> None:

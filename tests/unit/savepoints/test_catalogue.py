@@ -14,7 +14,9 @@ from penstock.jobs.registry.entry import JobEntry
 from penstock.jobs.registry.process import this_process
 from penstock.jobs.registry.registry import Registry
 from penstock.savepoints import Savepoint, open_savepoint, publish
-from penstock.savepoints.catalogue import Retention, find_savepoints
+from penstock.savepoints.catalogue import Retention, find_savepoints, remove_savepoint
+from penstock.savepoints.manifest import SinkFile
+from penstock.state_processor import SavepointWriter
 from tests.unit.savepoints.test_state_file import manifest, write_state_file
 
 HOUR = 3_600_000
@@ -25,6 +27,13 @@ def save(folder: Path, name: str, hours: float, job: str = "job", size: int = 1)
     saved = manifest(write_state_file(path, [b"key", b"v" * size]))
     saved.created, saved.job_name = int(time.time() * 1000 - hours * HOUR), job
     return publish(str(path), saved)
+
+
+def save_with_sink_file(folder: Path) -> Savepoint:
+    saved = manifest(write_state_file(folder, [b"key", b"value"]))
+    (folder / "sink-a").write_bytes(b"pending")
+    saved.sink_files = [SinkFile("sink-a", 7)]
+    return publish(str(folder), saved)
 
 
 def running(registry: Registry, **facts: Any) -> JobEntry:
@@ -129,3 +138,18 @@ def test_files_of_others_stay(three: Path, tmp_path: Path) -> None:
     assert (three / "s0" / ".hidden" / "file").read_text() == "mine"
     assert [p.name for p in (three / "s1").iterdir()] == ["data"]
     assert names(find_savepoints(str(three))) == ["other", "s2"]
+
+
+def test_files_of_sinks_are_verified_copied_and_removed_with_the_savepoint(tmp_path: Path) -> None:
+    saved = save_with_sink_file(tmp_path / "saved")
+    assert saved.verify() == []
+    assert saved.size == 7 + sum(file.size for file in saved.manifest.files)
+    copied = SavepointWriter.from_existing_savepoint(saved.path).write(str(tmp_path / "copied"))
+    remove_savepoint(saved)
+    assert not (tmp_path / "saved").exists()
+    assert (tmp_path / "copied" / "sink-a").read_bytes() == b"pending"
+    assert copied.verify() == []
+    (tmp_path / "copied" / "sink-a").write_bytes(b"pend")
+    assert ["sink-a has 4 bytes instead of 7" in error.text for error in open_savepoint(copied.path).verify()] == [True]
+    (tmp_path / "copied" / "sink-a").unlink()
+    assert ["sink-a does not exist" in error.text for error in open_savepoint(copied.path).verify()] == [True]

@@ -18,6 +18,7 @@ from penstock.savepoints.type_changes import decode_type_changes, encode_type_ch
 from penstock.spark.savepoint.initial_state import read_initial_state, write_initial_state
 from penstock.spark.savepoint.pickled_changes import read_pickled_changes
 from penstock.spark.session.pickling import pickle_program
+from penstock.spark.session.worker_setup import WorkerSetup
 from penstock.testing import Harness
 from tests.savepoints.retyped_job import retyped_job
 
@@ -46,7 +47,7 @@ def matched_with(savepoint: Savepoint, program: Program) -> RestoreMatch:
 def loaded(folder: Path, program: Program) -> list[list[bytes]]:
     initial = read_initial_state(str(folder), 1, 0)
     assert initial is not None
-    return list(initial.entries(pickle_program(program, []), now=0))
+    return list(initial.entries(pickle_program(program, WorkerSetup()), now=0))
 
 
 def test_the_stored_form_names_no_module_and_no_class(savepoint: Savepoint) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.errors import CheckpointError
+from penstock.errors import CheckpointError, StateError
 from penstock.functions import sum_of
 from penstock.runtime.state.evolution.describe import describe_key
 from penstock.runtime.state.evolution.key_forms import fits_type, key_form
@@ -177,6 +177,82 @@ def test_keys_of_several_types_are_compared_with_all_of_them(tmp_path: Path) -> 
     harness.push(5)
     harness.push(3)
     assert out == [0 + 5 + 10 + 15 + 5, 3 + 8 + 13 + 18 + 3]
+
+
+def mostly_text(n: int) -> Any:
+    """A key selector of two types, one of which is rare."""
+    return 7 if n == 7 else text_key(n)
+
+
+def test_a_type_that_the_sample_does_not_contain_is_found_among_all_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = take_savepoint(tmp_path, mostly_text)
+    monkeypatch.setattr("penstock.savepoints.sampled_keys.key_forms", lambda keys: ["str"])  # as if 7 were not sampled
+    harness, out = job(mostly_text)
+    harness.restore_savepoint(saved).push(7)
+    assert out == [14]
+
+
+def test_keys_of_a_new_type_are_accepted_if_all_types_are_declared(tmp_path: Path) -> None:
+    saved = take_savepoint(tmp_path, text_key)
+    harness, out = job(lambda n: 7 if n == 27 else text_key(n))
+    harness.restore_savepoint(saved)
+    with pytest.raises(CheckpointError, match=r"key_type=int \| str"):
+        harness.push(27)
+    harness, out = job(lambda n: 7 if n == 27 else text_key(n), int | str)
+    harness.restore_savepoint(saved)
+    harness.push_all([27, 3])
+    assert sorted(out) == [27, 3 + 8 + 13 + 18 + 3]
+
+
+def resume(before: Callable[[Any], Any], after: Callable[[Any], Any], key_type: Any = None) -> tuple[Harness, Any]:
+    """A job that continues the checkpoint of another one."""
+    first, _ = job(before)
+    first.push_all(range(20))
+    harness, out = job(after, key_type)
+    return harness.restore(first.snapshot()), out
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "key_type"),
+    [
+        (number_key, text_key, str),
+        (text_key, number_key, int),
+        (lambda n: (n % 5, "a"), lambda n: ("a", n), tuple[str, int]),
+    ],
+)
+def test_a_resumed_job_compares_the_stored_keys_with_the_type_that_is_declared_now(
+    before: Callable[[Any], Any], after: Callable[[Any], Any], key_type: Any
+) -> None:
+    with pytest.raises(StateError, match="would not be found") as refused:
+        resume(before, after, key_type)[0].push(3)
+    assert refused.value.code == "STATE_CHANGED"
+
+
+@pytest.mark.parametrize(("key", "key_type"), [(number_key, int), (text_key, str), (text_key, int | str)])
+def test_a_resumed_job_can_declare_the_type_of_its_keys(key: Callable[[Any], Any], key_type: Any) -> None:
+    harness, out = resume(key, key, key_type)
+    harness.push(3)
+    assert out == [3 + 8 + 13 + 18 + 3]
+
+
+def test_a_resumed_job_warns_if_its_keys_have_another_type() -> None:
+    harness, _ = resume(lambda n: f"k{n}", lambda n: n)
+    harness.push_all(range(20))
+    harness.push_all(range(20))
+    warned = [line.text for line in harness.job.logs]
+    assert len(warned) == 2  # slots, each once
+    assert all(
+        "are of type int" in text and "has keys of type str, so these elements do not find" in text for text in warned
+    )
+
+
+@pytest.mark.parametrize("key", [text_key, mostly_text])
+def test_a_resumed_job_with_the_same_keys_does_not_warn(key: Callable[[Any], Any]) -> None:
+    harness, _ = resume(key, key)
+    harness.push_all([7, 3])
+    assert harness.job.logs == []
 
 
 def test_windows_by_columns_compare_their_keys(tmp_path: Path) -> None:

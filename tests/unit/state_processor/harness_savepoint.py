@@ -33,4 +33,4 @@ def load(savepoint: Savepoint, harness: Harness) -> None:
         prefix = tables[block.operator, block.state].number.to_bytes(2, "big")
         entries.update((prefix + k, v) for k, v in zip(flat[::2], flat[1::2], strict=True))
     assert harness._pipeline_run is not None  # starts it
-    job_of(harness)._open_host(1, 0, SlotState(SlotMetadata(tables=list(tables.values())), entries))
+    job_of(harness)._executor.open({(1, 0): SlotState(SlotMetadata(tables=list(tables.values())), entries)})

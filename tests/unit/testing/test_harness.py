@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from penstock import (
+    Configuration,
     KeyedProcessFunction,
     OutputTag,
     ProcessFunction,
@@ -433,3 +435,21 @@ def test_a_source_is_notified_of_committed_offsets() -> None:
     source.records_per_batch = 1  # limits may change while a job runs
     harness.run()
     assert source.committed_offsets == [{"n": n} for n in (4, 5, 6, 7, 8, 9, 10, 10)]  # the last one is the end
+
+
+def test_levels_of_loggers(caplog: pytest.LogCaptureFixture) -> None:
+    """The options `python.logging.*` apply only while functions run."""
+
+    def log(value: Any) -> Any:
+        logging.getLogger().debug("root %s", value)
+        logging.getLogger("mine").debug("hidden %s", value)
+        logging.getLogger("mine").info("mine %s", value)
+        return value
+
+    settings = {"python.logging.default.level": "DEBUG", "python.logging.level.overrides": "mine: INFO"}
+    env = StreamExecutionEnvironment(Configuration(settings))
+    harness = Harness(env)
+    harness.collect(env.from_source(PushSource()).map(log))
+    harness.push(1)
+    assert [line.text for line in harness.logs] == ["root 1", "mine 1"]
+    assert logging.getLogger("mine").level == logging.NOTSET

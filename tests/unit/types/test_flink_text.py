@@ -28,6 +28,7 @@ from penstock.types.flink_text import flink_formatter, print_formatter
         (Types.BIG_DEC(), Decimal("1.50"), "1.50"),
         (Types.SQL_DATE(), datetime.date(2024, 2, 3), "2024-02-03"),
         (Types.SQL_TIME(), datetime.time(4, 5, 6), "04:05:06"),
+        (Types.SQL_TIME(), datetime.time(4, 5, 6, 123000), "04:05:06"),
         (Types.SQL_TIMESTAMP(), datetime.datetime(2024, 2, 3, 4, 5, 6), "2024-02-03 04:05:06.0"),
         (Types.INSTANT(), Instant(1, 0), "1970-01-01T00:00:01Z"),
         (Types.LIST(Types.INT()), [1, 2], "[1, 2]"),

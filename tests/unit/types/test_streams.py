@@ -209,3 +209,14 @@ def test_types_do_not_change_the_checkpoint() -> None:
         return build_program(env.graph()).describe_operators()
 
     assert described(None) == described(Types.LONG())
+
+
+def test_a_tuple_becomes_a_row_although_a_field_is_pickled() -> None:
+    kind = ps.Types.ROW_NAMED(["id", "thing"], [ps.Types.INT(), ps.Types.PICKLED_BYTE_ARRAY()])
+    rows: ps.DataStream[Any] = environment().from_collection([1], ps.Types.INT()).map(lambda n: (n, {"n": n}), kind)
+    assert run(rows.map(lambda row: (row.id, row.thing))) == [(1, {"n": 1})]
+
+
+def test_a_collected_keyed_stream_contains_keys() -> None:
+    keyed = environment().from_collection([("a", 1)]).key_by(lambda e: e[0])
+    assert run(keyed._collected()) == [Row(f0="a", f1=("a", 1))]

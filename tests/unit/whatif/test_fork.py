@@ -66,8 +66,23 @@ def test_a_folder_that_is_not_empty_is_refused(savepoint: str, tmp_path: Path) -
 def test_a_version_that_fails_is_an_error(savepoint: str, tmp_path: Path, text: str, reason: str) -> None:
     program = tmp_path / "job.py"
     program.write_text(text)
-    with pytest.raises(JobError, match=f"FORK_RUN_FAILED.*{reason}"):
-        fork_job(ForkPlan(savepoint, str(tmp_path / "fork")), [program])
+    good = write_program(tmp_path / "good.py", 1)
+    for folder in (tmp_path / "new", tmp_path / "existing"):
+        if folder.name == "existing":
+            folder.mkdir()
+        with pytest.raises(JobError, match=f"FORK_RUN_FAILED.*{reason}"):
+            fork_job(ForkPlan(savepoint, str(folder)), [good, program])
+    assert not (tmp_path / "new").exists()
+    assert list((tmp_path / "existing").iterdir()) == []  # so that the command can be repeated
+
+
+def test_arguments_reach_all_versions(savepoint: str, tmp_path: Path) -> None:
+    program = tmp_path / "job.py"
+    program.write_text(f"import sys\nROWS = list(map(len, sys.argv[1:]))\n{PROGRAM}")
+    comparison = fork_job(ForkPlan(savepoint, str(tmp_path / "fork")), [program, program], args=["--fast", "-x"])
+    assert [(d.same, d.equal) for d in comparison.differences] == [(2, True)]
+    assert (tmp_path / "fork" / "job" / "sinks" / "out" / "part-0.jsonl").read_text() == "6\n2\n"
+    assert replay_job(savepoint, program, args=["a"]).job_id == "replayed"
 
 
 def test_a_replay_does_not_redirect_sinks(savepoint: str, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.dev.clean import clean
 from penstock.cli.dev.doctor_checks import CHECKS, CheckResult
 from penstock.cli.render.error_exit import error_exit
 from penstock.config import Configuration
@@ -19,10 +20,23 @@ from penstock.config import Configuration
 _STYLES = {"ok": "green", "warn": "yellow", "bad": "bold red"}
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False) -> None:
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    clean_up: Annotated[
+        bool,
+        typer.Option("--clean", help="List files that earlier jobs left behind, and remove them after a question."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --clean: remove them without a question.")] = False,
+    resumable: Annotated[
+        bool, typer.Option("--resumable", help="With --clean: also old checkpoints of jobs that could be resumed.")
+    ] = False,
+) -> None:
     """Check Python, Java, Spark, jars, disks, ports and memory. The exit code is 1 if jobs cannot run."""
     with error_exit():
         configuration = Configuration()
+        if clean_up:
+            clean(configuration, yes=yes, resumable=resumable, as_json=as_json)
+            return
     results = [check(configuration) for check in CHECKS]
     ok = all(r.verdict != "bad" for r in results)
     if as_json:

@@ -19,8 +19,10 @@ from typing import Literal
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import CHECKPOINT_DIR
 from penstock.config.deployment_options import MASTER
-from penstock.config.state_options import LOCAL_DIR, LOCAL_KEEP
+from penstock.config.state_options import LOCAL_DIR
 from penstock.errors import ConfigError
+from penstock.folders import HOME_VARIABLE, checkpoints_folder, create_private, state_folder, working_copies_folder
+from penstock.jobs.leftovers.find import LeftoverSearch
 from penstock.jobs.registry.registry import registry_of
 from penstock.units import format_count, format_size
 
@@ -118,16 +120,14 @@ def local_state(configuration: Configuration) -> CheckResult:
 
 
 def local_state_folder(configuration: Configuration) -> str:
-    return configuration.get(LOCAL_DIR) or os.path.join(tempfile.gettempdir(), "penstock-state")
+    return configuration.get(LOCAL_DIR) or str(working_copies_folder())
 
 
 def checkpoints(configuration: Configuration) -> CheckResult:
-    chosen: str = configuration.get(CHECKPOINT_DIR)
-    result = _folder(
-        "checkpoints", chosen or os.path.join(tempfile.gettempdir(), "penstock-checkpoints"), CHECKPOINT_DIR.key
-    )
-    if result.verdict == "ok" and not chosen:
-        advice = f"The temporary folder may be deleted. Set {CHECKPOINT_DIR.key} for production jobs."
+    folder = configuration.get(CHECKPOINT_DIR) or str(checkpoints_folder())
+    result = _folder("checkpoints", folder, CHECKPOINT_DIR.key)
+    if result.verdict == "ok" and Path(folder).is_relative_to(tempfile.gettempdir()):
+        advice = f"The temporary folder may be deleted. Set {HOME_VARIABLE} or {CHECKPOINT_DIR.key} to another folder."
         return CheckResult(result.name, "warn", result.found, advice)
     return result
 
@@ -139,6 +139,8 @@ def registry(configuration: Configuration) -> CheckResult:
 def _folder(name: str, folder: str, option: str, minimum: int = _GB) -> CheckResult:
     """Checks that a folder is writable and has free space. A missing folder is created, as a job would do."""
     try:
+        if Path(folder).is_relative_to(state_folder()):
+            create_private(Path(folder))
         Path(folder).mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"penstock")
@@ -238,24 +240,16 @@ def _bytes(size: str) -> int:
     return int(found.group(1)) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[found.group(2)] if found else 0
 
 
-def working_copies(configuration: Configuration) -> CheckResult:
-    """Working copies of ended jobs on the local disk. They make a resume faster and are removed automatically."""
-    running = {e.id for e in registry_of(configuration).entries() if not e.is_over}
-    folder = Path(local_state_folder(configuration))
-    left = [f for f in folder.iterdir() if f.is_dir() and f.name not in running] if folder.is_dir() else []
-    size = sum(s.st_blocks * 512 for f in left for p in f.rglob("*") if (s := _stat(p)) is not None)
-    found = f"{format_count(len(left), 'job', 'jobs')}, {format_size(size)}" if left else "none"
+def leftovers(configuration: Configuration) -> CheckResult:
+    """Files of ended jobs. Jobs that start remove most of them."""
+    found = LeftoverSearch(configuration).find()
+    size = sum(leftover.size for leftover in found)
+    text = (
+        f"{format_count(len(found), 'file or folder', 'files and folders')}, {format_size(size)}" if found else "none"
+    )
     if size > 5 * _GB:
-        advice = f"Remove folders of jobs that you will not resume from {folder}, or reduce {LOCAL_KEEP.key}."
-        return CheckResult("leftover working copies", "warn", found, advice)
-    return CheckResult("leftover working copies", "ok", found)
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:  # removed by its job in the meantime
-        return None
+        return CheckResult("leftovers", "warn", text, "'penstock doctor --clean' lists and removes them.")
+    return CheckResult("leftovers", "ok", text)
 
 
 def lost_jobs(configuration: Configuration) -> CheckResult:
@@ -278,6 +272,6 @@ CHECKS: tuple[Callable[[Configuration], CheckResult], ...] = (
     ports,
     host_name,
     memory,
-    working_copies,
+    leftovers,
     lost_jobs,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import time
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -23,6 +22,7 @@ from penstock.jobs.actions.jobs import find_job
 from penstock.jobs.registry.entry import JobEntry
 from penstock.jobs.registry.progress import Progress
 from penstock.jobs.registry.registry import registry_of
+from penstock.jobs.registry.resume_command import resume_command
 from penstock.units import format_duration, format_size
 
 _BATCHES = 5
@@ -51,10 +51,9 @@ def job_report(entry: JobEntry, progress: Progress, width: int) -> Iterator[Rend
     if progress.metrics:
         yield Text()
         yield _metrics(progress.metrics)
-    program = shlex.split(entry.program)[:1]
-    if entry.is_over and entry.checkpoint and progress.batches and program and program[0].endswith(".py"):
+    has_input = entry.status != "finished" or entry.stopped == "stop"
+    if entry.is_over and has_input and (progress.batches or entry.runs > 1) and (command := resume_command(entry)):
         yield Text()
-        command = shlex.join(["penstock", "run", program[0], "--resume", entry.checkpoint])
         yield Text(f"Resume with: {command}", style="dim")
 
 

@@ -21,5 +21,5 @@ def limit(
     """Limit how many records of each source a running job reads into a batch. A new run uses its own option again."""
     registry = registry_of()
     with error_exit():
-        result = limit_records(registry, registry.find(job), records)
+        result = limit_records(registry, registry.find_running(job, "limit"), records)
     print(f"{result.job_id} at most {result.records} records per source in a batch")

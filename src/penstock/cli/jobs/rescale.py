@@ -36,7 +36,7 @@ def rescale(
     """
     registry = registry_of()
     with error_exit():
-        entry = registry.find(job)
+        entry = registry.find_running(job, "rescale")
         with _show_progress(f"rescale {entry.id[:8]} to {parallelism}") as on_progress:
             rescaled = rescale_job(
                 registry, entry, parallelism, directory=savepoint_dir, wait=wait, on_progress=on_progress

@@ -28,13 +28,13 @@ def stop(
     to: SavepointFolder = None,
     wait: Wait = 60.0,
 ) -> None:
-    """Stop a job after its running batch. It can be resumed with --resume."""
+    """Stop a job after its running batch. `penstock resume` resumes it."""
     if savepoint or to is not None:
         take_and_print(job, to, "drain" if drain else "stop", wait, as_json=False)
         return
     registry = registry_of()
     with error_exit():
-        result = stop_job(registry, registry.find(job), drain=drain, wait=wait)
+        result = stop_job(registry, registry.find_running(job, "stop"), drain=drain, wait=wait)
     _print_end(result, "drain" if drain else "stop")
 
 
@@ -42,7 +42,7 @@ def cancel(job: Job, wait: Wait = 60.0) -> None:
     """End a job immediately. Its state is that of the last committed batch."""
     registry = registry_of()
     with error_exit():
-        result = cancel_job(registry, registry.find(job), wait=wait)
+        result = cancel_job(registry, registry.find_running(job, "cancel"), wait=wait)
     _print_end(result, "cancel")
 
 
@@ -52,4 +52,5 @@ def _print_end(result: JobEnd, action: str) -> None:
         raise typer.Exit(1)
     print(f"{result.job_id} {result.status}")
     if result.resume_from:
-        print(f"penstock: resume with --resume {result.resume_from}", file=sys.stderr)
+        command = result.resume_command or f"--resume {result.resume_from}"
+        print(f"penstock: resume with: {command}", file=sys.stderr)

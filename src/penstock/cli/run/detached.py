@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -18,13 +17,12 @@ from penstock.jobs.registry.registry import registry_of
 _LAST_LINES = 15
 
 
-def run_detached(job: Path, args: list[str], options: dict[str, Any], as_json: bool, pyflink: bool = False) -> None:
+def run_detached(launch: Launch, as_json: bool) -> None:
     """Starts the program, waits until its first job runs, and prints the id of the job or the reason why there is none."""
-    launch = Launch(str(job), args, "", options, pyflink)
-    started = start_program(registry_of(Configuration(options)), launch)
+    started = start_program(registry_of(Configuration(launch.options)), launch)
     entry = started.job
     if entry is None:
-        raise _no_job(started, job)
+        raise _no_job(started, launch.script)
     if as_json:
         print(json.dumps({"job_id": entry.id, "name": entry.name, "pid": started.pid, "log": started.log}))
     else:
@@ -33,11 +31,13 @@ def run_detached(job: Path, args: list[str], options: dict[str, Any], as_json: b
             f"penstock: '{entry.name}' runs as process {started.pid}; penstock logs {entry.id[:8]} --follow shows its output",
             file=sys.stderr,
         )
+        if entry.waits and not entry.is_over:
+            print(f"penstock: '{entry.name}' {entry.waits}", file=sys.stderr)
     if entry.status == "failed" and entry.error is not None:
         raise JobError(entry.error.code, entry.error.text)
 
 
-def _no_job(started: StartedProgram, job: Path) -> typer.Exit:
+def _no_job(started: StartedProgram, job: str) -> typer.Exit:
     """Prints the last output of a program that ended without a job. Returns the exit."""
     lines = Path(started.log).read_text(errors="replace").splitlines()
     print("\n".join(lines[-_LAST_LINES:]), file=sys.stderr)

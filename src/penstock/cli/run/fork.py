@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.render.error_exit import error_exit
+from penstock.cli.run.program_arguments import program_arguments
 from penstock.cli.run.settings import parse_settings
 from penstock.connectors.file.system.file_system import absolute_path
 from penstock.whatif.comparison import Difference
@@ -37,6 +38,7 @@ Drain = Annotated[
 
 
 def fork(
+    context: typer.Context,
     savepoint: SavepointPath,
     jobs: Annotated[list[Path], typer.Argument(metavar="A.PY B.PY ...", help="Versions of the job.", exists=True)],
     out: Annotated[
@@ -61,7 +63,8 @@ def fork(
 ) -> None:
     """Run versions of a job from one savepoint over the same input, and compare what they write.
 
-    All sinks write to files in the folder instead. Functions that write by themselves still do so.
+    All sinks write to files in the folder instead. Functions that write by themselves still do so. Arguments after '--' are passed
+    to all versions. After a failure the folder is removed, so that the command can be repeated.
     """
     with error_exit():
         plan = ForkPlan(
@@ -75,6 +78,7 @@ def fork(
         comparison = fork_job(
             plan,
             jobs,
+            args=program_arguments(context) or [],
             key=key,
             options=parse_settings(settings or []),
             output=sys.stderr,

@@ -1,4 +1,4 @@
-"""Handles Ctrl-C in two steps. The first lets the running batch finish, the second cancels. SIGTERM does the same."""
+"""Handles Ctrl-C in two steps. The first lets the running batch finish, the second cancels. SIGTERM and SIGHUP do the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.jobs.registry.progress import Progress
 from penstock.jobs.run.listener import Listener, add_listener
 from penstock.jobs.run.run import active_runs
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class InterruptHandler(Listener):
@@ -25,6 +25,8 @@ class InterruptHandler(Listener):
         self._watcher = watcher
         self.signal: int | None = None  # the last signal
         self._raised = False
+        # A program that was started by nohup ignores SIGHUP, and so do we.
+        self._signals = [n for n in _SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
 
     @property
     def exit_code(self) -> int:
@@ -37,14 +39,15 @@ class InterruptHandler(Listener):
         if before is not None or not active:
             self._raised = True
             raise KeyboardInterrupt
-        self._watcher.print_line("penstock: stopping after the running batch; press Ctrl-C again to cancel it")
+        again = "press Ctrl-C" if number == signal.SIGINT else f"send {signal.Signals(number).name}"
+        self._watcher.print_line(f"penstock: stopping after the running batch; {again} again to cancel it")
         for run in active:
             run.request_end("stop")
 
     def install(self) -> None:
         """Registers the signal handler. Python allows this in the main thread only."""
         if threading.current_thread() is threading.main_thread():
-            for number in _SIGNALS:
+            for number in self._signals:
                 signal.signal(number, self.handle)
 
     def on_created(self, job: JobEntry) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from penstock.cli.run.settings import default_options
-from penstock.config.execution_options import PRINT_STYLE
+from penstock.config.execution_options import PRINT_STYLE, WATERMARK_EMISSION
 from penstock.pyflink import pyflink_modules
+
+PYFLINK_OPTIONS = {PRINT_STYLE.key: "flink", WATERMARK_EMISSION.key: "per-batch"}  # of `penstock run --pyflink`
 
 
 def run_file(job: Path, args: list[str]) -> None:
@@ -29,9 +31,10 @@ def run_file(job: Path, args: list[str]) -> None:
 def program_environment(options: dict[str, Any], pyflink: bool) -> Iterator[None]:
     """Inside the block, the options are the defaults of every environment that a program creates.
 
-    With `pyflink`, imports of PyFlink resolve to Penstock's classes, and elements are printed as Flink prints them.
+    With `pyflink`, imports of PyFlink resolve to Penstock's classes, elements are printed as Flink prints them, and watermarks
+    advance periodically.
     """
     if pyflink:
-        options = {PRINT_STYLE.key: "flink", **options}
+        options = {**PYFLINK_OPTIONS, **options}
     with pyflink_modules() if pyflink else nullcontext(), default_options(options):
         yield

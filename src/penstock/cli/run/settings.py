@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.config import OPTIONS_VARIABLE, Configuration, environment_options
-from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, RESUME
+from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, RESUME
 from penstock.config.deployment_options import CONSOLE, MASTER
-from penstock.config.execution_options import JOB_NAME
+from penstock.config.execution_options import ENGINE, JOB_NAME
+from penstock.config.registry import reject_key
 from penstock.connectors.file.system.file_system import absolute_path
 from penstock.errors import ConfigError
 
@@ -42,6 +43,7 @@ def run_options(
     verbose: bool = False,
     from_savepoint: str | None = None,
     allow_dropped_state: bool = False,
+    local: bool = False,
 ) -> dict[str, Any]:
     """The options that the arguments of a command set.
 
@@ -50,7 +52,7 @@ def run_options(
     """
     options = parse_settings(settings)
     if resume is not None:
-        options[RESUME.key] = os.path.abspath(resume) if os.path.exists(resume) else resume
+        options[RESUME.key] = os.path.abspath(resume) if os.path.exists(resume) and resume != LATEST else resume
     if master is not None:
         options[MASTER.key] = master
     if name is not None:
@@ -61,6 +63,8 @@ def run_options(
         options[FROM_SAVEPOINT.key] = absolute_path(from_savepoint)
     if allow_dropped_state:
         options[ALLOW_DROPPED.key] = True
+    if local:
+        options[ENGINE.key] = "local"
     return options
 
 
@@ -69,7 +73,9 @@ def default_options(options: dict[str, Any]) -> Iterator[None]:
     """Inside the block, every new configuration starts with these options, also in processes that are started."""
     before = os.environ.get(OPTIONS_VARIABLE)
     merged = {**environment_options(), **options}
-    Configuration(merged)  # raises for wrong options before the program runs
+    for key in options:
+        reject_key(key)  # an unknown option of the command line can only be a mistake
+    Configuration(merged)  # raises for wrong values before the program runs
     os.environ[OPTIONS_VARIABLE] = json.dumps(merged)
     try:
         yield

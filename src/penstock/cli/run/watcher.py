@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -97,7 +97,8 @@ def job_totals(job: JobEntry, progress: Progress) -> dict[str, Any]:
 
 def print_event(**fields: Any) -> None:
     """Prints an event as a line of JSON on stderr."""
-    print(json.dumps(fields), file=sys.stderr, flush=True)
+    with suppress(OSError):  # a job must not fail when the reader of its events has ended
+        print(json.dumps(fields), file=sys.stderr, flush=True)
 
 
 class JsonLogHandler(logging.Handler):

@@ -34,7 +34,7 @@ def take_and_print(job: str, to: str | None, then: AfterSavepoint, wait: float, 
     line = _ProgressLine()
     directory = "" if to is None else absolute_path(to)
     with error_exit():
-        entry = registry.find(job)
+        entry = registry.find_running(job, "save")
         try:
             result = take_savepoint(registry, entry, directory=directory, then=then, wait=wait, on_progress=line.show)
         finally:

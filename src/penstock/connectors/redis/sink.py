@@ -11,7 +11,7 @@ from penstock.connectors.redis.mapper import RedisCommand, RedisMapper, check_ma
 from penstock.connectors.redis.server import Command, Server
 from penstock.connectors.secret import Secret
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
-from penstock.errors import ConfigError, ElementError
+from penstock.errors import ConfigError, ElementError, warn_ignored
 from penstock.runtime.failure import short_repr
 from penstock.runtime.loop.records import Tags
 from penstock.time import Duration
@@ -126,6 +126,11 @@ class RedisSink(Sink):
                     "The Redis sink has no mapper, which defines what is written for an element. Call set_mapper, for example with "
                     "RedisMapper.hash(key=..., field=..., value=...).",
                 )
+            unused = [name for name in ("host", "port") if name in self._server] if "socket" in self._server else []
+            if unused:
+                warn_ignored(f"Redis sink: {' and '.join(unused)} have no effect, because the URL names a Unix socket.")
+            if self._server.get("ca_certificates") and not self._server.get("ssl"):
+                warn_ignored("Redis sink: ca_certificates have no effect, because TLS is off.")
             return RedisSink(Server(**self._server), copy.copy(self._mapper))
 
 

@@ -30,16 +30,20 @@ class Engine(Protocol):
     def default_parallelism(self, configuration: Configuration) -> int: ...
 
 
+_NAMES = {"spark": "penstock.spark.engine:SparkEngine", "local": "penstock.local.engine:LocalEngine"}
+
+
 def load_engine(configuration: Configuration) -> Engine:
     """Imports the configured engine. The DataStream API does not depend on an engine."""
     name = configuration.get(ENGINE)
-    module, _, class_name = name.partition(":")
+    module, _, class_name = _NAMES.get(name, name).partition(":")
     try:
         engine: Engine = getattr(importlib.import_module(module), class_name)()
     except (ImportError, AttributeError, ValueError) as error:
         if isinstance(error, ImportError) and error.name and not module.startswith(error.name):
             raise  # the engine exists, but one of its dependencies is missing
         raise ConfigError(
-            "ENGINE", f"{ENGINE.key} is '{name}', but this engine cannot be loaded: {error}. Set it to module:class."
+            "ENGINE",
+            f"{ENGINE.key} is '{name}', but this engine cannot be loaded: {error}. Set it to spark, local or module:class.",
         ) from error
     return engine

@@ -118,15 +118,16 @@ class CheckpointConfig:
 
     def is_externalized_checkpoints_enabled(self) -> bool:
         """Returns whether a retention mode is set that retains the checkpoint in some case."""
-        return self.get_externalized_checkpoint_retention() not in (
-            None,
-            ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS,
-        )
+        none = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
+        return self.get_externalized_checkpoint_retention() is not none
 
-    def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention | None:
-        """Returns the retention mode, or None if it is not set."""
+    def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
+        """Returns the retention mode. As in Flink, it is NO_EXTERNALIZED_CHECKPOINTS if it is not set.
+
+        The checkpoint folder is nevertheless retained if no mode is set.
+        """
         name = self._configuration.get(CHECKPOINT_RETENTION)
-        return None if name is None else ExternalizedCheckpointRetention[name]
+        return ExternalizedCheckpointRetention[name or "NO_EXTERNALIZED_CHECKPOINTS"]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Returns the configured value, which has no effect."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import CHECKPOINT_DIR, CHECKPOINT_STORAGE
@@ -18,7 +19,7 @@ class CheckpointStorage:
 
 
 class JobManagerCheckpointStorage(CheckpointStorage):
-    """Stores checkpoints in the temporary folder, or in `checkpoint_path`. Flink uses the memory of the JobManager."""
+    """Stores checkpoints in the state folder of the user, or in `checkpoint_path`. Flink uses the memory of the JobManager."""
 
     DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
 
@@ -45,7 +46,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         configuration.set(CHECKPOINT_DIR.key, self._path or "")
 
     def __str__(self) -> str:
-        return f"JobManagerCheckpointStorage({self._path or 'temporary folder'})"
+        return f"JobManagerCheckpointStorage({self._path or 'state folder'})"
 
 
 class FileSystemCheckpointStorage(CheckpointStorage):
@@ -68,12 +69,13 @@ class FileSystemCheckpointStorage(CheckpointStorage):
                 "checkpoints."
             )
         self._path: str = CHECKPOINT_DIR.read(checkpoint_path)
+        self._configured = checkpoint_path.rstrip("/") if urlsplit(checkpoint_path).netloc else self._path
         self._threshold = 20 * 1024 if file_state_size_threshold in (None, -1) else int(file_state_size_threshold or 0)
         self._buffer = 4 * 1024 if write_buffer_size < 0 else write_buffer_size
 
     def get_checkpoint_path(self) -> str:
-        """Returns the folder for checkpoints."""
-        return self._path
+        """Returns the folder for checkpoints. A URI with a host is returned unchanged."""
+        return self._configured
 
     def get_savepoint_path(self) -> str | None:
         """Returns None. Set the folder for savepoints with `set_default_savepoint_directory`."""

@@ -20,6 +20,8 @@ from penstock.config.execution_options import (
     BUFFER_TIMEOUT_ENABLED,
     CHAINING,
     CHAINING_MIXED,
+    LOG_LEVEL,
+    LOG_OVERRIDES,
     PARALLELISM,
     PARAMETERS,
     RUNTIME_MODE,
@@ -32,7 +34,7 @@ from penstock.datastream.settings.modes import CheckpointingMode, RuntimeExecuti
 from penstock.datastream.settings.restart_strategies import RestartStrategyConfiguration, configured_strategy
 from penstock.datastream.settings.slot_sharing_group import SlotSharingGroup
 from penstock.datastream.settings.state_backends import StateBackend, configured_backend
-from penstock.errors import ConfigError, PlanError, UnsupportedOperation, warn_ignored
+from penstock.errors import ConfigError, PlanError, warn_ignored
 
 
 class JobSettings:
@@ -42,6 +44,8 @@ class JobSettings:
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         self.configuration = configuration.copy() if configuration is not None else Configuration()
+        self.slot_sharing_groups: dict[str, SlotSharingGroup] = {}  # have no effect
+        self.cached_files: dict[str, str] = {}  # paths by name; have no effect
 
     def get_config(self) -> ExecutionConfig:
         """Returns the execution settings."""
@@ -99,13 +103,13 @@ class JobSettings:
         JobSettings._local_parallelism = PARALLELISM.read(parallelism)
 
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
-        """Accepted for compatibility if the group requests no resources. All operators of a job share its slots."""
+        """Accepted for compatibility, has no effect. All operators of a job share its slots."""
         if slot_sharing_group.requests_resources():
-            raise UnsupportedOperation(
-                "SLOT_RESOURCES",
-                f"Slot sharing group '{slot_sharing_group.get_name()}' requests resources, but all operators of a job share the "
-                "same Spark tasks. Set the resources of executors with spark.executor.cores and spark.executor.memory.",
+            warn_ignored(
+                f"The resources of slot sharing group '{slot_sharing_group.get_name()}' have no effect. All operators of a job "
+                "share the same Spark tasks. Set the resources of executors with spark.executor.cores and spark.executor.memory."
             )
+        self.slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
         return self
 
     # -- execution
@@ -120,7 +124,7 @@ class JobSettings:
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Accepted for compatibility, has no effect. Records are exchanged in batches. -1 means no timeout."""
+        """Sets how long records may wait for a batch to fill. 0 starts batches at once, -1 only when they are full."""
         if timeout_millis < -1:
             raise ConfigError(
                 "BUFFER_TIMEOUT", f"The buffer timeout is {timeout_millis} ms, but must be -1 or greater."
@@ -131,7 +135,7 @@ class JobSettings:
         return self
 
     def get_buffer_timeout(self) -> int:
-        """Returns the configured buffer timeout in milliseconds, which has no effect."""
+        """Returns how long records may wait for a batch to fill, in milliseconds; -1 until it is full."""
         enabled = self.configuration.get(BUFFER_TIMEOUT_ENABLED)
         return int(self.configuration.get(BUFFER_TIMEOUT)) if enabled else -1
 
@@ -241,7 +245,7 @@ class JobSettings:
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
         """Ships an archive to the executors and extracts it to a folder named `target_dir`, or like the archive.
 
-        A function gets the path of the folder with `pyspark.SparkFiles.get(name)`.
+        Functions of a job with archives run in the parent of this folder, so that they can open `name/file` as in Flink.
         """
         archive = _existing(archive_path) if target_dir is None else f"{_existing(archive_path)}#{target_dir}"
         self.configuration.add_to(PYTHON_ARCHIVES, archive)
@@ -270,12 +274,15 @@ class JobSettings:
         self.configuration.add_to(CLASSPATHS, *classpaths)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
-        """Not supported. Python functions have no distributed file cache."""
-        raise UnsupportedOperation(
-            "CACHED_FILE",
-            f"register_cached_file() was called for '{name}', but Python functions have no distributed file cache. Ship the file "
-            "with add_python_archive, or read it from shared storage.",
+        """Accepted for compatibility. As in PyFlink, Python functions cannot read the distributed file cache.
+
+        Ship files for functions with `add_python_archive`.
+        """
+        warn_ignored(
+            f"register_cached_file: '{name}' is not shipped, because Python functions have no distributed file cache, in Flink "
+            "neither. Ship the file with add_python_archive, or read it from shared storage."
         )
+        self.cached_files[name] = _existing(file_path) if "://" not in file_path else file_path
 
     @property
     def files(self) -> dict[str, list[str]]:
@@ -289,6 +296,11 @@ class JobSettings:
             "archives": archives,
             "jars": [*get(JARS), *get(CLASSPATHS)],
         }
+
+    def log_levels(self) -> dict[str, str]:
+        """Returns the levels of the loggers that functions use, by name. The root logger has an empty name."""
+        default = {"": self.configuration.get(LOG_LEVEL)} if self.configuration.is_set(LOG_LEVEL) else {}
+        return default | {name: LOG_LEVEL.read(level) for name, level in self.configuration.get(LOG_OVERRIDES).items()}
 
     def job_parameters(self) -> dict[str, Any]:
         return self.get_config().get_global_job_parameters()

@@ -1,4 +1,4 @@
-"""Restart strategies. They are stored in the configuration, and `spark/job/restarts.py` applies them."""
+"""Restart strategies. They are stored in the configuration, and `jobs/run/restarts.py` applies them."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import total_ordering
 
 from penstock.config.value_kinds import write_memory
+from penstock.errors import ConfigError
 
 
 @total_ordering
@@ -64,7 +65,7 @@ class MemorySize:
 class SlotSharingGroup:
     """A slot sharing group with a name and optional resources.
 
-    >>> SlotSharingGroup.builder("heavy").set_cpu_cores(2.0).build().get_cpu_cores()
+    >>> SlotSharingGroup.builder("heavy").set_cpu_cores(2.0).set_task_heap_memory_mb(100).build().get_cpu_cores()
     2.0
     """
 
@@ -125,9 +126,11 @@ class SlotSharingGroup:
         _external: dict[str, float] = field(default_factory=dict)
 
         def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
+            _check_positive("CPU cores", cpu_cores > 0, cpu_cores)
             return self._with("cpu_cores", cpu_cores)
 
         def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            _check_positive("task heap memory", task_heap_memory.get_bytes() > 0, task_heap_memory)
             return self._with("task_heap_memory", task_heap_memory)
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
@@ -154,4 +157,19 @@ class SlotSharingGroup:
             return self
 
         def build(self) -> SlotSharingGroup:
+            """Builds the group. As in Flink, a group with resources needs CPU cores and task heap memory."""
+            missing = {"cpu_cores", "task_heap_memory"} - self._values.keys()
+            if missing and (self._values or self._external):
+                raise ConfigError(
+                    "SLOT_SHARING_GROUP",
+                    f"Slot sharing group '{self.name}' requests resources without {' and '.join(sorted(missing))}. Set both CPU "
+                    "cores and task heap memory, or no resource.",
+                )
             return SlotSharingGroup(self.name, **self._values, external_resources=tuple(self._external.items()))  # type: ignore[arg-type]
+
+
+def _check_positive(resource: str, positive: bool, value: float | MemorySize) -> None:
+    if not positive:
+        raise ConfigError(
+            "SLOT_SHARING_GROUP", f"The {resource} of a slot sharing group is {value}, but must be positive."
+        )

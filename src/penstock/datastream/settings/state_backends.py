@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from typing import Any
 
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import INCREMENTAL
 from penstock.config.state_options import BACKEND, LOCAL_DIR, ROCKSDB_OPTIONS, ROCKSDB_THREADS
-from penstock.errors import UnsupportedOperation, check_enum
+from penstock.errors import UnsupportedOperation, check_enum, warn_ignored
 
 
 class StateBackend:
@@ -58,13 +59,13 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._threads = int(ROCKSDB_THREADS.default)
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Sets the folder of the working copies on executors. Without a path, it is the temporary folder."""
+        """Sets the folder of the working copies on executors: the first path.
+
+        Without a path, it is in the state folder of the user.
+        """
         if len(paths) > 1:
-            raise UnsupportedOperation(
-                "STORAGE_PATHS",
-                f"set_db_storage_paths() got {len(paths)} paths, but a working copy is in one folder. Pass one path.",
-            )
-        self._paths = [LOCAL_DIR.read(p) for p in paths]
+            warn_ignored(f"set_db_storage_paths: only {paths[0]} is used. All working copies are in one folder.")
+        self._paths = [os.path.normpath(LOCAL_DIR.read(p)) for p in paths]
 
     def get_db_storage_paths(self) -> list[str]:
         """Returns the configured folders."""

@@ -28,7 +28,14 @@ def unused_options(configuration: Configuration, graph: JobGraph) -> Iterator[st
         for option in _STREAMING_ONLY:
             if _differs(configuration, option):
                 yield f"Option '{option.key}' has no effect in batch mode. It applies to streaming jobs."
-    yield from _unused_restart_options(configuration)
+    elif native := [node.name for node in graph.sources if node.source.native]:
+        for option in (CHECKPOINT_PAUSE, CHECKPOINT_SHARE):
+            if _differs(configuration, option):
+                yield (
+                    f"Option '{option.key}' has no effect on the streaming DataFrame '{native[0]}', whose batches Spark starts. "
+                    f"Set {TRIGGER_INTERVAL.key}."
+                )
+    yield from _unused_restart_options(configuration, graph.unbounded)
     if configuration.get(RESCALE_POLICY) == "off":
         for option in options():
             if option.key.startswith(_RESCALING) and option.key not in _OWN_PURPOSE and _differs(configuration, option):
@@ -41,11 +48,11 @@ def unused_options(configuration: Configuration, graph: JobGraph) -> Iterator[st
         )
 
 
-def _unused_restart_options(configuration: Configuration) -> Iterator[str]:
+def _unused_restart_options(configuration: Configuration, unbounded: bool) -> Iterator[str]:
     """Settings of another restart strategy than that of the job."""
     kind = configuration.get(RESTARTS)
     if kind is None:
-        kind = "exponential-delay" if configuration.get(CHECKPOINT_INTERVAL) else "none"
+        kind = "exponential-delay" if unbounded or configuration.get(CHECKPOINT_INTERVAL) else "none"
     for option in options():
         name = option.key.removeprefix(_RESTARTING)
         if name != option.key and "." in name and not name.startswith(f"{kind}.") and _differs(configuration, option):

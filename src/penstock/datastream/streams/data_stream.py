@@ -92,8 +92,13 @@ class DataStream(OperatorSettings, Generic[T]):
         return self._apply_setting("non-parallel", parallelism=1)
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Accepted for compatibility, has no effect. Elements are exchanged in batches."""
-        return self._apply_setting("buffer timeout")
+        """Accepted for compatibility, has no effect. Set the timeout of the job by `env.set_buffer_timeout()`."""
+        stream = self._apply_setting("buffer timeout")
+        warn_ignored(
+            "set_buffer_timeout() of a stream has no effect. All operators of a job have the same batches. Use "
+            "env.set_buffer_timeout()."
+        )
+        return stream
 
     def start_new_chain(self) -> Self:
         """Accepted for compatibility, has no effect. See `disable_chaining`."""
@@ -204,7 +209,7 @@ class DataStream(OperatorSettings, Generic[T]):
         return side
 
     def _side(self, node: Node, output_tag: OutputTag[Any]) -> Node:
-        declared = output_tag.type_info if output_tag.type_info.declared else None
+        declared = output_tag.type_info if output_tag.type_info.converts else None
         return self._add(SideOutputNode, f"side:{output_tag.tag_id}", node, tag=output_tag.tag_id, output_type=declared)
 
     # -- partitioning
@@ -402,16 +407,20 @@ class DataStream(OperatorSettings, Generic[T]):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator[T] | list[T]:
-        """Runs the job and returns an iterator over the elements of this stream.
+        """Runs the job and returns an iterator over the elements of this stream. Those of a keyed stream are rows `(key, element)`.
 
         With a limit, returns a list of the first elements and ends the job.
         """
-        node = self._add(SinkNode, "collect", sink=CollectSink())
-        elements = CloseableIterator(self._env.collect(node, job_execution_name or "job"))
+        node = self._collected()._add(SinkNode, "collect", sink=CollectSink())
+        elements = CloseableIterator(self._env.collect(node, job_execution_name))
         if limit is None:
             return elements
         with elements:
             return list(islice(elements, limit))
+
+    def _collected(self) -> DataStream[Any]:
+        """Returns the stream that `execute_and_collect` collects."""
+        return self
 
     def to_dataframe(self, job_execution_name: str | None = None) -> Any:
         """Runs the job until its sources end, and returns the elements of this stream as a batch Spark DataFrame.

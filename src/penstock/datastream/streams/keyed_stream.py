@@ -26,6 +26,7 @@ from penstock.functions import (
     ReduceFunction,
 )
 from penstock.plan.nodes import FactorySpec, Node, OperatorNode, ProcessSpec
+from penstock.row import Row
 from penstock.windows import CountWindow, WindowAssigner
 
 K = TypeVar("K", default=Any)
@@ -140,6 +141,12 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         """Adds a custom operator, which the factory creates."""
         return DataStream(self._env, self._add(OperatorNode, name, spec=FactorySpec(factory)))
 
+    # -- sinks
+
+    def _collected(self) -> DataStream[Any]:
+        """As in PyFlink, collected elements are rows of key and element."""
+        return self._operator("key_and_element", _KeyAndElement())
+
     # -- not available: a keyed stream is a partitioning, not an operator
 
     def key_by(
@@ -169,6 +176,13 @@ class KeyedStream(DataStream[T], Generic[T, K]):
             f"{kind}() was called on a keyed stream, which is partitioned by key. Call it before key_by, or on the result of the "
             "function after key_by.",
         )
+
+
+class _KeyAndElement(KeyedProcessFunction[Any, Any, Row]):
+    may_keep_state = False
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterable[Row]:
+        return [Row(f0=ctx.get_current_key(), f1=value)]
 
 
 def _no_operator(setting: str) -> UnsupportedOperation:

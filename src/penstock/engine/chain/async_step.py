@@ -102,6 +102,7 @@ def _elements(copies: bool, result: Any) -> list[Any]:
         return collect_results(result, copies)
     raise UserFunctionError(
         "ASYNC_RESULT",
-        f"async_invoke() or timeout() returned {'None' if result is None else f'a {type(result).__name__}'}. It must return a "
-        "list of output elements, such as [result], or [] for none.",
+        f"The result of AsyncFunction {'cannot be none' if result is None else 'should be of list type'}, but async_invoke() or "
+        f"timeout() returned {'None' if result is None else f'a {type(result).__name__}'}. Return a list of output elements, "
+        "such as [result], or [] for none.",
     )

@@ -33,6 +33,7 @@ def run_chunks(
         outcomes = [(after, sides, chunk) for (after, sides), (_, chunk) in zip(done, parts, strict=True)]
         main = [(after, chunk) for after, _, chunk in outcomes if after is not None]
         run_chunks(runner, downstream_steps(step), main, enter, out)
+        runner.warn_unread(step, [side for _, sides, _ in outcomes for side in sides])
         for tag, readers in side_output_steps(step).items():
             side_parts = [(side, chunk) for _, sides, chunk in outcomes for side_tag, side in sides if side_tag == tag]
             run_chunks(runner, readers, side_parts, enter, out)

@@ -17,6 +17,7 @@ from penstock.engine.chain.process_context import ChainContext
 from penstock.engine.chain.rejected_elements import RejectedElements, call_details
 from penstock.engine.chain.routing import Router
 from penstock.engine.chain.senders import RowSender, SinkSender
+from penstock.engine.chain.unread_outputs import UnreadOutputs
 from penstock.engine.chain.watermarks import assign_timestamps
 from penstock.engine.program.steps import (
     CheckStep,
@@ -75,6 +76,7 @@ class ChainRunner:
         self._ignores_timestamps: set[int] = set()  # watermark steps that do not read earlier timestamps
         self._copying = set() if subtask.object_reuse else steps_that_copy(steps) | steps_that_copy(dead_letter_steps)
         self._flows: dict[str, tuple[int, int]] = {}
+        self._unread = UnreadOutputs()
         self._work: dict[str, float] = {}  # seconds by step
 
     def open(self) -> None:
@@ -187,9 +189,17 @@ class ChainRunner:
         if after is not None:
             for reader in downstream_steps(step):
                 self.run_step(reader, after, chunk, out)
-        for tag, side in sides:
-            for reader in side_output_steps(step).get(tag, ()):
-                self.run_step(reader, side, chunk, out)
+        if sides:
+            readers = side_output_steps(step)
+            self.warn_unread(step, sides)
+            for tag, side in sides:
+                for reader in readers.get(tag, ()):
+                    self.run_step(reader, side, chunk, out)
+
+    def warn_unread(self, step: Step, sides: Iterable[tuple[str, Flow]]) -> None:
+        """Warns about side outputs of a step that no step reads."""
+        if isinstance(step, TransformStep):
+            self._unread.warn(step.name, [tag for tag, _ in sides if tag not in step.side])
 
     def apply(self, step: Step, flow: Flow, chunk: ChunkPosition, out: Bundles) -> StepOutput:
         """Runs one step. Returns its main output, None for a step without one, and its side outputs."""

@@ -17,7 +17,14 @@ from penstock.errors import InvalidKeyError
 from penstock.runtime.failure import short_repr
 from penstock.runtime.loop.call_site import CallSite
 from penstock.runtime.loop.records import Column, column
-from penstock.runtime.state.keys import CACHED_KEYS, CachePolicy, encode_key, encode_keys, key_hash
+from penstock.runtime.state.keys import (
+    CACHED_KEYS,
+    CachePolicy,
+    encode_key,
+    encode_keys,
+    hashable_key,
+    key_hash,
+)
 from penstock.types import TypeInformation
 from penstock.types.information import Misfit
 
@@ -110,7 +117,14 @@ class Router:
                 rest = iter(keys)
             chosen = None if for_all is None else for_all(keys)
             if chosen is None:
-                chosen = np.fromiter(map(choose, rest), np.int64, n)
+                try:
+                    chosen = np.fromiter(map(choose, rest), np.int64, n)
+                except TypeError as error:
+                    if self._step.partition != "key" or not _is_unhashable(error):
+                        raise
+                    keys = [hashable_key(k) for k in keys]
+                    rest = iter(keys)
+                    chosen = np.fromiter(map(choose, rest), np.int64, n)
         except Exception as error:
             at = n - operator.length_hint(rest) - 1
             details = {"key": keys[at]} if keys else {}
@@ -133,6 +147,8 @@ class Router:
                 details["key"] = key(value)  # type: ignore[misc]
                 if self._convert_key is not None:
                     details["key"] = self._convert_key(details["key"])
+                if self._step.partition == "key":
+                    details["key"] = hashable_key(details["key"])
                 chosen.append(choose(details["key"]))
                 keys.append(details["key"])
                 picked.append(at)
@@ -168,14 +184,18 @@ class Router:
 
 def _key_error(error: Exception, details: dict[str, Any]) -> Exception:
     """The error for a key that has no hash; other errors are returned unchanged."""
-    if details and isinstance(error, TypeError) and "unhashable" in str(error):
+    if details and _is_unhashable(error):
         kind = type(details["key"]).__name__
         return InvalidKeyError(
             "KEY_UNHASHABLE",
-            f"The key of an element is {short_repr(details['key'])}, but a {kind} is mutable and cannot be a key. "
-            "Use a tuple instead of a list, a frozenset instead of a set, or a frozen dataclass.",
+            f"The key of an element is {short_repr(details['key'])}, but a {kind} has no hash and cannot be a key. "
+            "Use a tuple, a frozenset or a frozen dataclass.",
         )
     return error
+
+
+def _is_unhashable(error: Exception) -> bool:
+    return isinstance(error, TypeError) and "unhashable" in str(error)
 
 
 def _converter(key_type: TypeInformation) -> Callable[[Any], Any]:

@@ -32,17 +32,16 @@ class ChunkWatermarks:
         self.count = 0
         self.explicit: list[int] = []
 
-    def record_explicit(self, n: int, explicit: list[tuple[int, int]]) -> Column:
-        """The watermark before each of n records, with explicit watermarks between them."""
+    def keep(self, n: int) -> Column:
+        """The watermark before each of n records that do not advance it."""
         self.count += n
-        if not explicit:
-            return np.full(n, self.watermark, np.int64)
-        before = np.full(n, self.watermark, np.int64)
-        for index, watermark in explicit:
-            self.watermark = max(self.watermark, watermark)
-            before[index:] = np.maximum(before[index:], self.watermark)
-            self.add_explicit(self.watermark)
-        return before
+        return np.full(n, self.watermark, np.int64)
+
+    def advance(self, watermark: int) -> None:
+        """Advances to an explicit watermark. A lower one has no effect."""
+        if watermark > self.watermark:
+            self.watermark = watermark
+            self.add_explicit(watermark)
 
     def add_explicit(self, watermark: int) -> None:
         if len(self.explicit) < _MAX_EXPLICIT:
@@ -105,10 +104,7 @@ class _WatermarkCollector(WatermarkOutput):
         self._watermarks = watermarks
 
     def emit_watermark(self, watermark: Any) -> None:
-        timestamp = int(getattr(watermark, "timestamp", watermark))
-        if timestamp > self._watermarks.watermark:
-            self._watermarks.watermark = timestamp
-            self._watermarks.add_explicit(timestamp)
+        self._watermarks.advance(int(getattr(watermark, "timestamp", watermark)))
 
     def mark_idle(self) -> None:
         """Idleness is decided by the batch clock (time-rules 2.7)."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from itertools import chain, islice
+from typing import Any
 
 import msgspec
 
 from penstock.engine.chain.calls import split_side_outputs
 from penstock.engine.chain.flow import ChainInput, Flow
 from penstock.engine.chain.rejected_elements import RejectedElements
+from penstock.engine.chain.unread_outputs import UnreadOutputs
 from penstock.engine.host.materialized import (
     MaterializedStore,
     MemoryMaterializedStore,
@@ -19,7 +22,7 @@ from penstock.engine.host.materialized import (
 from penstock.engine.host.operator_input import OperatorInput
 from penstock.engine.host.operator_instance import OperatorInstance
 from penstock.engine.host.reports import BatchFigures, add_flows, hash_broadcast_changes, sum_dead_letters
-from penstock.engine.host.restored_keys import check_first_keys
+from penstock.engine.host.restored_keys import ResumedKeys, StoredKeys, check_first_keys
 from penstock.engine.host.watermark_steps import MidStreamWatermarks, run_generators
 from penstock.engine.program.program import OperatorProgram, Program
 from penstock.engine.program.running_function import running_function
@@ -69,9 +72,12 @@ class LevelHost:
             for o in self._operators
             if slot < o.parallelism
         }
+        self._stored_keys = StoredKeys(store, self.tables)
+        self._resumed_keys = ResumedKeys(program, self._operators, self._stored_keys)
         self._materialized = materialized if materialized is not None else MemoryMaterializedStore()
         self._follows_clock = any(s.follows_clock for s in program.streams)
         self._out = Bundles()
+        self._unread = UnreadOutputs()
         self._figures = BatchFigures()
 
     @property
@@ -204,8 +210,8 @@ class LevelHost:
         operator, loop = instance.program, instance.loop
         if isinstance(loop, ColumnarLoop):
             blocks = self._input.read_blocks(operator, frames)
-            if operator.uid in self.meta.key_forms:
-                check_first_keys(self.meta, operator, [key for block in blocks for key in block.keys])
+            if operator.uid in self.meta.key_forms or operator.uid in self._resumed_keys:
+                self._compare_keys(operator, [key for block in blocks for key in block.keys])
             if operator.spec.keyed and (hot := hot_keys_of_blocks(blocks)):
                 self._figures.hot_keys[operator.uid] = hot
             fired = loop.run(blocks, advance)
@@ -217,13 +223,21 @@ class LevelHost:
             if self.program.streams[operator.generated_stream].alignment is not None:
                 self._figures.aligned_progress += progress
             return len(records.values), len(records.values)
-        if operator.uid in self.meta.key_forms and records.keys:
-            check_first_keys(self.meta, operator, records.keys, records.inputs)
+        if records.keys:
+            self._compare_keys(operator, records.keys, records.inputs)
         if records.keys and (hot := hot_keys(records.keys)):
             self._figures.hot_keys[operator.uid] = hot
         emissions = loop.run(records, advance)
         self._emit(instance, emissions, advance.now)
         return len(records.values), len(emissions.values)
+
+    def _compare_keys(
+        self, operator: OperatorProgram, keys: Sequence[Any], inputs: Sequence[int] | None = None
+    ) -> None:
+        """Compares the keys of the first elements with the stored ones."""
+        if operator.uid in self.meta.key_forms:
+            check_first_keys(self.meta, operator, self._stored_keys, keys, inputs)
+        self._resumed_keys.warn_about(operator, keys)
 
     def _count_changes(self, uid: str, before: int) -> None:
         """Counts the state entries that an operator changed, and their bytes if the level has several operators.
@@ -254,6 +268,7 @@ class LevelHost:
         if not isinstance(emissions, Emissions) or emissions.maybe_tagged:
             main, sides = split_side_outputs(emissions.values)
         if sides:
+            self._unread.warn(instance.program.name, sides.keys() - instance.sides.keys())
             for tag, at in sides.items():
                 if tag in instance.sides:
                     instance.sides[tag].run(flow.derive([emissions.values[i][1] for i in at], at), NO_CHUNK, self._out)

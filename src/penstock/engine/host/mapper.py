@@ -38,7 +38,7 @@ class Mapper:
     def __init__(self, program: Program, source: SourceProgram, subtask: int) -> None:
         self._program = program
         self._source = source
-        self._subtask = SubtaskContext(program, subtask % program.parallelism, program.parallelism)
+        self._subtask = SubtaskContext(program, subtask % program.source_parallelism, program.source_parallelism)
         self._name_in_logs()  # functions may log in open
         self._chain = ChainRunner(
             source.chain,
@@ -52,6 +52,8 @@ class Mapper:
         self._has_async_step = has_async_step(*source.chain)
         steps = all_steps([*source.chain, *source.dead_letter_chain])
         self._streams = [source.stream, *(s.stream for s in steps if isinstance(s, WatermarkStep))]
+        generated = {operator.generated_stream for operator in program.operators} - {-1}
+        self._generated = sorted(s for s in generated if program.streams[s].source == source.number)
         self._aligned = {i for i, stream in enumerate(program.streams) if stream.alignment is not None}
         # Dead letters of the source contain the timestamps of their records.
         timestamps_needed = source.on_error == "dead_letter" or reads_timestamps(source.chain)
@@ -63,6 +65,7 @@ class Mapper:
         self._chunk_watermarks: dict[tuple[int, str], ChunkWatermarks] = {}
         self._generators: dict[tuple[int, str], WatermarkGenerator] = {}
         self._starts: dict[str, int] = {}
+        self._generated_marks: list[ChunkProgress] = []
         self._split = ""
         self._read_seconds = 0.0
 
@@ -85,6 +88,7 @@ class Mapper:
         self._chunk_watermarks.clear()
         self._generators.clear()
         self._starts.clear()
+        self._generated_marks.clear()
         list(self._chain.take_dead_letter_counts())  # these calls discard what a failed attempt left
         self._bad.take_counts()
         self._chain.take_flows()
@@ -110,7 +114,7 @@ class Mapper:
             self._name_in_logs()
             yield from out.take_full()
         self._chain.flush(out)
-        progress = self._progress(backlogged, transient)
+        progress = self._progress(backlogged, transient) + self._generated_marks
         for frame in progress:
             send_progress(self._program, frame, out)
         seconds, slot = time.perf_counter() - began, self._subtask.slot
@@ -135,11 +139,34 @@ class Mapper:
         yield from out.take_all()
 
     def _run(self, chunks: list[Chunk], out: Bundles) -> None:
+        if len(chunks) == 1 and chunks[0].marks and not self._program.batch_mode:  # batch mode has no watermarks
+            [chunk] = chunks
+            for part in self._between_marks(chunk):
+                self._chain.run(self._flow(part), ChunkPosition(chunk.split, self._starts[chunk.split]), out)
+            return
         parts = [(self._flow(chunk), ChunkPosition(chunk.split, self._starts[chunk.split])) for chunk in chunks]
         if len(parts) == 1:
             self._chain.run(*parts[0], out)
         else:
             run_chunks(self._chain, self._source.chain, parts, self._enter, out)
+
+    def _between_marks(self, chunk: Chunk) -> Iterator[Chunk]:
+        """The parts of a chunk between its explicit watermarks, which advance all streams of the source (time-rules 1.3)."""
+        done = 0
+        for index, watermark in [*chunk.marks, (len(chunk.values), None)]:
+            if index > done or watermark is None:
+                yield chunk.part(done, index)
+            done = index
+            self._split = chunk.split
+            if watermark is not None:
+                for stream in self._streams:
+                    self._watermarks_of(stream).advance(watermark)
+                # Its operator runs all records of the batch together, so that only the position shows what comes after it.
+                at = chunk.position(index) - 1
+                self._generated_marks += [
+                    ChunkProgress(s, chunk.split, at, watermark, 0, [watermark], [], chunk.transient)
+                    for s in self._generated
+                ]
 
     def _run_bad(self, chunk: Chunk, out: Bundles) -> None:
         """Handles the records of a chunk that do not decode. Dead letters keep split and position."""
@@ -151,10 +178,7 @@ class Mapper:
         self._split = chunk.split
         timestamps = column([NO_TIMESTAMP if d.timestamp is None else d.timestamp for d in dead_letters])
         positions = column([bad.position for bad in chunk.bad])
-        watermarks, origin = (
-            self._watermarks_of(self._source.stream).record_explicit(len(dead_letters), []),
-            self._origin(),
-        )
+        watermarks, origin = self._watermarks_of(self._source.stream).keep(len(dead_letters)), self._origin()
         return Flow(list(dead_letters), ChainInput(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
 
     def _enter(self, chunk: ChunkPosition) -> None:
@@ -168,8 +192,7 @@ class Mapper:
             positions = np.arange(chunk.start, chunk.start + n, dtype=np.int64)
         else:
             positions = column(chunk.positions)
-        explicit = [] if self._program.batch_mode else chunk.marks  # batch mode has no watermarks
-        watermarks = self._watermarks_of(self._source.stream).record_explicit(n, explicit)
+        watermarks = self._watermarks_of(self._source.stream).keep(n)
         origin = self._origin()
         return Flow(chunk.values, ChainInput(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
 
@@ -184,6 +207,12 @@ class Mapper:
         group: list[Chunk] = []
         elements = 0
         for chunk in self._read(task):
+            if chunk.marks:  # its parts run one after the other
+                if group:
+                    yield group
+                yield [chunk]
+                group, elements = [], 0
+                continue
             group.append(chunk)
             elements += len(chunk.values)
             if elements >= _MAX_CONCURRENT:
@@ -222,15 +251,17 @@ class Mapper:
         chunk_watermarks = self._watermarks_of(step.stream)
         watermarks: Column
         if self._program.batch_mode:
-            watermarks = chunk_watermarks.record_explicit(len(flow.values), [])
+            watermarks = chunk_watermarks.keep(len(flow.values))
         elif strategy.kind == "bounded":
             watermarks = chunk_watermarks.apply_bounded_delay(timestamps, strategy.delay)
+            if self._program.streams[step.stream].periodic:  # elements have the watermark from before the batch
+                watermarks = np.full(len(watermarks), MIN_WATERMARK, np.int64)
         elif strategy.kind == "custom":
             generator = self._generators.get((step.stream, self._split)) or create_generator(strategy, rejected)
             watermarks, generator = chunk_watermarks.run_generator(generator, flow.values, timestamps, rejected)
             self._generators[step.stream, self._split] = generator
         else:
-            watermarks = chunk_watermarks.record_explicit(len(flow.values), [])
+            watermarks = chunk_watermarks.keep(len(flow.values))
         positions, origin = flow.tags().position, self._origin()
         return Flow(flow.values, ChainInput(timestamps, lambda: Tags.of_source(watermarks, origin, positions)))
 

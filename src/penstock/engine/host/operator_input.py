@@ -89,4 +89,6 @@ class OperatorInput:
             return MIN_WATERMARK
         assert self.clock is not None
         before = self._clocks.before[frame.stream]
-        return self.clock.watermark_before(frame, before) if frame.from_source else before.splits[ALL_SPLITS].mark
+        if not frame.from_source:
+            return before.splits[ALL_SPLITS].mark
+        return self.clock.watermark_before(frame, before, self._program.streams[frame.stream].periodic)

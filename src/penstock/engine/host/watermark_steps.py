@@ -82,6 +82,7 @@ def run_generators(
         stored = state.value() or (create_generator(strategy, without_watermark), MIN_WATERMARK)
         generator, watermarks.watermark = stored
         before, generator = watermarks.run_generator(generator, flow.values, timestamps, without_watermark)
+        before = np.maximum(before, flow.tags().watermark)  # explicit watermarks of the source
         if ends and split in transient and split not in backlogged:
             state.clear()  # the split has ended
         else:

@@ -65,7 +65,7 @@ class _Builder:
         self._connect_channels(sources)
         return Program(
             graph.name,
-            graph.parallelism,
+            graph.slots,
             graph.max_parallelism,
             dict(graph.parameters),
             sources,
@@ -77,6 +77,8 @@ class _Builder:
             sink_uids=[n.uid for n in graph.sinks],
             batch_mode=graph.batch_mode,
             object_reuse=graph.object_reuse,
+            source_parallelism=graph.parallelism,
+            log_levels=dict(graph.log_levels),
         )
 
     def _operator(self, number: int, node: OperatorNode) -> OperatorProgram:
@@ -121,6 +123,7 @@ class _Builder:
             stream.idle_timeout = strategy.idle_timeout
             stream.alignment = strategy.alignment
             stream.follows_clock = strategy.kind == "ingestion"
+            stream.periodic = strategy.kind == "bounded" and self._graph.periodic_watermarks
             stream.ingestion = stream.follows_clock and operator < 0
         return stream
 

@@ -62,8 +62,7 @@ def _process(program: OperatorProgram, slot: int) -> Operator:
 
 
 def _broadcast(program: OperatorProgram, slot: int) -> Operator:
-    # All slots process broadcast elements. Only slot 0, which has key group 0, keeps what they emit.
-    return BroadcastOperator(program.spec.function, program.spec.keyed, program.spec.states, keeps_output=slot == 0)
+    return BroadcastOperator(program.spec.function, program.spec.keyed, program.spec.states)
 
 
 def _cached_lookup(program: OperatorProgram, slot: int) -> Operator:

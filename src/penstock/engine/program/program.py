@@ -25,6 +25,7 @@ class StreamProgram:
     transient_splits: str = "concurrent"  # of its source; see `Source.transient_splits`
     follows_clock: bool = False  # its watermark is the batch clock, also without records (time-rules 7.4)
     alignment: tuple[str, int] | None = None  # group and maximum drift in milliseconds
+    periodic: bool = False  # its watermark advances at the end of a batch, not after each record (time-rules 1.3)
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ class Program:
     """A job, ready to run."""
 
     name: str
-    parallelism: int
+    parallelism: int  # the number of slots
     max_parallelism: int
     parameters: dict[str, str]
     sources: list[SourceProgram]
@@ -98,8 +99,12 @@ class Program:
     max_records: int | None = None  # per batch and source, if the configuration limits them
     attempt: int = 0  # number of restarts so far
     object_reuse: bool = False  # elements are not copied between the functions of a task
+    source_parallelism: int = 1  # the number of subtasks of functions in source tasks
+    log_levels: dict[str, str] = field(default_factory=dict)  # by logger; the root logger is ""
     # States of a savepoint whose values are rewritten, by uid and state name.
     changed_states: dict[tuple[str, str], StateDescriptor] = field(default_factory=dict)
+    # Operators of a resumed job whose stored keys have no declared type. See `restored_keys.py`.
+    undeclared_keys: frozenset[str] = frozenset()
 
     @property
     def batch_partitions(self) -> BatchPartitions | None:

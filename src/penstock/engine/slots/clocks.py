@@ -170,23 +170,30 @@ class BatchClock:
             order = self._orders[stream] = {name: i for i, name in enumerate(sorted(names))}
         return order
 
-    def watermark_before(self, frame: Rows | Columns, table: SplitTable) -> int:
+    def watermark_before(self, frame: Rows | Columns, table: SplitTable, periodic: bool) -> int:
         """The watermark of a split before a chunk, from earlier batches and from earlier chunks of this batch.
 
-        Transient splits that follow each other in time continue with the watermark of the previous one.
+        Transient splits that follow each other in time continue with the watermark of the previous one. A periodic watermark
+        advances only between batches.
         """
         chunks = self._chunks.get((frame.stream, frame.split), [])
         transient = any(c.transient for c in chunks)
         channel = table.splits.get(ALL_SPLITS if transient else frame.split)
         mark = MIN_WATERMARK if channel is None else channel.mark
-        earlier = self._sequences.get(frame.stream, {}).get(frame.split, MIN_WATERMARK)
+        if periodic:
+            return mark
+        earlier = self._highest_before(frame.stream, frame.split)
         return max([mark, earlier, *(c.watermark for c in chunks if c.start < frame.start)])
+
+    def _highest_before(self, stream: int, split: str) -> int:
+        """The highest watermark in this batch of the splits before a split, if they follow each other in time."""
+        return self._sequences.get(stream, {}).get(split, MIN_WATERMARK)
 
     def explicit_watermarks(self, program: OperatorProgram, end: int) -> list[int]:
         """The explicit watermarks of the batch for an operator, ascending and not above `end`."""
         watermarks = {
-            min(m, end)
-            for (stream, _), cs in self._chunks.items()
+            min(max(m, self._highest_before(stream, split)), end)
+            for (stream, split), cs in self._chunks.items()
             if stream in program.streams
             for m in accumulate((m for c in cs for m in c.explicit_watermarks), max)  # lower ones have no effect
         }

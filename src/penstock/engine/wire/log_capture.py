@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -53,6 +53,18 @@ class LogCapture(logging.Handler):
         self._write = write
         self._running = running
         self._dropped = 0
+        self._levels: dict[str, int] = {}  # of loggers, before `set_levels` changed them
+
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        """Sets the levels of loggers until the capture ends."""
+        for name, level in levels.items():
+            self._levels.setdefault(name, logging.getLogger(name or None).level)
+            logging.getLogger(name or None).setLevel(level)
+
+    def restore_levels(self) -> None:
+        """Sets the levels from before `set_levels`."""
+        for name, level in self._levels.items():
+            logging.getLogger(name or None).setLevel(level)
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.name.startswith(_IGNORED_LOGGERS):
@@ -115,11 +127,18 @@ def capture_logs(write: WriteLines | None = None) -> Iterator[LogCapture]:
             raise
         finally:
             root.removeHandler(capture)
+            capture.restore_levels()
             if level == logging.WARNING and root.level == logging.INFO:
                 root.setLevel(level)
             _active.set(outer)
             if write is not None:
                 write(capture.take())
+
+
+def set_levels(levels: Mapping[str, str]) -> None:
+    """Sets the levels of loggers, by name, until the current capture ends. The root logger has an empty name."""
+    if levels and (capture := _active.get()) is not None:
+        capture.set_levels(levels)
 
 
 def take_captured_lines() -> list[LogLine]:

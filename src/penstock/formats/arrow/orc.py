@@ -9,7 +9,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from penstock.errors import UnsupportedOperation
-from penstock.formats.arrow.rows import ArrowRows
+from penstock.formats.arrow.rows import ArrowRows, warn_unused_settings
 from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
 from penstock.formats.column_type import column_type
 from penstock.types import TypeInformation
@@ -92,4 +92,7 @@ class OrcBulkWriters:
     @staticmethod
     def for_row_type(row_type: Any, writer_properties: Any = None, hadoop_config: Any = None) -> BulkWriterFactory:
         """Returns a writer factory for rows, or for objects of a class."""
+        warn_unused_settings(
+            "OrcBulkWriters.for_row_type", writer_properties=writer_properties, hadoop_config=hadoop_config
+        )
         return _OrcWriters(column_type(row_type))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import IO, Any
 
-from penstock.formats.arrow.rows import ArrowRows
+from penstock.formats.arrow.rows import ArrowRows, warn_unused_settings
 from penstock.formats.avro.schema import AvroSchema
 from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
 from penstock.formats.column_type import column_type
@@ -19,7 +19,8 @@ _ROWS_PER_BATCH = 8192
 class ParquetColumnarRowInputFormat(BulkFormat):
     """Reads Parquet files as rows, or as objects of a class. Reads only the columns of the type; missing columns are None.
 
-    `row_type` is a row type, a class type such as `Types.of(Order)`, or a row type of the PyFlink Table API.
+    `row_type` is a row type, a class type such as `Types.of(Order)`, or a row type of the PyFlink Table API. Timestamps are always
+    read as UTC, whatever `is_utc_timestamp` is.
     """
 
     splittable = True  # between row groups
@@ -34,6 +35,7 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         *,
         as_dicts: bool = False,
     ) -> None:
+        warn_unused_settings("ParquetColumnarRowInputFormat", hadoop_config=hadoop_config)
         self.output_type: Any = None if as_dicts else column_type(row_type)
         self._type: TypeInformation = column_type(row_type)
         self._batch_size = batch_size
@@ -118,7 +120,8 @@ class ParquetBulkWriters:
 
     @staticmethod
     def for_row_type(row_type: Any, hadoop_config: Any = None, utc_timestamp: bool = False) -> BulkWriterFactory:
-        """Returns a writer factory for rows, or for objects of a class. Timestamps are written without a time zone."""
+        """Returns a writer factory for rows, or for objects of a class. Timestamps are always written as UTC."""
+        warn_unused_settings("ParquetBulkWriters.for_row_type", hadoop_config=hadoop_config)
         return _ParquetWriters(column_type(row_type))
 
 

@@ -6,11 +6,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.errors import PlanError
+from penstock.errors import PlanError, warn_ignored
 from penstock.formats.type_check import convert_elements_to
 from penstock.types import RowTypeInfo, TypeInformation
 from penstock.types.arrow import FileColumns, NoArrowType, structure
 from penstock.types.python import ClassTypeInfo
+
+
+def warn_unused_settings(method: str, **settings: Any) -> None:
+    """Warns about settings of Flink's Java writers and readers, which pyarrow replaces."""
+    for name in (name for name, value in settings.items() if value):
+        warn_ignored(f"{method}: {name} has no effect. Files are read and written by pyarrow.")
 
 
 class ArrowRows:
@@ -41,7 +47,8 @@ class ArrowRows:
                 f"Field '{'.'.join(error.path)}' has the type {error.type_info!r}, which columnar files cannot store. Declare the "
                 "type of every field.",
             ) from None
-        self.schema = pa.schema([(n, c.arrow) for n, c in zip(self.names, self._columns, strict=True)])
+        stored = [(n, c.arrow) for n, c in zip(self.names, self._columns, strict=True) if not pa.types.is_null(c.arrow)]
+        self.schema = pa.schema(stored)
         self._construct = columns.constructor(shape)
 
     def batch(self, values: list[Any]) -> pa.RecordBatch:
@@ -49,6 +56,8 @@ class ArrowRows:
         rows = convert_elements_to("A file of columns", self.shape, values)
         arrays = []
         for name, column, fields in zip(self.names, self._columns, self.shape.columns(rows), strict=True):
+            if pa.types.is_null(column.arrow):
+                continue
             try:
                 arrays.append(column.array(fields))
             except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from penstock.errors import ConfigError, UnsupportedOperation
+from penstock.errors import ConfigError, UnsupportedOperation, warn_ignored
 from penstock.formats.avro.schema import AvroSchema, fastavro
 from penstock.formats.avro.schema_registry import MAGIC, SchemaRegistry, to_registry
 from penstock.formats.avro.values import Convert, from_avro, to_avro
@@ -84,6 +84,8 @@ class AvroSerializationSchema(SerializationSchema[Any]):
             raise ConfigError(
                 "SCHEMA_SUBJECT", "The schema registry has no subject. Pass subject, such as 'TOPIC-value'."
             )
+        if self._registry is None and subject:
+            warn_ignored(f"{type(self).__name__}: subject has no effect without a registry.")
 
     @staticmethod
     def for_generic(schema: AvroSchema) -> AvroSerializationSchema:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import ConfigError
+from penstock.formats.avro.union import AvroNullTypeInfo, AvroUnionTypeInfo
 from penstock.types import PickledBytesTypeInfo, RowTypeInfo, TypeInformation, Types
 
 
@@ -107,7 +108,7 @@ _PRIMITIVE = {
     "float": Types.FLOAT,
     "double": Types.DOUBLE,
     "enum": Types.STRING,
-    "null": Types.PICKLED_BYTE_ARRAY,
+    "null": AvroNullTypeInfo,
 }
 _LOGICAL = {
     "date": Types.SQL_DATE,
@@ -138,10 +139,10 @@ def unwrap_schema(schema: Any, named: dict[str, Any]) -> Any:
 
 
 def avro_type(schema: Any, named: dict[str, Any]) -> TypeInformation:
-    """Returns the type of a schema, mapped as in Flink. Unions of several types become PICKLED_BYTE_ARRAY."""
+    """Returns the type of a schema, mapped as in Flink. Values of unions of several types are pickled, except in files."""
     schema = unwrap_schema(schema, named)
     if isinstance(schema, list):
-        return Types.PICKLED_BYTE_ARRAY()
+        return AvroUnionTypeInfo([avro_type(s, named) for s in schema if s not in ("null", {"type": "null"})])
     kind = schema["type"]
     if schema.get("logicalType") in _LOGICAL:
         return _LOGICAL[schema["logicalType"]]()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, Self
 
-from penstock.errors import ConfigError
+from penstock.errors import ConfigError, warn_ignored
 from penstock.formats.bulk import BulkFormat, BulkWriter, BulkWriterFactory
 from penstock.formats.column_type import column_type
 from penstock.formats.csv.dialect import CsvDialect
@@ -32,6 +32,7 @@ class CsvSchema:
     header: bool = False
     strict_header: bool = False
     skip_first_row: bool = False
+    array_delimiters: Mapping[str, str] = field(default_factory=dict)  # by column
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
@@ -57,11 +58,16 @@ class CsvSchemaBuilder:
         self._columns: list[tuple[str, TypeInformation]] = []
         self._form = CsvDialect()
         self._settings: dict[str, bool] = {}
+        self._array_delimiters: dict[str, str] = {}  # of array columns that have their own
 
     def build(self) -> CsvSchema:
         """Builds the schema."""
         self._form.check()
-        return CsvSchema(tuple(self._columns), self._form, **self._settings)
+        if self._settings.get("strict_header") and not self._settings.get("header"):
+            warn_ignored("CsvSchema: set_strict_headers() has no effect without set_use_header(). No header is read.")
+        return CsvSchema(
+            tuple(self._columns), self._form, array_delimiters=dict(self._array_delimiters), **self._settings
+        )
 
     def _add(self, name: str, kind: TypeInformation) -> Self:
         self._columns.append((name, kind))
@@ -71,10 +77,12 @@ class CsvSchemaBuilder:
         self._form = replace(self._form, **settings)
         return self
 
-    def add_array_column(self, name: str, separator: str = ";", element_type: Any = None) -> Self:
-        """Adds an array column. All array columns use the separator of the last call."""
+    def add_array_column(self, name: str, separator: str | None = None, element_type: Any = None) -> Self:
+        """Adds an array column. Without a separator of its own, it has that of the schema, a semicolon unless it is set."""
         kind = Types.STRING() if element_type is None else column_type(element_type)
-        return self._set(array_delimiter=separator)._add(name, Types.LIST(kind))
+        if separator is not None:
+            self._array_delimiters[name] = separator
+        return self._add(name, Types.LIST(kind))
 
     def add_boolean_column(self, name: str) -> Self:
         """Adds a boolean column."""
@@ -91,11 +99,13 @@ class CsvSchemaBuilder:
     def add_columns_from(self, schema: CsvSchema) -> Self:
         """Adds the columns of another schema."""
         self._columns += schema.columns
+        self._array_delimiters.update(schema.array_delimiters)
         return self
 
     def clear_columns(self) -> Self:
         """Removes all columns."""
         self._columns.clear()
+        self._array_delimiters.clear()
         return self
 
     def set_allow_comments(self, allow: bool = True) -> Self:
@@ -103,7 +113,7 @@ class CsvSchemaBuilder:
         return self._set(comments=allow)
 
     def set_array_element_separator(self, separator: str) -> Self:
-        """Sets the separator of array elements."""
+        """Sets the separator of elements for array columns that do not have their own."""
         return self._set(array_delimiter=separator)
 
     def set_column_separator(self, char: str) -> Self:
@@ -145,7 +155,11 @@ class CsvSchemaBuilder:
         return self
 
     def set_use_header(self, use: bool = True) -> Self:
-        """Sets whether the first line contains the column names, which may be in any order."""
+        """Sets whether the first line is a header.
+
+        If it contains the names of all columns, they may be in any order. If it contains none of them, columns are read by
+        their position.
+        """
         self._settings["header"] = use
         return self
 
@@ -163,7 +177,9 @@ class CsvReaderFormat(BulkFormat):
     def __init__(self, schema: CsvSchema) -> None:
         self._schema = schema
         self.output_type = schema.row_type()
-        self._rows = CsvRowDeserializationSchema(self.output_type, schema.form)
+        self._rows = CsvRowDeserializationSchema(
+            self.output_type, schema.form, array_delimiters=schema.array_delimiters
+        )
         self.output_is_exact = self._rows.output_is_exact
 
     @staticmethod
@@ -192,6 +208,8 @@ class CsvReaderFormat(BulkFormat):
         names = [name for name, _ in self._schema.columns]
         if header is None or header == names:
             return None
+        if not self._schema.strict_header and not set(header) & set(names):
+            return None
         if self._schema.strict_header or set(header) < set(names):
             raise ValueError(f"the header of the CSV file is {header}; expected the columns {names}")
         if missing := [name for name in names if name not in header]:
@@ -201,7 +219,7 @@ class CsvReaderFormat(BulkFormat):
 
 class _CsvWriter(BulkWriter):
     def __init__(self, schema: CsvSchema, file_object: IO[bytes]) -> None:
-        self._rows = CsvRowSerializationSchema(schema.row_type(), schema.form)
+        self._rows = CsvRowSerializationSchema(schema.row_type(), schema.form, schema.array_delimiters)
         self._file = file_object
         if schema.header:
             self._file.write(schema.form.line([name for name, _ in schema.columns]).encode())

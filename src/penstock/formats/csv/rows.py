@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
@@ -52,13 +52,18 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
     """
 
     def __init__(
-        self, type_info: RowTypeInfo, form: CsvDialect | None = None, ignore_parse_errors: bool = False
+        self,
+        type_info: RowTypeInfo,
+        form: CsvDialect | None = None,
+        ignore_parse_errors: bool = False,
+        array_delimiters: Mapping[str, str] | None = None,
     ) -> None:
         self.output_type = type_info
         self.output_is_exact = type_info.exact
         self.ignores_errors = ignore_parse_errors
         self.form = form or CsvDialect()
         self.form.check()
+        self._array_delimiters = dict(array_delimiters or {})
         _ = self._readers  # raises an error now if CSV does not support a type
 
     def __getstate__(self) -> dict[str, Any]:
@@ -69,9 +74,12 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
         """The parser of each field, or None if the text itself is the value."""
         plain = self.form.null is None and not self.ignores_errors
         return [
-            None if plain and _is_text(t) else field_reader(t, self.form, self.ignores_errors)
-            for t in self.output_type.field_types
+            None if plain and _is_text(t) else field_reader(t, form, self.ignores_errors)
+            for t, form in zip(self.output_type.field_types, self._forms(), strict=True)
         ]
+
+    def _forms(self) -> list[CsvDialect]:
+        return _forms_of_fields(self.output_type, self.form, self._array_delimiters)
 
     def deserialize(self, message: bytes) -> Row | None:
         return self.decode([message])[0]
@@ -147,10 +155,16 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
     [b'"Ada L.",-\\n']
     """
 
-    def __init__(self, type_info: RowTypeInfo, form: CsvDialect | None = None) -> None:
+    def __init__(
+        self,
+        type_info: RowTypeInfo,
+        form: CsvDialect | None = None,
+        array_delimiters: Mapping[str, str] | None = None,
+    ) -> None:
         self.type_info = type_info
         self.form = form or CsvDialect()
         self.form.check()
+        self._array_delimiters = dict(array_delimiters or {})
         _ = self._writers
 
     def __getstate__(self) -> dict[str, Any]:
@@ -158,7 +172,8 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
 
     @cached_property
     def _writers(self) -> list[Any]:
-        return [field_writer(t, self.form) for t in self.type_info.field_types]
+        forms = _forms_of_fields(self.type_info, self.form, self._array_delimiters)
+        return [field_writer(t, form) for t, form in zip(self.type_info.field_types, forms, strict=True)]
 
     def serialize(self, element: Any) -> bytes:
         return self.encode([element])[0]
@@ -209,6 +224,14 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
                     f"The field delimiter and the quote character of CSV are both {self._form.quote!r}. Change one of them.",
                 )
             return CsvRowSerializationSchema(self._type_info, self._form)
+
+
+def _forms_of_fields(kind: RowTypeInfo, form: CsvDialect, array_delimiters: Mapping[str, str]) -> list[CsvDialect]:
+    """Returns the dialect of each field, which differ only in the delimiter of array elements."""
+    return [
+        replace(form, array_delimiter=array_delimiters[name]) if name in array_delimiters else form
+        for name in kind.get_field_names()
+    ]
 
 
 def _is_text(kind: TypeInformation) -> bool:

@@ -25,6 +25,8 @@ from penstock.types import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
+    DecimalTypeInfo,
+    Misfit,
     PrimitiveArrayTypeInfo,
     RowTypeInfo,
     TimestampTypeInfo,
@@ -72,7 +74,8 @@ class _Readers(DefaultTypeVisitor[Read]):
         raise _unsupported_type(type_info)
 
     def visit_basic(self, type_info: BasicTypeInfo) -> Read:
-        return parser_for(type_info.basic_type)
+        parse = parser_for(type_info.basic_type)
+        return _scaled(parse, type_info) if isinstance(type_info, DecimalTypeInfo) else parse
 
     def visit_instant(self, type_info: BasicTypeInfo) -> Read:
         return lambda text: to_instant(parse_timestamp(text.strip(), " ", "Z"))
@@ -100,6 +103,16 @@ class _Readers(DefaultTypeVisitor[Read]):
         if self._nested:
             raise _unsupported_type(type_info)
         return _row_reader(type_info, self._form, self._ignore_errors)
+
+
+def _scaled(parse: Read, kind: DecimalTypeInfo) -> Read:
+    def read(text: str) -> Any:
+        try:
+            return kind.convert(parse(text))
+        except Misfit as misfit:
+            raise ValueError(str(misfit)) from None
+
+    return read
 
 
 def _date(text: str) -> datetime.date:

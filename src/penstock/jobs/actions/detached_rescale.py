@@ -16,7 +16,7 @@ from penstock.errors import PenstockError
 from penstock.jobs.actions.rescale import RescaleProgress, rescale_job
 from penstock.jobs.actions.start import start_detached
 from penstock.jobs.registry.entry import JobEntry
-from penstock.jobs.registry.launch import SINGLE_RUN_OPTIONS
+from penstock.jobs.registry.launch import job_options
 from penstock.jobs.registry.registry import Registry
 
 
@@ -28,8 +28,7 @@ def start_detached_rescale(registry: Registry, entry: JobEntry, parallelism: int
 
 def _environment() -> dict[str, str]:
     """The environment of this process without the start position of this run, which the new job must not inherit."""
-    options = {key: value for key, value in environment_options().items() if key not in SINGLE_RUN_OPTIONS}
-    return {**os.environ, OPTIONS_VARIABLE: json.dumps(options)}
+    return {**os.environ, OPTIONS_VARIABLE: json.dumps(job_options(environment_options()))}
 
 
 def main(arguments: list[str]) -> int:

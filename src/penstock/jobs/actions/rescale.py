@@ -56,7 +56,7 @@ def rescale_job(
     its state is loaded. Each step may take `wait` seconds. If the new job does not start, the error contains the command that
     starts it.
     """
-    launch = _check_restartable(entry, parallelism)
+    launch = _check_restartable(entry, parallelism).revealed()
 
     def on_savepoint(progress: SavepointProgress) -> None:
         written = progress.written / progress.parts if progress.parts else 0.0
@@ -85,19 +85,31 @@ def _check_restartable(entry: JobEntry, parallelism: int) -> Launch:
     if launch is None:
         raise JobError(
             "JOB_NOT_RESTARTABLE",
-            f"The registry does not contain the command that starts the program of job {entry.id}. The program was not run from a "
-            "file, or its command line contains secrets, which are not stored. Stop it with `penstock stop --savepoint`, then run "
-            f"the program with --from-savepoint PATH -D {RESCALED.key}={parallelism}.",
+            f"The registry does not contain the command that starts the program of job {entry.id}, because the program was not run "
+            f"from a file. {_by_hand(parallelism)}",
+        )
+    if missing := launch.missing_secrets():
+        raise JobError(
+            "JOB_NOT_RESTARTABLE",
+            f"The command line of job {entry.id} contains secrets, which are not stored: {', '.join(s.name for s in missing)}. "
+            f"{_by_hand(parallelism)}",
         )
     if parallelism == entry.parallelism:
         raise JobError("RESCALE_SAME", f"Job {entry.id} already has parallelism {parallelism}. Nothing was changed.")
-    if not Path(launch.script).is_file():
+    if not Path(launch.script).exists():
         raise JobError(
             "JOB_NOT_RESTARTABLE",
             f"The program of job {entry.id}, {launch.script}, does not exist any more. Restore the file and try again. "
             "Nothing was changed.",
         )
     return launch
+
+
+def _by_hand(parallelism: int) -> str:
+    return (
+        "Stop it with `penstock stop --savepoint`, then run the program with --from-savepoint PATH "
+        f"-D {RESCALED.key}={parallelism}."
+    )
 
 
 def _wait_for_first_batch(registry: Registry, entry: JobEntry, wait: float) -> JobEntry:

@@ -10,6 +10,7 @@ import msgspec
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import SAVEPOINT_AGE, SAVEPOINT_COUNT, SAVEPOINT_DIR, SAVEPOINT_SIZE
 from penstock.errors import CheckpointError
+from penstock.folders import savepoints_folder
 from penstock.jobs.registry.entry import JobEntry
 from penstock.jobs.registry.registry import Registry
 from penstock.jobs.registry.savepoint_requests import list_savepoint_progress
@@ -36,8 +37,8 @@ def list_savepoints(registry: Registry, folder: str | None = None) -> list[Savep
             savepoints.append(open_savepoint(path))
         except (CheckpointError, OSError):  # removed since it was taken
             continue
-    if default := Configuration().get(SAVEPOINT_DIR):
-        savepoints += [savepoint for savepoint in find_savepoints(default) if savepoint.path not in taken]
+    default = Configuration().get(SAVEPOINT_DIR) or str(savepoints_folder())
+    savepoints += [savepoint for savepoint in find_savepoints(default) if savepoint.path not in taken]
     return sorted(savepoints, key=lambda savepoint: savepoint.manifest.created)
 
 

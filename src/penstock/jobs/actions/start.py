@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from penstock.jobs.registry.entry import JobEntry
-from penstock.jobs.registry.launch import Launch
+from penstock.jobs.registry.launch import DETACHED_VARIABLE, Launch
 from penstock.jobs.registry.registry import Registry
 
 _POLL = 0.1
@@ -35,7 +35,8 @@ def start_program(registry: Registry, launch: Launch, options: dict[str, Any] | 
     """
     log = _new_log_file(registry)
     command = launch.command(options or {}, ["--log", str(log)])
-    process = start_detached(command, log, folder=launch.folder or None)
+    environment = {**os.environ, DETACHED_VARIABLE: "1"}
+    process = start_detached(command, log, folder=launch.folder or None, environment=environment)
     job = _wait_for_first_job(registry, process)
     return StartedProgram(command, process.pid, str(log), job, process.returncode)
 
@@ -66,13 +67,13 @@ def _new_log_file(registry: Registry) -> Path:
 
 
 def _wait_for_first_job(registry: Registry, process: subprocess.Popen[bytes]) -> JobEntry | None:
-    """Returns the first job of a process once it runs or has ended; None if the process ends without a job."""
+    """Returns the first job of a process once it runs, waits or has ended; None if the process ends without a job."""
     began = time.time() - 1
     while True:
         ended = process.poll() is not None  # checked before the registry is read, so that the last entry is not missed
         for entry in registry.entries():
             of_process = entry.process.pid == process.pid and entry.process.is_here and entry.started >= began
-            if of_process and (entry.status != "created" or ended):
+            if of_process and (entry.status != "created" or entry.waits or ended):
                 return entry
         if ended:
             return None

@@ -7,6 +7,7 @@ import msgspec
 from penstock.jobs.registry.entry import JobEntry, Status
 from penstock.jobs.registry.registry import Registry
 from penstock.jobs.registry.requests import EndAction, request_end, wait_for_end
+from penstock.jobs.registry.resume_command import resume_command
 
 
 class JobEnd(msgspec.Struct, frozen=True):
@@ -16,6 +17,7 @@ class JobEnd(msgspec.Struct, frozen=True):
     status: Status
     ended: bool  # False: the job was still running when the wait time was over
     resume_from: str = ""  # the checkpoint that a new run can resume; empty: there is none to resume
+    resume_command: str = ""  # the command line that resumes it; empty: the program was not run from a file
 
 
 def stop_job(registry: Registry, entry: JobEntry, *, drain: bool = False, wait: float = 60.0) -> JobEnd:
@@ -35,5 +37,6 @@ def _end_job(registry: Registry, entry: JobEntry, action: EndAction, wait: float
     request_end(registry, entry, action)
     status = wait_for_end(registry, entry.id, wait)
     last = registry.entry(entry.id) or entry
-    resumable = action != "drain" and not last.batch
-    return JobEnd(entry.id, status, last.is_over, last.checkpoint if resumable else "")
+    if action == "drain" or last.batch:
+        return JobEnd(entry.id, status, last.is_over)
+    return JobEnd(entry.id, status, last.is_over, last.checkpoint, resume_command(last))

@@ -21,7 +21,7 @@ def lost_storage(e: Evidence) -> list[Finding]:
         return []
     advice = [
         "Repair the storage: free space, permissions, network. The job then continues automatically, and no data is lost.",
-        "execution.checkpointing.store.patience limits how long it waits.",
+        "execution.checkpointing.store.timeout limits how long it waits.",
     ]
     since = e.failed[-1].triggered if e.failed else e.now
     title = "The job waits for its checkpoint storage"

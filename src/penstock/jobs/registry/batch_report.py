@@ -45,6 +45,7 @@ class BatchReport(msgspec.Struct, rename=_JSON_NAMES):
     state_log_bytes: int = 0  # deltas that are not compacted yet
     delta_bytes: int = 0  # written by this batch
     seconds: dict[str, float] = {}  # of all tasks together, by "map" or by "level <n> <step>"
+    batches: int = 1  # the report is the sum of this many batches; `batch` is the last of them
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values, under the names that `JobExecutionResult.batches` and `--json` have."""

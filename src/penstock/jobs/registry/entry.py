@@ -12,6 +12,7 @@ from penstock.jobs.registry.process import ProcessId
 
 Status = Literal["created", "running", "finished", "failed", "cancelled", "lost"]
 ENDED = ("finished", "failed", "cancelled", "lost")
+IN_PROCESS = "in-process"  # the master of jobs of the local engine
 _HEARTBEAT_TIMEOUT = 60.0  # seconds without an update after which a job of another machine counts as lost
 
 
@@ -29,7 +30,7 @@ class JobEntry(msgspec.Struct, kw_only=True):
     name: str
     process: ProcessId
     program: str  # the command line of the program
-    master: str
+    master: str  # of Spark, or IN_PROCESS
     checkpoint: str
     parallelism: int = 1
     started: float = msgspec.field(default_factory=time.time)

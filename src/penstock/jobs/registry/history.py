@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from penstock.atomic_file import write_atomic
+from penstock.atomic_file import remove_file, write_atomic
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats
 
 _MAX_CHECKPOINTS = 1000  # per file; there are at most two files
@@ -31,7 +31,11 @@ class CheckpointHistory:
             return
         if self._count is None:
             self._count = len(self._read(self._new))
+        if self._new.is_dir():
+            remove_file(self._new)
         with open(self._new, "ab") as file:
+            if file.tell() and not self._ends_with_line():
+                file.write(b"\n")  # an earlier run was killed while it wrote
             for checkpoint in checkpoints:
                 file.write(_encode(checkpoint) + b"\n")
             size = file.tell()
@@ -43,7 +47,7 @@ class CheckpointHistory:
     def write_current(self, checkpoint: CheckpointStats | None) -> None:
         """Writes the checkpoint in progress; None removes it."""
         if checkpoint is None:
-            self._current.unlink(missing_ok=True)
+            remove_file(self._current)
         else:
             write_atomic(self._current, _encode(checkpoint), durable=False)
 
@@ -54,8 +58,13 @@ class CheckpointHistory:
             lines = [*self._read(self._old), *lines]
         if limit is not None:
             lines = lines[-limit:]
-        checkpoints = [_decoder.decode(line) for line in [*lines, *self._read(self._current)]]
+        checkpoints = [stats for line in [*lines, *self._read(self._current)] if (stats := _decode(line)) is not None]
         return checkpoints if limit is None else checkpoints[-limit:]
+
+    def _ends_with_line(self) -> bool:
+        with open(self._new, "rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read() == b"\n"
 
     @staticmethod
     def _read(file: Path) -> list[bytes]:
@@ -66,3 +75,11 @@ class CheckpointHistory:
         if file.suffix == ".jsonl":
             data = data[: data.rfind(b"\n") + 1]  # the last line may be incomplete
         return data.splitlines()
+
+
+def _decode(line: bytes) -> CheckpointStats | None:
+    """Returns None for a line that is damaged, or that another version of Penstock wrote."""
+    try:
+        return _decoder.decode(line)
+    except msgspec.DecodeError:
+        return None

@@ -4,45 +4,35 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from penstock.atomic_file import write_atomic
+from penstock.atomic_file import remove_file, write_atomic
 from penstock.config import Configuration
-from penstock.config.deployment_options import REGISTRY_DIR, REGISTRY_KEEP, REGISTRY_KEEP_DAYS
+from penstock.config.deployment_options import REGISTRY_KEEP, REGISTRY_KEEP_DAYS
 from penstock.errors import JobError
+from penstock.folders import registry_folder
 from penstock.jobs.registry.entry import JobEntry
 from penstock.jobs.registry.progress import Progress
 
-HOME_VARIABLE = "PENSTOCK_HOME"
 _DAY = 86_400.0
 T = TypeVar("T")
 
 
 def registry_of(configuration: Configuration | None = None) -> Registry:
-    """Returns the registry in the configured folder, in PENSTOCK_HOME, or in ~/.penstock."""
-    folder = (configuration or Configuration()).get(REGISTRY_DIR) or os.environ.get(HOME_VARIABLE)
-    return Registry(Path(folder).expanduser().absolute() if folder else _home() / ".penstock")
-
-
-def _home() -> Path:
-    """The home folder, or the temporary folder for a user without a home, as in some containers."""
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return Path(tempfile.gettempdir())
-    return home if os.access(home, os.W_OK) else Path(tempfile.gettempdir())
+    """Returns the registry in the configured folder, or in the state folder of the user."""
+    return Registry(registry_folder(configuration))
 
 
 class Registry:
     """The jobs that are registered in a folder.
 
-    >>> registry = Registry(Path(tempfile.mkdtemp()))
+    >>> registry = Registry(Path("no-such-folder"))
     >>> registry.entries()
     []
     """
@@ -67,8 +57,9 @@ class Registry:
         self._replace(self.job_folder(job_id) / "progress.json", progress)
 
     def _replace(self, file: Path, value: Any) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # other users must not read logs
-        file.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self.folder / "jobs").mkdir(mode=0o700, exist_ok=True)  # other users must not read the arguments of programs
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomic(file, msgspec.json.format(msgspec.json.encode(value), indent=1), durable=False)
 
     # -- reading
@@ -102,26 +93,44 @@ class Registry:
             return None
 
     def find(self, name: str) -> JobEntry:
-        """Returns the job with this id, name or beginning of an id. Raises JobError if there is not exactly one.
+        """Returns the job with this id, the newest job with this name, or the only job whose id begins with it.
 
-        Of several jobs with the same name, a running one is preferred.
+        Raises:
+            JobError: there is no such job, or there are several.
         """
         entries = self.entries()
-        named = [e for e in entries if e.name == name]
         for found in (
             [e for e in entries if e.id == name],
-            [e for e in named if not e.is_over] or named,
+            [e for e in entries if e.name == name][:1],
             [e for e in entries if name and e.id.startswith(name)],
         ):
             if len(found) == 1:
                 return found[0]
             if found:
-                raise JobError(
-                    "JOB_AMBIGUOUS",
-                    f"'{name}' matches {len(found)} jobs: {', '.join(f'{e.id[:12]} ({e.name})' for e in found[:5])}"
-                    f"{' and more' if len(found) > 5 else ''}. Use the beginning of the id of one job.",
-                )
-        raise JobError(
+                raise _ambiguous(name, found)
+        raise self._unknown(name)
+
+    def find_running(self, name: str, verb: str) -> JobEntry:
+        """Returns the job as `find` does, but of several jobs with the same name the one that runs.
+
+        Raises:
+            JobError: there is no such job, there are several, or none of them runs. `verb` names what cannot be done.
+        """
+        named = [e for e in self.entries() if e.name == name] if self.entry(name) is None else []
+        running = [e for e in named if not e.is_over]
+        if len(running) > 1:
+            raise _ambiguous(name, running)
+        if not running and len(named) > 1:
+            last = named[0]
+            raise JobError(
+                "JOB_OVER",
+                f"No job named '{name}' is running, so there is nothing to {verb}. The newest of {len(named)} is {last.id[:12]}: "
+                f"{last.current_status()}, started {_time_text(last.started)}. 'penstock resume {last.id[:12]}' resumes it.",
+            )
+        return running[0] if running else self.find(name)
+
+    def _unknown(self, name: str) -> JobError:
+        return JobError(
             "JOB_UNKNOWN",
             f"The registry {self.folder} has no job with the id or name '{name}'. "
             "'penstock list' shows its jobs. The environment variable PENSTOCK_HOME selects another registry.",
@@ -147,4 +156,18 @@ class Registry:
         """Removes logs that no other job uses (jobs of one process share a log), if they are in the log folder."""
         for name in logs - {e.log for e in self.entries()}:
             if name and Path(name).parent == self.logs:
-                Path(name).unlink(missing_ok=True)
+                with suppress(OSError):
+                    remove_file(name)
+
+
+def _ambiguous(name: str, found: list[JobEntry]) -> JobError:
+    jobs = ", ".join(f"{e.id[:12]} ('{e.name}', {e.current_status()}, {_time_text(e.started)})" for e in found[:5])
+    return JobError(
+        "JOB_AMBIGUOUS",
+        f"'{name}' matches {len(found)} jobs: {jobs}{' and more' if len(found) > 5 else ''}. "
+        "Use the beginning of the id of one job.",
+    )
+
+
+def _time_text(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))

@@ -11,10 +11,11 @@ from typing import Literal
 
 import msgspec
 
-from penstock.atomic_file import write_atomic
+from penstock.atomic_file import remove_file, write_atomic
 from penstock.errors import JobError
 from penstock.jobs.registry.entry import JobEntry, Status
 from penstock.jobs.registry.registry import Registry
+from penstock.jobs.registry.resume_command import resume_command
 
 EndAction = Literal["stop", "drain", "cancel"]
 _POLL = 0.1
@@ -63,7 +64,8 @@ def require_running(entry: JobEntry, verb: str) -> None:
             + (
                 "It ran in batch mode, so nothing was committed. Start it again."
                 if entry.batch
-                else f"Its state is that of the last committed batch. Resume it with --resume {entry.checkpoint}"
+                else "Its state is that of the last committed batch. Resume it with: "
+                + (resume_command(entry) or f"--resume {entry.checkpoint}")
             ),
         )
     if entry.is_over:
@@ -84,7 +86,7 @@ def read_end_request(registry: Registry, job_id: str) -> EndRequest | None:
 def clear_requests(registry: Registry, job_id: str) -> None:
     """Removes the requests of a previous run."""
     for name in ("request.json", "limit.json"):
-        (registry.job_folder(job_id) / name).unlink(missing_ok=True)
+        remove_file(registry.job_folder(job_id) / name)
 
 
 def wait_for_end(registry: Registry, job_id: str, seconds: float) -> Status:

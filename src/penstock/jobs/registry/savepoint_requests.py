@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from penstock.atomic_file import write_atomic
+from penstock.atomic_file import remove_file, write_atomic
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.registry.entry import JobEntry
 from penstock.jobs.registry.registry import Registry
@@ -84,14 +84,14 @@ def take_savepoint_requests(registry: Registry, job_id: str) -> list[SavepointRe
             found.append(msgspec.json.decode(file.read_bytes(), type=SavepointRequest))
         except (OSError, msgspec.DecodeError):
             continue
-        file.unlink(missing_ok=True)
+        remove_file(file)
     return sorted(found, key=lambda request: request.requested_at)
 
 
 def clear_savepoint_requests(registry: Registry, job_id: str) -> None:
     """Removes the requests of a previous run."""
     for file in registry.job_folder(job_id).glob("savepoint-*.json"):
-        file.unlink(missing_ok=True)
+        remove_file(file)
 
 
 def write_savepoint_progress(registry: Registry, job_id: str, progress: SavepointProgress) -> None:
@@ -101,7 +101,7 @@ def write_savepoint_progress(registry: Registry, job_id: str, progress: Savepoin
     write_atomic(folder / f"{progress.id}.json", msgspec.json.encode(progress), durable=False)
     if progress.is_over:
         for old in sorted(folder.glob("*.json"), key=lambda f: f.stat().st_mtime)[:-_RETAINED]:
-            old.unlink(missing_ok=True)
+            remove_file(old)
 
 
 def read_savepoint_progress(registry: Registry, job_id: str, savepoint: str) -> SavepointProgress | None:

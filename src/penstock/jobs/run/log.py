@@ -21,7 +21,7 @@ def process_log(folder: Path) -> Path:
     log = _logs.get(os.getpid())
     if log is None:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         log = _logs[os.getpid()] = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
     return log
 

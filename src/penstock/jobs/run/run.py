@@ -14,12 +14,14 @@ from typing import Any, Protocol
 from penstock.config import Configuration
 from penstock.config.execution_options import TRIGGER_INTERVAL
 from penstock.jobs.actions.detached_rescale import start_detached_rescale
+from penstock.jobs.leftovers.background import start_cleaning
 from penstock.jobs.registry import requests
 from penstock.jobs.registry import savepoint_requests as savepoints
 from penstock.jobs.registry.batch_report import BatchReport
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings
 from penstock.jobs.registry.entry import Failure, JobEntry, Status
 from penstock.jobs.registry.history import CheckpointHistory
+from penstock.jobs.registry.launch_file import StoredLaunch, write_launch
 from penstock.jobs.registry.progress import OperatorProgress, StageProgress
 from penstock.jobs.registry.registry import Registry
 from penstock.jobs.registry.requests import EndAction
@@ -115,6 +117,7 @@ class Run:
         self._last_timed = -1  # the last checkpoint with timings
         self._checkpoint_at = self._shown_at = time.monotonic()
         self._ignore_os_errors(lambda: self._register(configuration))
+        self._ignore_os_errors(self._store_launch)
         if not active_listeners():
             print(f"penstock: {entry.start_message}", file=sys.stderr)
         for listener in active_listeners():
@@ -133,6 +136,12 @@ class Run:
         registry.write(entry)
         self.log(f"{entry.start_message}, '{entry.name}', run {entry.runs}")
         registry.prune_by_options(configuration)
+        start_cleaning(configuration)
+
+    def _store_launch(self) -> None:
+        entry = self.entry
+        if entry.checkpoint and entry.launch is not None:
+            write_launch(entry.checkpoint, StoredLaunch(entry.id, entry.name, entry.launch))
 
     def begin(self, job: RunningJob) -> None:
         """Starts to watch the batches of the job and requests of other processes."""

@@ -31,7 +31,7 @@ class Tally:
         progress, ended = self.progress, _default_now(now)
         read, written = self._count(report)
         late = sum(report.late.values())
-        progress.batches += 1
+        progress.batches += report.batches
         progress.read += read
         progress.written += written
         progress.late += late

@@ -119,9 +119,7 @@ def describe_job(graph: JobGraph, mode: str = "STREAMING") -> ExplainedJob:
     for node in levels.graph.nodes:
         if not isinstance(node, _NOT_STEPS):
             steps[node.id] = _step(node, levels, steps)
-    return ExplainedJob(
-        graph.name, graph.parallelism, graph.max_parallelism, tuple(steps.values()), mode, _real_time(graph)
-    )
+    return ExplainedJob(graph.name, graph.slots, graph.max_parallelism, tuple(steps.values()), mode, _real_time(graph))
 
 
 def _real_time(graph: JobGraph) -> str:

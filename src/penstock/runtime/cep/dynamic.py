@@ -28,7 +28,6 @@ class DynamicPatternOperator(PatternOperator):
     """Matches the patterns that arrive on its second input."""
 
     broadcast_inputs = (1,)
-    keeps_output = True  # pattern updates emit nothing
 
     def __init__(self, pattern_of: Callable[[Any], Pattern[Any]] | None, function: Any, **settings: Any) -> None:
         super().__init__(None, function, **settings)

@@ -42,11 +42,10 @@ class BatchEmissions(Emissions):
         counts = np.arange(self.first, self.first + n, dtype=np.int64)
         if self.key_table is None:
             at = column(self.emitters)
-            return Tags(watermarks, old.phase[at], old.origin[at], old.position[at], old.emitter[at], counts)
-        key_table = self.key_table
-        hashes = column([0 if k is None else key_table[k].hash for k in self.records.keys or ()])
+            return Tags(watermarks, old.phase[at], old.origin[at], old.position[at], self.emitter_hashes()[at], counts)
         zeros = np.zeros(n, np.int64)
-        return Tags(watermarks, np.full(n, PHASE_ELEMENT), zeros, zeros, self._column(hashes, 3), counts)
+        emitters = self._column(self.emitter_hashes(), 3)
+        return Tags(watermarks, np.full(n, PHASE_ELEMENT), zeros, zeros, emitters, counts)
 
 
 class BatchLoop(SlotLoop):
@@ -68,8 +67,7 @@ class BatchLoop(SlotLoop):
                 "Batch mode needs the complete input at once.",
             )
         context = self._context
-        key_table = context.backend.keys if self._operator.keyed else None
-        out = BatchEmissions(records, key_table=key_table, first=self._emitted)
+        out = BatchEmissions(records, **self._emitter(), first=self._emitted)
         if self._open_key is None:
             context.begin_batch(advance.batch, advance.now)
         context.watermark = MIN_WATERMARK
@@ -98,7 +96,7 @@ class BatchLoop(SlotLoop):
         """
         tags, n = records.tags, len(records.values)
         inputs = column(records.inputs) if records.inputs is not None else np.zeros(n, np.int64)
-        broadcast = np.isin(inputs, self._broadcast_inputs())
+        broadcast = np.isin(inputs, self._broadcast_inputs)
         ranks, timestamps = np.zeros(n, np.int64), np.zeros(n, np.int64)
         if records.keys is not None:
             ranks = self._key_ranks(records.keys)
@@ -118,9 +116,6 @@ class BatchLoop(SlotLoop):
         if len(set(numbers.values())) < len(numbers):
             numbers = {key: rank for rank, key in enumerate(sorted(identities, key=identities.__getitem__), 1)}
         return column([0 if key is None else numbers[key] for key in keys])
-
-    def _broadcast_inputs(self) -> list[int]:
-        return list(getattr(self._operator, "broadcast_inputs", ()))
 
     def _run_key(self, records: Records, start: int, stop: int, out: BatchEmissions, continues: bool) -> None:
         context = self._context

@@ -66,12 +66,8 @@ class CallGuard:
         site: CallSite,
         details: Callable[[], dict[str, Any]],
         out: Emissions,
-        reports: bool = True,
     ) -> bool:
-        """Makes one call and returns whether it succeeded.
-
-        `reports` is false for a broadcast element whose dead letter another slot emits, because all slots make the same call.
-        """
+        """Makes one call and returns whether it succeeded."""
         backend = self._context.backend
         queues = (self._context.event_timers, self._context.processing_timers)
         for queue in queues:
@@ -85,11 +81,8 @@ class CallGuard:
             backend.undo()
             for queue in queues:
                 queue.undo()  # type: ignore[attr-defined]
-            if reports:
-                out.values.append((DEAD_LETTERS, letter))
-                out.emitters.append(emitter)
-            else:
-                site.dead_letters_made -= 1
+            out.values.append((DEAD_LETTERS, letter))
+            out.emitters.append(emitter)
             return False
         out.values += emitted
         out.emitters += [emitter] * len(emitted)

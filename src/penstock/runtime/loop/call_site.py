@@ -80,7 +80,7 @@ class CallSite:
             element=known.get("element"),
             error=type(reported).__name__ if failed.penstock_error else failed.error,
             message=failed.penstock_error or failed.message,
-            place=failed.location,
+            location=failed.location,
             key=known.get("key"),
             timestamp=None if timestamp == NO_TIMESTAMP else timestamp,
             source=failed.source,

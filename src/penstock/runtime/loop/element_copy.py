@@ -45,7 +45,7 @@ class _Copiers(dict[type, Copier]):
 
     def __missing__(self, kind: type) -> Copier:
         if kind in IMMUTABLE:
-            self[kind] = _same
+            self[kind] = same_element
         else:
             self[kind] = _copy_or_share  # while its fields are checked, which may be of the same class
             self[kind] = _choose_copier(kind)
@@ -94,7 +94,8 @@ def collect_copies(emitted: Iterable[Any]) -> list[Any]:
 # -- copiers of built-in classes
 
 
-def _same(value: Any) -> Any:
+def same_element(value: Any) -> Any:
+    """Returns the value itself, where `copy_element` is not needed."""
     return value
 
 
@@ -141,8 +142,12 @@ _copiers.update(
         list: _copy_list,
         dict: _copy_dict,
         set: set.copy,  # items of sets are hashable, and taken as immutable
+<<<<<<< HEAD
         frozenset: _same,
         OutputTag: _same,
+=======
+        frozenset: same_element,
+>>>>>>> main
         bytearray: bytearray.copy,
         deque: _copy_deque,
         Row: _copy_row,
@@ -158,7 +163,7 @@ def _choose_copier(kind: type) -> Copier:
     """Returns how the objects of a class are copied. Adds the class to IMMUTABLE if its objects need no copies."""
     if issubclass(kind, (enum.Enum, np.generic, type)):
         IMMUTABLE.add(kind)
-        return _same
+        return same_element
     if hasattr(kind, "__deepcopy__"):
         return _copy_or_share
     if issubclass(kind, msgspec.Struct):
@@ -167,7 +172,7 @@ def _choose_copier(kind: type) -> Copier:
         return _copy_named_tuple
     if _is_frozen_dataclass(kind) and not _mutable_fields(kind, vars(kind)["__dataclass_fields__"]):
         IMMUTABLE.add(kind)
-        return _same
+        return same_element
     if _is_plain(kind):
         return _object_copier(kind)
     return _copy_or_share
@@ -190,7 +195,7 @@ def _struct_copier(kind: type[msgspec.Struct]) -> Copier:
     changing = _mutable_fields(kind, names)
     if not changing and config.frozen:
         IMMUTABLE.add(kind)
-        return _same
+        return same_element
     shallow: Copier = kind.__copy__  # type: ignore[attr-defined]
     return shallow if not changing else partial(_copy_fields, shallow, msgspec.structs.force_setattr, changing)
 
@@ -292,4 +297,4 @@ def _is_immutable_type(annotation: Any) -> bool:
 
 
 def _is_immutable_class(kind: type) -> bool:
-    return _copiers[kind] is _same or kind in IMMUTABLE
+    return _copiers[kind] is same_element or kind in IMMUTABLE

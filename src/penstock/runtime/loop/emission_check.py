@@ -27,7 +27,7 @@ def _check(operator: str, line: str, declared: TypeInformation, value: Any) -> A
         return TimestampedResult(_check(operator, line, declared, value.value), value.timestamp)
     if value.__class__ is tuple and value and value[0].__class__ is OutputTag:
         tag, inner = value
-        if not tag.type_info.declared:
+        if not tag.type_info.converts:
             return value
         return tag, convert_elements(f"{operator}' side output '{tag.tag_id}", line, tag.type_info, [inner])[0]
     return convert_elements(operator, line, declared, [value])[0]

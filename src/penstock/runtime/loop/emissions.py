@@ -38,6 +38,8 @@ class Emissions:
     # Fired timers: watermark, phase, due time, key hash, timestamp.
     fired: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     key_table: KeyTable | None = None  # of a keyed operator
+    slot: int = 0
+    broadcast_inputs: tuple[int, ...] = ()
     own_timestamps: dict[int, int] = field(default_factory=dict)  # by index, of values emitted as TimestampedResult
     maybe_tagged: bool = True  # False if it is known that no value is for a side output
 
@@ -71,19 +73,29 @@ class Emissions:
         phase = np.where(after_processing_timer, PHASE_ELEMENT, old.phase)
         origin = np.where(after_processing_timer, -1, old.origin)
         position = np.where(after_processing_timer, old.origin, old.position)
-        if self.key_table is None or self.records.keys is None:
-            hashes = old.emitter
-        else:
-            key_table = self.key_table
-            hashes = column([0 if k is None else key_table[k].hash for k in self.records.keys])
         return Tags(
             self._column(self.records.effective, 0),
             self._column(phase, 1),
             self._column(origin, 2),
             self._column(position, None),
-            self._column(hashes, 3),
+            self._column(self.emitter_hashes(), 3),
             np.arange(n, dtype=np.int64),
         )
+
+    def emitter_hashes(self) -> Column:
+        """A number per element for the emitter of its results: the hash of its key, or the emitter of the element itself.
+
+        All slots process the same broadcast elements, so their slot is part of the number. Otherwise the order of results from
+        different slots would depend on which one arrives first.
+        """
+        keys, inputs, key_table = self.records.keys, self.records.inputs, self.key_table
+        if key_table is None or keys is None:
+            hashes = self.records.tags.emitter
+        else:
+            hashes = column([0 if k is None else key_table[k].hash for k in keys])
+        if self.slot == 0 or not self.broadcast_inputs or inputs is None:
+            return hashes
+        return np.where(np.isin(inputs, self.broadcast_inputs), hashes ^ self.slot, hashes)
 
     def _column(self, of_elements: Column, timer_field: int | None) -> Column:
         """Returns a column of the emitted values, from their elements or from a field of their timers (None: zero)."""

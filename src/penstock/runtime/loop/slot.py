@@ -44,12 +44,13 @@ class SlotLoop:
         self._renewals_at_end: dict[Any, int] = {}  # by key
         self._repeated_timers = RepeatedTimers(name)
         self._prepare: Callable[[Records], None] | None = getattr(operator, "prepare", None)
+        self._broadcast_inputs: tuple[int, ...] = getattr(operator, "broadcast_inputs", ())
         self.site = CallSite(name, context.runtime.uid)
 
     def run(self, records: Records, advance: Advance) -> Emissions:
         """Fires processing timers, processes elements with event timers in between, then fires the remaining event timers."""
         context = self._context
-        out = Emissions(records, key_table=context.backend.keys if self._operator.keyed else None)
+        out = Emissions(records, **self._emitter())
         context.begin_batch(advance.batch, advance.now)
         context.watermark = advance.before
         marks = advance.marks[::-1]
@@ -71,6 +72,15 @@ class SlotLoop:
             watch.end(watched)
             context.backend.unset_key()
         return out.unwrap_timestamps() if getattr(self._operator, "stamps_results", False) else out
+
+    def _emitter(self) -> dict[str, Any]:
+        """What emissions need to order the results of this slot."""
+        context = self._context
+        return {
+            "key_table": context.backend.keys if self._operator.keyed else None,
+            "slot": context.runtime.get_index_of_this_subtask(),
+            "broadcast_inputs": self._broadcast_inputs,
+        }
 
     def _prepare_operator(self, records: Records) -> None:
         """Shows the operator the complete batch before its elements are processed one by one."""
@@ -187,15 +197,12 @@ class SlotLoop:
         context.index = index
         number = 0 if records.inputs is None else records.inputs[index]
         process, value = operator.elements()[number], records.values[index]
-        # Every slot processes a broadcast element; only the slot that keeps its output reports a failure.
-        reports = number not in getattr(operator, "broadcast_inputs", ()) or operator.keeps_output  # type: ignore[attr-defined]
         self._guard.run(
             lambda: process(value, context),
             index,
             self.site,
             lambda: self._call_details(records, index),
             out,
-            reports,
         )
 
     def _advance_watermark(self, watermark: int, marks: list[int], out: Emissions) -> None:

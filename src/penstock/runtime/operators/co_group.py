@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import is_not
 from typing import Any
 
 from penstock.functions import Function, RuntimeContext, TaggedUnion
 from penstock.runtime.loop.call_results import check_results
+from penstock.runtime.loop.element_copy import copy_element, copy_elements, same_element
 from penstock.runtime.loop.operator import Emitted, OperatorContext
 from penstock.runtime.state.backend import KeyedStateStore
 from penstock.runtime.state.timers import Timer
@@ -72,8 +74,10 @@ class GroupFunction(Function):
         self._function = function
         self._kind = kind
         self._call = getattr(function, "co_group" if kind == "co_group" else "join", function)
+        self._copies = True
 
     def open(self, runtime_context: RuntimeContext) -> None:
+        self._copies = not getattr(runtime_context, "object_reuse", False)
         if isinstance(self._function, Function):
             self._function.open(runtime_context)
 
@@ -85,15 +89,24 @@ class GroupFunction(Function):
         first, second = groups
         if self._kind == "co_group":
             return check_results(self._call(first, second))
-        call = self._call
+        call, pairs = self._call, self._pairs(first, second)
         if self._kind == "join":
-            return (call(one, two) for one in first for two in second)
-        return self._flat_join(first, second)
+            return (call(one, two) for one, two in pairs)
+        return (result for one, two in pairs for result in check_results(call(one, two)) or ())
 
-    def _flat_join(self, first: list[Any], second: list[Any]) -> Iterator[Any]:
+    def _pairs(self, first: list[Any], second: list[Any]) -> Iterator[tuple[Any, Any]]:
+        """All pairs. The function may change elements of a pair, so elements of several pairs are copied."""
+        separate_first = copy_element if self._copies and _is_changeable(first) else same_element
+        separate_second = copy_element if self._copies and _is_changeable(second) else same_element
         for one in first:
             for two in second:
-                yield from check_results(self._call(one, two)) or ()
+                yield separate_first(one), separate_second(two)
+
+
+def _is_changeable(elements: list[Any]) -> bool:
+    """Whether any element can be changed in place. Then its copy is another object."""
+    copied = copy_elements(elements)
+    return copied is not elements and any(map(is_not, copied, elements))
 
 
 class ElementGroupFunction(GroupFunction):

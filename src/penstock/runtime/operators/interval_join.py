@@ -8,7 +8,7 @@ from typing import Any
 from penstock.errors import PlanError, TimeError
 from penstock.functions import JoinContext, OutputTag
 from penstock.runtime.loop.call_results import collect_results
-from penstock.runtime.loop.element_copy import copy_element
+from penstock.runtime.loop.element_copy import copy_element, same_element
 from penstock.runtime.loop.lateness import join_is_late
 from penstock.runtime.loop.operator import Emitted, OperatorContext, TimestampedResult
 from penstock.runtime.state.timeline import KeyTimeline, TimelineDescriptor
@@ -125,11 +125,14 @@ class IntervalJoinOperator:
         self._left = JoinSide(0, type_information(left_type), (low, high), left_late_tag)
         self._right = JoinSide(1, type_information(right_type), (-high, -low), right_late_tag)
         self._pair = PairContext()
+        self._separate: Callable[[Any], Any] = copy_element  # the function may change elements, which stay in state
         self._context: OperatorContext
 
     def open(self, context: OperatorContext) -> None:
         self._context = context
         self._pair.copies = context.copies_elements
+        if not context.copies_elements:
+            self._separate = same_element
         self._left.open(context)
         self._right.open(context)
         if hasattr(self._function, "open"):
@@ -152,9 +155,10 @@ class IntervalJoinOperator:
         emitted: list[Any] = []
         pair = self._pair.begin()
         pair.left = timestamp
+        separate = self._separate
         for index in matches:
             pair.right = timeline.times[index]
-            results = self._call(value, timeline.values[index], pair)
+            results = self._call(separate(value), separate(timeline.values[index]), pair)
             self._collect(emitted, results, pair.right > timestamp)
         return emitted
 
@@ -168,9 +172,10 @@ class IntervalJoinOperator:
         emitted: list[Any] = []
         pair = self._pair.begin()
         pair.right = timestamp
+        separate = self._separate
         for index in matches:
             pair.left = timeline.times[index]
-            results = self._call(timeline.values[index], value, pair)
+            results = self._call(separate(timeline.values[index]), separate(value), pair)
             self._collect(emitted, results, pair.left > timestamp)
         return emitted
 

@@ -62,17 +62,16 @@ def _with_context(function: Callable[[Any, Any], Emitted], context: Any) -> Call
 class BroadcastOperator:
     """Runs a function with a broadcast stream. Input 0 is the stream, input 1 the broadcast stream.
 
-    Every slot processes each broadcast element with its own copy of the broadcast state. Only the slot of key group 0 keeps what
-    that call emits, unless the call used apply_to_keyed_state; then the results of all slots differ and are kept.
+    Every slot processes each broadcast element with its own copy of the broadcast state and of the function, and emits what that
+    call returns (time-rules 6.3).
     """
 
     broadcast_inputs = (1,)
 
-    def __init__(self, function: Any, keyed: bool, states: tuple[MapStateDescriptor, ...], keeps_output: bool) -> None:
+    def __init__(self, function: Any, keyed: bool, states: tuple[MapStateDescriptor, ...]) -> None:
         self.keyed = keyed
         self._function = function
         self._states = {s.name: s for s in states}
-        self.keeps_output = keeps_output
         self._context: Any = None
 
     def open(self, context: OperatorContext) -> None:
@@ -90,8 +89,8 @@ class BroadcastOperator:
     def _broadcast_element(self, value: Any, context: OperatorContext) -> Emitted:
         context.cell.at = NO_KEY
         side = self._context.as_writer()
-        emitted = collect_results(self._function.process_broadcast_element(value, side), context.copies_elements)
-        return emitted if self.keeps_output or side.applied else None
+        # Collected here, so that a generator finishes before the next call makes the broadcast state read-only.
+        return collect_results(self._function.process_broadcast_element(value, side), context.copies_elements)
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
         return check_results(self._function.on_timer(timer.time, self._context.as_reader()))
@@ -107,7 +106,6 @@ class BroadcastSideContext:
         self._context = context
         self._states = states
         self._writing = False
-        self.applied = False
 
     def as_reader(self) -> BroadcastSideContext:
         self._writing = False
@@ -115,7 +113,6 @@ class BroadcastSideContext:
 
     def as_writer(self) -> BroadcastSideContext:
         self._writing = True
-        self.applied = False
         return self
 
     def timestamp(self) -> int | None:
@@ -142,7 +139,6 @@ class BroadcastSideContext:
 
     def apply_to_keyed_state(self, descriptor: StateDescriptor, function: Callable[[Any, Any], None]) -> None:
         """Calls function(key, state) for each key of this slot that has the state, ordered by encoded key."""
-        self.applied = True
         backend = self._context.backend
         handle = backend.handle(descriptor)
         for key in backend.keys_with(descriptor):

@@ -61,6 +61,19 @@ def encode_key(key: Any) -> tuple[bytes, bool]:
     return _encode(canonical), decodable
 
 
+def hashable_key(key: Any) -> Any:
+    """Returns a key that is a list, a set or a bytearray as a tuple, a frozenset or bytes. Other keys are returned unchanged.
+
+    Flink accepts every key that can be pickled.
+
+    >>> hashable_key([1, [2, {3}]])
+    (1, (2, frozenset({3})))
+    """
+    if type(key) is list or type(key) is tuple:
+        return tuple(hashable_key(part) for part in key)
+    return frozenset(key) if type(key) is set else bytes(key) if type(key) is bytearray else key
+
+
 def decode_key(data: bytes) -> Any:
     """Decodes a key whose encoding is decodable.
 
@@ -203,9 +216,10 @@ def _canonical(key: Any) -> tuple[Any, bool]:
         return _object(type(key).__qualname__, [_part(value)[0] for value in content])
     raise InvalidKeyError(
         "KEY_TYPE",
-        f"{key!r} of type {type(key).__name__} cannot be a key, because it would not be the same key in every process. "
-        "Use a str, int, float, bytes, tuple, date, UUID, enum, a Row, or a frozen dataclass, Struct, attrs class or pydantic "
-        "model of these.",
+        f"{key!r} of type {type(key).__name__} cannot be a key, because it would not be the same key in every process: its class "
+        "does not declare the values that identify it. Return these values from the key selector, as a tuple if there are several, "
+        f"or make {type(key).__name__} a frozen dataclass, Struct, attrs class or pydantic model. Their fields may be str, int, "
+        "float, bytes, tuple, date, UUID, enum or Row.",
     )
 
 

@@ -11,7 +11,11 @@ from typing import Any
 
 from penstock.errors import PlanError
 from penstock.functions import OutputTag, TimeDomain
+<<<<<<< HEAD
 from penstock.runtime.loop.element_copy import copy_element
+=======
+from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element, copy_elements
+>>>>>>> main
 from penstock.runtime.loop.lateness import element_is_late, window_is_late
 from penstock.runtime.loop.operator import Emitted, OperatorContext, TimestampedResult
 from penstock.runtime.state.codec import is_immutable
@@ -83,6 +87,7 @@ class WindowOperator:
         self._clear: Callable[[Any, Namespace, Window], None] | None = None
         self._aligned = assigner.grid() is not None and self._trigger.waits_for_end()
         self._cache = WindowCache(assigner, self._lateness)
+        self._copies = True  # elements are copied for the function, unless they are not used again
         self._pane: PaneContext
         self._check(allowed_lateness)
 
@@ -101,6 +106,7 @@ class WindowOperator:
 
     def open(self, context: OperatorContext) -> None:
         self._pane = PaneContext(context)
+        self._copies = context.copies_elements
         self._contents.open(context.backend)
         for function in self._functions:
             if hasattr(function, "open"):
@@ -130,10 +136,25 @@ class WindowOperator:
             current = self._cache.enter_slice(value, time, timestamp, self._pane)
         if current.first_max_timestamp <= context.watermark:
             return self._add_to_windows(value, timestamp, context)
+<<<<<<< HEAD
         panes = current.panes.get(context.cell.at)
         if panes is None:
             panes = self._open_panes(current, value, timestamp, context)
         self._contents.add_to_all(panes, value, timestamp)
+=======
+        key, add = context.cell.at, self._contents.add
+        shared = len(current.windows) - 1 if value.__class__ not in IMMUTABLE else 0
+        for cached in current.windows:
+            pane = cached.panes.get(key)
+            if pane is None:
+                pane = cached.panes[key] = self._contents.pane((key, cached.namespace))
+                self._call_trigger(value, timestamp, cached, key, context)
+            if shared:  # each window has its own, because a function may change it
+                add(pane, copy_element(value), timestamp)
+                shared -= 1
+            else:
+                add(pane, value, timestamp)
+>>>>>>> main
         return None
 
     def _open_panes(self, current: CachedSlice, value: Any, timestamp: int, context: OperatorContext) -> list[Any]:
@@ -154,12 +175,12 @@ class WindowOperator:
         key, contents = context.cell.at, self._contents
         emitted: list[Any] = []
         added = False
+        changeable = value.__class__ not in IMMUTABLE
         for cached, state_window in self._target_windows(value, timestamp, context):
-            if added:
-                value = copy_element(value)  # each window has its own
             added = True
             pane_key = (key, state_window)
-            contents.add(contents.pane(pane_key), value, timestamp)
+            # A function may change what a window contains. The other windows and the trigger must not see that.
+            contents.add(contents.pane(pane_key), copy_element(value) if changeable else value, timestamp)
             result = self._call_trigger(value, timestamp, cached, key, context)
             if result is not CONTINUE:
                 emitted += self._apply_trigger_result(result, key, cached, pane_key, stamped=True)
@@ -253,18 +274,24 @@ class WindowOperator:
         if elements is None:
             return []
         if self._evictor is not None:
-            return self._fire_evicting(key, cached, pane_key, elements)
+            return self._fire_evicting(key, cached, pane_key, elements, reused)
         if reused and self._fold is not None and not is_immutable(elements[0]):
             elements = copy.deepcopy(elements)  # later elements may change the accumulator in place
+        elif reused and self._copies:
+            elements = copy_elements(elements)  # the function may change them, and the window fires again
         return self._evaluate(key, cached.namespace, cached.window, elements)
 
-    def _fire_evicting(self, key: Any, cached: CachedWindow, pane_key: PaneKey, elements: list[Any]) -> list[Any]:
+    def _fire_evicting(
+        self, key: Any, cached: CachedWindow, pane_key: PaneKey, elements: list[Any], reused: bool
+    ) -> list[Any]:
         evictor, contents, pane = self._evictor, self._contents, self._pane.set_current(key, cached.namespace)
         assert evictor is not None
         assert isinstance(contents, TimestampedContents)
         timed = [TimestampedValue(value, None if time == NO_TIMESTAMP else time) for time, value in elements]
         evictor.evict_before(timed, len(timed), cached.window, pane)
         values = [t.value for t in timed]
+        if reused and self._copies:
+            values = copy_elements(values)
         inputs = values if self._fold is None else self._fold.fold_values(values)
         emitted = self._evaluate(key, cached.namespace, cached.window, inputs)
         evictor.evict_after(timed, len(timed), cached.window, pane)

@@ -15,7 +15,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from penstock.config import Configuration
-from penstock.config.checkpoint_options import STORE_MOST_PAUSE, STORE_PATIENCE, STORE_SLOW
+from penstock.config.checkpoint_options import STORE_MOST_PAUSE, STORE_SLOW, STORE_TIMEOUT
 from penstock.errors import CheckpointError
 from penstock.jobs.diagnosis.machine import OVERLOADED
 from penstock.jobs.registry.cpu_time import CpuTime
@@ -66,7 +66,7 @@ class StorageWatch:
         self._session = session
         self._folder = folder
         self._last_batch = last_batch  # the last batch that sinks committed in this run; -1: none
-        timeout = configuration.get(STORE_PATIENCE)
+        timeout = configuration.get(STORE_TIMEOUT)
         self._timeout = None if timeout is None else timeout / 1000
         self._max_pause = configuration.get(STORE_MOST_PAUSE) / 1000
         self._slow = configuration.get(STORE_SLOW) / 1000
@@ -147,7 +147,7 @@ class StorageWatch:
         if self._timeout is not None and waited + pause > self._timeout:
             raise CheckpointError(
                 "STORE_UNREACHABLE",
-                f"Checkpoint storage has failed for {waited:.0f} s, and execution.checkpointing.store.patience allows "
+                f"Checkpoint storage has failed for {waited:.0f} s, and execution.checkpointing.store.timeout allows "
                 f"{self._timeout:g} s: {failure}. The batch was not committed, and no data is lost. Repair the storage and resume "
                 f"{self._folder}.",
             )

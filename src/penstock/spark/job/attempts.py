@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 import uuid
@@ -13,13 +12,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.config import Configuration
 from penstock.config.execution_options import CANCEL_TIMEOUT, HEARTBEAT
+from penstock.connectors.buffer_timeout import buffer_timeout
 from penstock.datastream.jobs.job_status import JobStatus
 from penstock.engine.program.program import Program
-from penstock.spark.checkpoint.checkpoint import Checkpoint
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
+from penstock.jobs.run.pacing import Pacing
+from penstock.jobs.run.restarts import DefaultRestarts, is_retryable, restart_strategy, restarts_by_default
 from penstock.spark.checkpoint.repair import RepeatedBatches
-from penstock.spark.checkpoint.spark_log import unfinished_batch
-from penstock.spark.job.pacing import Pacing
-from penstock.spark.job.restarts import is_retryable, restart_strategy
+from penstock.spark.checkpoint.spark_log import last_committed_batch, unfinished_batch
 from penstock.spark.job.restore_plan import read_initial_offsets
 from penstock.spark.query.batch_query import BatchPlan, BatchQuery, without_elements
 from penstock.spark.query.driver_commits import DriverCommits, commits_on_driver
@@ -28,8 +28,7 @@ from penstock.spark.query.real_time import start_in_real_time
 from penstock.spark.report.run_facts import RunFacts
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.pickling import pickle_program
-
-_log = logging.getLogger("penstock.job")
+from penstock.spark.session.worker_setup import WorkerSetup
 
 
 class Attempts:
@@ -52,7 +51,7 @@ class Attempts:
         self.query: StreamingQuery | BatchQuery | None = None
         self.repeating = False  # the attempt repeats one batch of a repaired checkpoint
         self.keep_open = False
-        self.archives: list[str] = []  # shipped archives that workers put on their path
+        self.worker_setup = WorkerSetup()
         self._session = session
         self._program = program
         self._checkpoint = checkpoint
@@ -62,7 +61,9 @@ class Attempts:
         self._pacing = pacing
         self._set_status = set_status
         self._wait_for_input = wait_for_input
-        self._strategy = restart_strategy(configuration)
+        unbounded = not program.batch_mode and any(not s.source.bounded for s in program.sources)
+        self._strategy = restart_strategy(configuration, unbounded)
+        self._default = DefaultRestarts() if restarts_by_default(configuration, unbounded) else None
         self._offsets = read_initial_offsets(checkpoint)
         self._repeated_batches = RepeatedBatches(checkpoint.folder)
         self._handover: DriverCommits | None = None
@@ -91,13 +92,15 @@ class Attempts:
         session, program, checkpoint, folder = self._session, self._program, self._checkpoint, self._folder
         configuration, facts = self._configuration, self._facts(run)
         if program.batch_mode:
-            folder.create(facts, pickle_program(without_elements(program), self.archives))
-            plan = BatchPlan(session, program, checkpoint, folder, configuration, self.archives, self._wait_for_input)
+            folder.create(facts, pickle_program(without_elements(program), self.worker_setup))
+            plan = BatchPlan(
+                session, program, checkpoint, folder, configuration, self.worker_setup, self._wait_for_input
+            )
             return plan.start(run)
         if self._real_time:
             folder.create(facts, b"")
             return start_in_real_time(session, program, checkpoint, run, configuration)
-        folder.create(facts, pickle_program(program, self.archives))
+        folder.create(facts, pickle_program(program, self.worker_setup))
         return start_query(session, program, checkpoint, folder, configuration, self.repeating)
 
     def _facts(self, run: str) -> RunFacts:
@@ -110,6 +113,7 @@ class Attempts:
             keep_open=self.keep_open,
             repeating=self.repeating,
             paced=self._pacing.enabled,
+            buffer_timeout=buffer_timeout(self._configuration),
             unfinished=unfinished_batch(self._checkpoint.spark),
             control_offset=self._offsets.get("control"),
             source_offsets={int(n): offset for n, offset in self._offsets.items() if n != "control"},
@@ -128,13 +132,17 @@ class Attempts:
         Raises `failure` if the strategy allows no restart, or if tasks of the failed attempt still run, because they could
         write into the files of the next one. `note` is called with the delay in seconds.
         """
-        delay = self._strategy.delay_after_failure(time.monotonic() * 1000) if is_retryable(failure) else None
+        delay = self._strategy.delay_after_failure(time.monotonic() * 1000) if self._may_restart(failure) else None
         if delay is None:
             raise failure
         self._set_status(JobStatus.RESTARTING)
-        _log.warning("Job %s failed and is restarted in %.1f s: %s", self._checkpoint.job_id, delay / 1000, failure)
         note(delay / 1000)
         if not self.stop():
             raise failure
         if not canceled.wait(delay / 1000):
             self.start_next()
+
+    def _may_restart(self, failure: Exception) -> bool:
+        if not is_retryable(failure):
+            return False
+        return self._default is None or self._default.allows(failure, last_committed_batch(self._checkpoint.folder))

@@ -1,44 +1,23 @@
-"""The outputs that sinks deliver to the driver program: collected results and printed lines."""
+"""Reads the outputs that sinks deliver to the driver program from the folder of the run."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.connectors.basic_sinks import CollectSink, PrintSink
+from penstock.jobs.run.driver_outputs import DriverOutput, DriverOutputs
 from penstock.spark.report.run_folder import RunFolder
 
-DriverOutput = dict[int, list[Any]]  # the elements of one batch, by sink number
 
-
-class DriverOutputs:
-    """Delivers the outputs of each batch once, also if the batch runs again."""
+class FolderOutputs(DriverOutputs):
+    """The outputs of a run, in its folder."""
 
     def __init__(self, sinks: list[Any], folder: RunFolder) -> None:
-        self._sinks = sinks
+        super().__init__(sinks)
         self._folder = folder
-        self._collected: DriverOutput = {}
-        self.last_batch = -1  # the last batch that was delivered
 
-    def deliver(self) -> Iterator[tuple[int, DriverOutput]]:
+    def deliver_new(self) -> Iterator[tuple[int, DriverOutput]]:
         """Prints and collects the outputs that have arrived since the last call, and yields them by batch."""
         for batch, output in self._folder.take_driver_outputs():
-            if batch > self.last_batch:
-                self.last_batch = batch
-                self._deliver(output)
+            if self.deliver(batch, output):
                 yield batch, output
-
-    def _deliver(self, output: DriverOutput) -> None:
-        for number, elements in output.items():
-            sink = self._sinks[number]
-            if isinstance(sink, PrintSink):
-                for element in elements:
-                    print(sink.line(element))
-                sys.stdout.flush()
-            elif isinstance(sink, CollectSink):
-                self._collected.setdefault(number, []).extend(elements)
-
-    def collected(self, sink: int) -> list[Any]:
-        """All elements that a collecting sink has received."""
-        return self._collected.get(sink, [])

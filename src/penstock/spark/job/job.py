@@ -14,6 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import CHECKPOINT_RETENTION
+from penstock.config.deployment_options import PYTHON_EXECUTABLE
 from penstock.config.execution_options import BATCH_RECORDS, CANCEL_TIMEOUT
 from penstock.config.state_options import BACKEND
 from penstock.datastream.jobs.job_result import JobExecutionResult
@@ -22,20 +23,28 @@ from penstock.engine.program.builder import build_program
 from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
 from penstock.errors import CheckpointError, JobError
+from penstock.folders import private_folder, remove_private_folder
+from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from penstock.jobs.leftovers.finished_checkpoint import mark_checkpoint_finished, unmark_checkpoint_finished
+from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint
 from penstock.jobs.registry.savepoint_requests import AfterSavepoint, SavepointProgress, new_savepoint_request
+from penstock.jobs.run.accumulators import count_accumulators
+from penstock.jobs.run.driver_outputs import DriverOutput
+from penstock.jobs.run.pacing import Pacing
+from penstock.jobs.run.registration import end_run, end_run_on_error
+from penstock.jobs.run.resumption import ended_message, keep_parallelism
 from penstock.jobs.run.run import Run
 from penstock.plan.graph import JobGraph
-from penstock.spark.checkpoint.checkpoint import Checkpoint, open_checkpoint
 from penstock.spark.checkpoint.storage_watch import StorageWatch
 from penstock.spark.job.attempts import Attempts
 from penstock.spark.job.checkpoint_repair import CheckpointRepair
-from penstock.spark.job.driver_outputs import DriverOutput, DriverOutputs
-from penstock.spark.job.lost_process import explain_lost_process
+from penstock.spark.job.driver_outputs import FolderOutputs
+from penstock.spark.job.lost_process import explain_lost_process, lost_jvm_error
 from penstock.spark.job.monitor import JobMonitor
-from penstock.spark.job.pacing import Pacing
-from penstock.spark.job.registration import RegisteredJob, end_run, end_run_on_error, register
-from penstock.spark.job.restore_plan import plan_restore
-from penstock.spark.job.results import count_accumulators, last_batches
+from penstock.spark.job.registration import RegisteredJob, register
+from penstock.spark.job.restore_plan import plan_spark_restore
+from penstock.spark.job.results import last_batches
+from penstock.spark.job.resumption import has_ended
 from penstock.spark.job.savepoint_taker import SavepointTaker
 from penstock.spark.job.storage_recovery import StorageRecovery
 from penstock.spark.query.batch_query import BatchQuery
@@ -43,7 +52,7 @@ from penstock.spark.query.dataframe_sources import materialize_tables
 from penstock.spark.query.real_time import runs_in_real_time
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.error_transport import translate_error
-from penstock.spark.session.private_folder import private_folder, remove_private_folder
+from penstock.spark.session.jvm_process import jvm_exit_code
 from penstock.spark.session.session import get_session
 from penstock.spark.session.shipping import ship_files
 
@@ -54,12 +63,13 @@ class SparkJob:
     """One job, from its start to its end, over any number of attempts."""
 
     def __init__(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> None:
+        graph = keep_parallelism(graph, configuration)
         self.real_time = runs_in_real_time(graph, configuration)
         self.program: Program = build_program(graph)
         self.session: SparkSession = get_session(configuration)
-        self._restore_plan = plan_restore(self.program, configuration)
+        self._restore_plan = plan_spark_restore(self.program, configuration)
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration, self._restore_plan)
-        self.folder = RunFolder(private_folder("penstock-run-"))
+        self.folder = RunFolder(private_folder("run"))
         self.keep_open = False  # a scripted job stops after its script, without the final watermark
         self.run: Run | None = None  # its entry in the registry
         self.pacing = Pacing(configuration)
@@ -82,7 +92,7 @@ class SparkJob:
             set_status=self._set_status,
             wait_for_input=self._wait_for_input,
         )
-        self._outputs = DriverOutputs(self.program.sinks, self.folder)
+        self._outputs = FolderOutputs(self.program.sinks, self.folder)
         self._storage = StorageWatch(self.session, self.checkpoint.folder, configuration, self._last_batch)
         self._repair = CheckpointRepair(self.checkpoint.folder, self._attempts, self._storage)
         self._recovery = StorageRecovery(
@@ -120,14 +130,18 @@ class SparkJob:
         self.program.caches_state = self._configuration.get(BACKEND) == "hashmap"
         self._attempts.keep_open = self.keep_open
         self.checkpoint.lock.acquire()
+        unmark_checkpoint_finished(self.checkpoint.folder)
         try:  # the lock also protects the entry of the job in the registry
             self._attach_sinks()
             self.run = register(self.session, self.program, self.checkpoint, self._configuration)
             self._repair.report = self.run.announce
             self._report_restore(self.run)
+            if has_ended(self.checkpoint):
+                self.run.announce(ended_message(self.checkpoint))
             with end_run_on_error(self.run):
                 materialize_tables(self.session, self.program, self.checkpoint)
-                self._attempts.archives = ship_files(self.session, self._files)
+                python = self._configuration.get(PYTHON_EXECUTABLE)
+                self._attempts.worker_setup = ship_files(self.session, self._files, python)
                 self._start_time = time.monotonic()
                 if self.checkpoint.resumed and not self.real_time:
                     self._repair.before_resume()
@@ -143,7 +157,7 @@ class SparkJob:
         for uid, sink in zip(self.program.sink_uids, self.program.sinks, strict=True):
             sink.attach(self.checkpoint.create_sink_folder(uid))
             if self._restore_plan is not None and uid in self._restore_plan.matched.sinks:
-                sink.restore(self._restore_plan.matched.sinks[uid])
+                sink.restore_from(self._restore_plan.path, self._restore_plan.matched.sinks[uid])
 
     def _report_restore(self, run: Run) -> None:
         if self._restore_plan is not None:
@@ -197,9 +211,11 @@ class SparkJob:
                 self._restart(failure)
             if final_status is JobStatus.CANCELED:
                 raise self._canceled_error()
-        except Exception:
+        except Exception as error:
             if not self._cancel.is_set() and final_status is not JobStatus.FINISHED:
                 final_status = JobStatus.FAILED
+            if (lost := lost_jvm_error()) is not None:
+                raise lost from error
             raise
         finally:
             self.stop()
@@ -212,7 +228,7 @@ class SparkJob:
             ended = self.folder.is_finished() or not self.query.isActive or self._cancel.is_set()
             self._monitor.forward_logs(self.run)
             self._monitor.check(self.query)
-            yield from self._outputs.deliver()
+            yield from self._outputs.deliver_new()
             if ended:
                 return
             time.sleep(_POLL_SECONDS)
@@ -235,9 +251,11 @@ class SparkJob:
         def note(delay: float) -> None:
             if storage_failure is None:
                 run.checkpoint_failed(str(failure))
-            run.log(f"job {self.job_id}: failed and is restarted in {delay:.1f} s: {failure}")
+            run.set_waiting(f"failed and is restarted in {delay:.1f} s: {failure}")
 
         self._attempts.restart(failure, self._cancel, note)
+        if not self._cancel.is_set():
+            run.set_waiting("")
 
     def _is_over(self) -> bool:
         return self._cancel.is_set() or self.folder.is_finished()
@@ -267,7 +285,8 @@ class SparkJob:
 
     def stop(self) -> None:
         """Stops the query, waits until its tasks have ended, and releases the checkpoint."""
-        self._attempts.stop()
+        if jvm_exit_code() is None:
+            self._attempts.stop()
         self.checkpoint.lock.release()
 
     def cancel(self) -> None:
@@ -294,7 +313,7 @@ class SparkJob:
         return path.result()
 
     def _end(self, status: JobStatus) -> None:
-        self._accumulators = count_accumulators(self.program, self.folder)
+        self._accumulators = self._count_accumulators()
         self._status = status
         retention = (
             self._configuration.get(CHECKPOINT_RETENTION)
@@ -304,14 +323,24 @@ class SparkJob:
         if retention == "NO_EXTERNALIZED_CHECKPOINTS" or (
             retention == "DELETE_ON_CANCELLATION" and status is JobStatus.CANCELED
         ):
+            latest = LatestCheckpoint.containing(self.checkpoint.folder)
+            if latest is not None:
+                latest.clear()
             shutil.rmtree(self.checkpoint.folder, ignore_errors=True)
+        elif (
+            status is JobStatus.FINISHED and not self.keep_open and self.run is not None and not self.run.entry.stopped
+        ):
+            mark_checkpoint_finished(self.checkpoint.folder)
         self._over.set()
 
     # -- results
 
     def accumulators(self) -> dict[str, Any]:
         """Counts so far as `operator.metric`: Flink's metrics, and the metrics of functions."""
-        return count_accumulators(self.program, self.folder) if self._accumulators is None else self._accumulators
+        return self._count_accumulators() if self._accumulators is None else self._accumulators
+
+    def _count_accumulators(self) -> dict[str, Any]:
+        return count_accumulators(self.program, self.folder.reports.totals(), self.folder.metrics())
 
     def result(self) -> JobExecutionResult:
         """The result of the job. Removes the run folder."""

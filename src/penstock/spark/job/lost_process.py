@@ -7,10 +7,25 @@ import re
 from penstock.errors import JobError, PenstockError
 from penstock.spark.checkpoint.storage_watch import java_stack
 from penstock.spark.report.helper_processes import HelperProcesses
+from penstock.spark.session.jvm_process import jvm_exit_code
 
 # What Spark reports when the process at the other end of a connection is gone.
 _CONNECTION_LOST = re.compile(r"Broken pipe|Connection reset|EOFException|SocketException|Python worker exited")
 _COMMIT = re.compile(r"PythonStreamingSinkCommitRunner|PythonStreamingWrite")
+
+
+def lost_jvm_error() -> JobError | None:
+    """Returns the error of a job whose JVM has ended; None if the JVM still runs."""
+    code = jvm_exit_code()
+    if code is None:
+        return None
+    ended = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    return JobError(
+        "JVM_LOST",
+        f"The Java process of Spark {ended} while the job was running. If the machine ran out of memory, lower "
+        "spark.driver.memory or stop other programs. Batches that were committed are in the checkpoint. Start the program again "
+        "and resume the job.",
+    )
 
 
 def explain_lost_process(error: BaseException, failure: Exception, processes: HelperProcesses) -> Exception:

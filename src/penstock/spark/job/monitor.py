@@ -10,8 +10,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.engine.host.reports import warn_unread_dead_letters
 from penstock.engine.wire.log_capture import replay_lines
 from penstock.errors import CheckpointError
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.jobs.run.run import Run
-from penstock.spark.checkpoint.checkpoint import Checkpoint
 from penstock.spark.checkpoint.storage_watch import StorageWatch
 from penstock.spark.query.batch_query import BatchQuery
 from penstock.spark.report.run_folder import RunFolder

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +13,20 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.config import Configuration
 from penstock.engine.program.program import Program
-from penstock.errors import PenstockError
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.jobs.registry.batch_report import BatchReport
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings
 from penstock.jobs.registry.cpu_time import CpuTime
-from penstock.jobs.registry.entry import Failure, JobEntry
+from penstock.jobs.registry.entry import JobEntry
 from penstock.jobs.registry.launch import current_launch
 from penstock.jobs.registry.process import this_process
 from penstock.jobs.registry.progress import OperatorProgress, StageProgress
 from penstock.jobs.registry.registry import registry_of
 from penstock.jobs.registry.requests import EndAction
 from penstock.jobs.registry.savepoint_requests import SavepointProgress, SavepointRequest
+from penstock.jobs.run.registration import installed_version, program_command
 from penstock.jobs.run.run import Run
 from penstock.metrics.labels import operator_labels
-from penstock.redaction import redact, redact_command
-from penstock.spark.checkpoint.checkpoint import Checkpoint
 from penstock.spark.checkpoint.spark_log import SparkLog
 from penstock.spark.query.batch_query import BatchQuery
 from penstock.spark.report.query_progress import checkpoint_in_progress, read_timings
@@ -43,7 +37,6 @@ from penstock.spark.state.local_folders import working_copy_folder
 if TYPE_CHECKING:
     from penstock.spark.job.job import SparkJob
 
-_CANCELED = "JOB_CANCELED"
 _POLL_SECONDS = 0.02
 
 
@@ -53,33 +46,19 @@ def register(session: SparkSession, program: Program, checkpoint: Checkpoint, co
         id=checkpoint.job_id,
         name=program.name,
         process=this_process(),
-        program=_command(),
+        program=program_command(),
         master=session.sparkContext.master or "",
         checkpoint=checkpoint.resumable_path,
         parallelism=program.parallelism,
         web=session.sparkContext.uiWebUrl or "",
-        version=_version(),
-        local=working_copy_folder(configuration, checkpoint.job_id),
+        version=installed_version(),
+        local=working_copy_folder(configuration, checkpoint.job_id, session.sparkContext.master or ""),
         batch=program.batch_mode,
         from_savepoint=checkpoint.from_savepoint,
-        launch=current_launch(),
+        launch=current_launch(checkpoint.settings if checkpoint.persistent else None),
     )
     operators = [OperatorProgress(uid, name, kind) for kind, uid, name in program.components()]
     return Run(registry_of(configuration), entry, operators, configuration)
-
-
-def _command() -> str:
-    """The program and its arguments as a shell command."""
-    program = sys.argv[0] if sys.argv else ""
-    path = os.path.abspath(program) if os.path.exists(program) else program or "python"
-    return shlex.join(redact_command([path, *sys.argv[1:]]))
-
-
-def _version() -> str:
-    try:
-        return version("penstock")
-    except PackageNotFoundError:  # not installed, but run from a folder or a zip file
-        return ""
 
 
 class RegisteredJob:
@@ -168,30 +147,3 @@ class RegisteredJob:
         while not self._job.real_time and self._query.isActive and self._query.status["isTriggerActive"]:
             time.sleep(_POLL_SECONDS)
         self._job.folder.mark_finished()
-
-
-@contextmanager
-def end_run_on_error(run: Run) -> Iterator[None]:
-    """Ends the run as failed or cancelled if the block raises an error."""
-    try:
-        yield
-    except (GeneratorExit, KeyboardInterrupt):
-        run.end("cancelled")
-        raise
-    except PenstockError as error:
-        if error.code == _CANCELED:
-            run.end("cancelled")
-        else:
-            run.end("failed", Failure(error.code, error.text))
-        raise
-    except BaseException as error:
-        run.end("failed", Failure(type(error).__name__, redact(str(error))[:2000]))
-        raise
-
-
-@contextmanager
-def end_run(run: Run) -> Iterator[None]:
-    """Ends the run at the end of the block: as finished, or as failed or cancelled if the block raises an error."""
-    with end_run_on_error(run):
-        yield
-    run.end("finished")

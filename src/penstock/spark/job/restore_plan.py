@@ -3,85 +3,42 @@
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 from typing import Any
 
 from penstock.atomic_file import write_atomic
 from penstock.config import Configuration
-from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, RESUME
-from penstock.connectors.file.system.file_system import absolute_path
 from penstock.engine.program.program import Program
-from penstock.errors import CheckpointError
-from penstock.savepoints.matching import RestoreMatch, match_savepoint
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
+from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint, named_folder
+from penstock.savepoints.restore_plan import RestorePlan, plan_restore
 from penstock.savepoints.savepoint import Savepoint, is_checkpoint, open_savepoint
-from penstock.spark.checkpoint.checkpoint import Checkpoint
 from penstock.spark.query.dataframe_sources import copy_tables
 from penstock.spark.savepoint.initial_state import write_initial_state
 from penstock.spark.savepoint.retained_checkpoint import savepoint_from_checkpoint
 
-_log = logging.getLogger("penstock.job")
 
-
-class RestorePlan:
-    """A savepoint, and how its parts are assigned to a job."""
-
-    def __init__(self, savepoint: Savepoint, program: Program, matched: RestoreMatch) -> None:
-        self.savepoint = savepoint
-        self.matched = matched
-        self._program = program
-
-    @property
-    def path(self) -> str:
-        """The path of the savepoint."""
-        return self.savepoint.path
+class SparkRestorePlan(RestorePlan):
+    """A restore plan that is written to the checkpoint. The slots execute it in their first batch."""
 
     def write_to(self, checkpoint: Checkpoint) -> None:
         """Writes the initial state of the job into its new checkpoint."""
-        write_initial_state(checkpoint.initial, self.savepoint, self._program, self.matched)
-        copy_tables(self._program, checkpoint, self.matched.offsets)
+        write_initial_state(checkpoint.initial, self.savepoint, self.program, self.matched)
+        copy_tables(self.program, checkpoint, self.matched.offsets)
         write_atomic(_offsets_file(checkpoint), json.dumps(self.matched.offsets).encode(), durable=False)
 
-    def messages(self) -> list[str]:
-        """Messages for the log of the job."""
-        manifest, matched = self.savepoint.manifest, self.matched
-        messages = [
-            f"starts from {self.savepoint.path}: batch {manifest.batch} of job {manifest.job_id} ('{manifest.job_name}'), "
-            f"{len(matched.restored)} operators are restored, {len(matched.added)} start empty"
-        ]
-        if manifest.parallelism != self._program.parallelism:
-            messages.append(f"its parallelism changes from {manifest.parallelism} to {self._program.parallelism}")
-        messages += [f"rewrites the keys of '{operator}'" for operator in matched.key_changes]
-        messages += [f"rewrites state '{state}' of '{operator}'" for operator, state in matched.state_changes]
-        return messages + [f"drops {dropped}" for dropped in matched.dropped]
 
-    def warn_dropped(self) -> None:
-        """Logs a warning for each part of the savepoint that the job drops."""
-        for dropped in self.matched.dropped:
-            _log.warning("Job '%s' starts from %s and drops %s", self._program.name, self.savepoint.path, dropped)
-
-
-def plan_restore(program: Program, configuration: Configuration) -> RestorePlan | None:
+def plan_spark_restore(program: Program, configuration: Configuration) -> SparkRestorePlan | None:
     """The restore plan of a job; None if it starts with empty state or resumes its own checkpoint."""
-    path = configuration.get(FROM_SAVEPOINT)
-    if not path:
-        return None
-    path = absolute_path(path)
-    if configuration.get(RESUME):
-        raise CheckpointError(
-            "RESUME_AND_SAVEPOINT",
-            f"The job is configured to resume {configuration.get(RESUME)} and to start from {path}. Omit one of them.",
-        )
-    if program.batch_mode:
-        raise CheckpointError(
-            "BATCH_RESUME",
-            f"Job '{program.name}' runs in batch mode and cannot start from {path}, because a batch job reads its complete input "
-            "and keeps no state. Run it in STREAMING mode, or omit the savepoint.",
-        )
-    savepoint = savepoint_from_checkpoint(path, program, configuration) if is_checkpoint(path) else open_savepoint(path)
-    matched = match_savepoint(savepoint, program, configuration.get(ALLOW_DROPPED))
-    program.changed_states = {at: description.descriptor for at, (_, description) in matched.state_changes.items()}
-    return RestorePlan(savepoint, program, matched)
+
+    def open_path(path: str) -> Savepoint:
+        if is_checkpoint(path):
+            return savepoint_from_checkpoint(path, program, configuration)
+        return open_savepoint(path)
+
+    latest = LatestCheckpoint(named_folder(configuration, program.name))
+    plan = plan_restore(program, configuration, open_path, latest.started_from)
+    return None if plan is None else SparkRestorePlan(plan.savepoint, plan.program, plan.matched)
 
 
 def read_initial_offsets(checkpoint: Checkpoint) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -14,30 +12,28 @@ import msgspec
 import pyspark
 
 from penstock.config import Configuration
-from penstock.config.checkpoint_options import CHECKPOINT_TIMEOUT, SAVEPOINT_DIR
-from penstock.connectors.file.system.file_system import FileSystem, absolute_path, file_system
+from penstock.config.checkpoint_options import CHECKPOINT_TIMEOUT
+from penstock.connectors.file.system.file_system import FileSystem
 from penstock.connectors.source import Source
 from penstock.engine.program.program import Program
+from penstock.engine.slots.control import RequestedSavepoint
 from penstock.engine.wire.frames import SavepointPartHandle
 from penstock.errors import CheckpointError, PenstockError, UnsupportedOperation
-from penstock.jobs.actions.savepoint_files import configured_retention, prune_savepoints
 from penstock.jobs.registry.process import ProcessId
-from penstock.jobs.registry.registry import registry_of
 from penstock.jobs.registry.savepoint_requests import SavepointProgress, SavepointRequest
+from penstock.jobs.run.savepoint_folder import create_savepoint_folder, find_sink_files, prune_older, savepoint_path
 from penstock.savepoints.manifest import Manifest
 from penstock.savepoints.saved_job import SavepointInfo, describe_job
 from penstock.savepoints.savepoint import publish
 from penstock.savepoints.slot_part import SavepointPart
 from penstock.savepoints.writing import build_manifest
 from penstock.spark.checkpoint.spark_log import read_offsets
-from penstock.spark.report.run_facts import RequestedSavepoint
 from penstock.spark.report.run_folder import SavepointBatch
 
 if TYPE_CHECKING:
     from penstock.spark.job.job import SparkJob
 
 Report = Callable[[SavepointProgress], None]
-_log = logging.getLogger("penstock.savepoints")
 _POLL_SECONDS = 0.05
 _FILE_POLL_SECONDS = 0.25  # between two lookups of a file, which may be on remote storage
 
@@ -77,23 +73,9 @@ class SavepointTaker:
             report(progress)
             savepoint_run.end_job()
             if progress.status == "done":
-                self._prune(progress.path)
+                prune_older(progress.path, self._job.program.name, self._configuration)
             else:
                 savepoint_run.clean_up_after_writers()
-
-    def _prune(self, path: str) -> None:
-        """Removes old savepoints of the job in the same folder, according to the retention options."""
-        retention = configured_retention(self._configuration)
-        if retention.unbounded:
-            return
-        try:
-            registry = registry_of(self._configuration)
-            removed = prune_savepoints(registry, os.path.dirname(path), retention, job=self._job.program.name)
-        except Exception as error:  # the new savepoint is complete, and the old ones are removed after the next one
-            _log.warning("Old savepoints in the folder of %s cannot be removed: %s", path, error)
-            return
-        for savepoint, reason in removed:
-            _log.info("Savepoint %s was removed: %s", savepoint.path, reason)
 
 
 class _SavepointRun:
@@ -112,8 +94,7 @@ class _SavepointRun:
         self._request = request
         self._progress = progress
         self._report = report
-        directory = request.directory or configuration.get(SAVEPOINT_DIR) or default_directory(job.checkpoint.folder)
-        self._path = f"{absolute_path(directory).rstrip('/')}/savepoint-{job.job_id[:6]}-{request.id}"
+        self._path = savepoint_path(request, configuration, job.checkpoint.folder, job.job_id)
         self._system: FileSystem | None = None
         self._timeout = configuration.get(CHECKPOINT_TIMEOUT) / 1000
         self._deadline = time.monotonic() + self._timeout
@@ -124,7 +105,7 @@ class _SavepointRun:
         check_supported(self._job.program, self._job.real_time)
         self._check_running()
         self._progress.path = self._path
-        self._system = self._create_folder()
+        self._system = create_savepoint_folder(self._path)
         self._folder.request_savepoint(RequestedSavepoint(self._request.id, self._path, self._request.end))
         self._report_status("taking")
         saved = self._wait_for_batch()
@@ -141,22 +122,6 @@ class _SavepointRun:
     def _report_status(self, status: Any) -> None:
         self._progress.status = status
         self._report(self._progress)
-
-    def _create_folder(self) -> FileSystem:
-        """Checks that the savepoint folder can be written, before a savepoint is requested."""
-        try:
-            system = file_system(self._path)
-            probe = system.create(f"{self._path}/_probe")
-            probe.write(b"penstock")
-            system.close(probe)
-            system.remove(f"{self._path}/_probe")
-        except OSError as error:
-            raise CheckpointError(
-                "SAVEPOINT_UNWRITABLE",
-                f"The savepoint {self._path} cannot be written: {error}. The job continues. Use another path, or set "
-                f"{SAVEPOINT_DIR.key}.",
-            ) from error
-        return system
 
     def _wait_for_batch(self) -> SavepointBatch:
         """Waits until the batch of the savepoint is committed."""
@@ -231,7 +196,10 @@ class _SavepointRun:
             spark=pyspark.__version__,
             id=self._request.id,
         )
-        return build_manifest(saved_job, parts, info)
+        manifest = build_manifest(saved_job, parts, info)
+        assert self._system is not None
+        manifest.sink_files = find_sink_files(self._system, self._path)
+        return manifest
 
     def _position(self, number: int, source: Source, offset: Any) -> Any:
         if offset is None:
@@ -295,8 +263,3 @@ def check_supported(program: Program, real_time: bool) -> None:
             f"Source '{native[0]}' is a streaming DataFrame. Only the checkpoint of Spark has its position, and a new checkpoint "
             "cannot start there. Use a Penstock source, or resume the job from its checkpoint.",
         )
-
-
-def default_directory(checkpoint: str) -> str:
-    """The default savepoint folder, next to the checkpoints."""
-    return f"{Path(checkpoint).parent}/savepoints"

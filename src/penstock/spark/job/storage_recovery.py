@@ -7,9 +7,9 @@ from collections.abc import Callable
 from penstock.config import Configuration
 from penstock.datastream.jobs.job_status import JobStatus
 from penstock.errors import JobError
+from penstock.jobs.run.restarts import FailureTolerance
 from penstock.spark.checkpoint.storage_watch import StorageWatch
 from penstock.spark.job.attempts import Attempts
-from penstock.spark.job.restarts import FailureTolerance
 
 
 class StorageRecovery:

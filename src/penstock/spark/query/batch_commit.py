@@ -15,10 +15,10 @@ from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
 from penstock.engine.slots.alignment import advance_alignment, is_aligned
 from penstock.engine.wire.frames import SlotReport, SourceTaskReport
+from penstock.jobs.run.batch_report import build_batch_report
+from penstock.jobs.run.checkpoint_stats import SinkTimes, build_checkpoint_stats
+from penstock.jobs.run.run_totals import add_counts
 from penstock.spark.query.driver_commits import request_commit
-from penstock.spark.report.batch_report import build_batch_report
-from penstock.spark.report.checkpoint_stats import SinkTimes, build_checkpoint_stats
-from penstock.spark.report.reports import add_counts
 from penstock.spark.report.run_folder import RunFolder, SavepointBatch
 
 
@@ -87,10 +87,10 @@ class BatchCommit:
         self._folder.write_driver_outputs(self._batch, driver_outputs)
 
     def _savepoint_batch(self, savepoint_id: str, slot_reports: list[SlotReport]) -> SavepointBatch:
-        memories = {}
+        memories, requested = {}, self._folder.requested_savepoint()
         for number, sink in enumerate(self._program.sinks):
             with sink_call(self._program, number, self._batch):
-                memory = sink.memory()
+                memory = sink.memory() if requested is None else sink.memory_in(requested.folder)
             if memory is not None:
                 memories[number] = memory
         parts = [report.savepoint_part for report in slot_reports if report.savepoint_part is not None]

@@ -9,12 +9,13 @@ import pyarrow as pa
 from penstock.engine.host.batch_host import BatchHost
 from penstock.engine.host.materialized import FileMaterializedStore
 from penstock.engine.slots.slot_metadata import SlotMetadata
+from penstock.engine.wire import log_capture
 from penstock.engine.wire.frames import SINK_LEVEL, Bundle, Bundles
 from penstock.runtime.state.store import MemoryView, Store
 from penstock.spark.query import worker
 from penstock.spark.query.batch_source import to_rows
 from penstock.spark.session.error_transport import wrap_errors
-from penstock.spark.session.pickling import unpickle_program
+from penstock.spark.session.pickling import load_program
 from penstock.spark.session.slots import slots_by_label
 
 _LEVEL = 1 << 20  # greater than the number of slots, so that output is ordered by level
@@ -36,7 +37,9 @@ class BatchLevel:
             if first is None:
                 yield from rows.take_other_levels()
                 return
-            program = unpickle_program(self._program)
+            program, _, setup = load_program(self._program)
+            setup.activate()
+            log_capture.set_levels(program.log_levels)
             assert program.batch_partitions is not None
             slot = slots_by_label(program.parallelism)[first]
             materials = FileMaterializedStore(self._materialized)

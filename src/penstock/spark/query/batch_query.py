@@ -17,14 +17,15 @@ from penstock.engine.program.bounded_read import BoundedRead, plan_bounded_read
 from penstock.engine.program.pickling import pickle_by_value
 from penstock.engine.program.program import Program
 from penstock.engine.wire.frames import Control
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.jobs.registry.progress import StageProgress
-from penstock.spark.checkpoint.checkpoint import Checkpoint
 from penstock.spark.query.batch_level import BatchLevel
 from penstock.spark.query.batch_source import BATCH_SCHEMA, CONTROL, PenstockBatch
 from penstock.spark.query.router import PenstockRouter
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.pickling import pickle_program
 from penstock.spark.session.session import configure_session, new_session
+from penstock.spark.session.worker_setup import WorkerSetup
 
 _ROWS_PER_BATCH = "8"  # a row has up to a few megabytes
 _POLL = 0.05
@@ -113,7 +114,7 @@ class BatchPlan:
     checkpoint: Checkpoint
     folder: RunFolder
     configuration: Configuration
-    archives: list[str]
+    worker_setup: WorkerSetup
     wait: Callable[[], None]
 
     def start(self, run: str) -> BatchQuery:
@@ -131,7 +132,7 @@ class BatchPlan:
         program, folder = self.program, self.folder
         read = plan_bounded_read(program, self._source_folder, self.wait)
         program.batch_partition_count = read.partitions
-        folder.write_program(pickle_program(without_elements(program), self.archives))
+        folder.write_program(pickle_program(without_elements(program), self.worker_setup))
         run, data = folder.read_program()
         folder.write_tasks(_encode_tasks(read, run))
         session = self._own_session()

@@ -62,7 +62,7 @@ class BatchReader(DataSourceReader):
                 bundles = _control_bundles(task, program.control_levels(), program.parallelism)
             else:
                 # Functions are opened once per subtask, not once per task.
-                subtask = partition.value % program.parallelism
+                subtask = partition.value % program.source_parallelism
                 mapper = worker.get_mapper(self._key, self._data, partition.source, subtask)
                 mapper.batch = 0
                 bundles = mapper.run(task, [])

@@ -18,8 +18,8 @@ from penstock.connectors.dataframe.batch_source import ROW_GROUP, rows_folder
 from penstock.connectors.dataframe.streaming_source import DataFrameTask
 from penstock.engine.program.program import Program, SourceProgram
 from penstock.errors import CheckpointError, ConfigError
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.runtime.loop.call_site import CallSite
-from penstock.spark.checkpoint.checkpoint import Checkpoint
 from penstock.spark.query import worker
 from penstock.spark.query.processor import ROW_SCHEMA
 from penstock.spark.query.sources import current_batch, to_arrow

@@ -22,6 +22,7 @@ from penstock.spark.savepoint.snapshot_handoff import SnapshotHandoff
 from penstock.spark.session.error_transport import wrap_errors
 from penstock.spark.session.slots import slot_labels, slots_by_label
 from penstock.spark.state.compaction import CompactionPolicy
+from penstock.spark.state.local_folders import folder_on_executor
 from penstock.spark.state.state_log import StateLog
 
 ROW_SCHEMA = "slot int, level int, blob binary"
@@ -79,7 +80,7 @@ class SlotProcessor(StatefulProcessor):
         slot = slots_by_label(self._parallelism)[key[0]]
         frames, other_levels, timestamp = self._read_rows(rows)
         save = next((f for f in frames if isinstance(f, SavepointRequest)), None)
-        folder = f"{self._settings.local_folder}/{self._level}-{slot}"
+        folder = f"{folder_on_executor(self._settings.local_folder)}/{self._level}-{slot}"
         copy = worker.get_working_copy(self._key, folder, self._settings.size_limit)
         log = StateLog(self._map, copy, self._settings.policy)
         times.append(time.perf_counter())

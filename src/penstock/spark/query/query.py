@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from contextlib import nullcontext
 from functools import reduce
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import current_timestamp, unix_millis
@@ -14,16 +14,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.config import Configuration
 from penstock.config.execution_options import TRIGGER_INTERVAL
-from penstock.config.state_options import (
-    FOLD_RATIO,
-    LOCAL_KEEP,
-    LOCAL_LIMIT,
-    LOG_FRACTION,
-    LOG_LEAST,
-)
+from penstock.config.state_options import FOLD_RATIO, LOCAL_LIMIT, LOG_FRACTION, LOG_LEAST
 from penstock.connectors.dataframe import DataFrameStream
 from penstock.engine.program.program import Program, SourceProgram
-from penstock.spark.checkpoint.checkpoint import Checkpoint
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.spark.query.batch_query import BatchQuery
 from penstock.spark.query.control import PenstockControl
 from penstock.spark.query.dataframe_sources import map_dataframe
@@ -33,7 +27,7 @@ from penstock.spark.query.sources import PenstockSource
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.session import activate_session, configure_session, without_codegen
 from penstock.spark.state.compaction import CompactionPolicy
-from penstock.spark.state.local_folders import remove_unused_copies, working_copy_folder
+from penstock.spark.state.local_folders import create_copies_folder, working_copy_folder
 
 _POLL = 0.02
 _starting = threading.Lock()
@@ -66,7 +60,7 @@ def _start(
     for kind in (PenstockSource, PenstockControl, PenstockRouter):
         session.dataSource.register(kind)
     run, data = folder.read_program()
-    settings = _host_settings(checkpoint, folder, configuration)
+    settings = _host_settings(session, checkpoint, folder, configuration)
     rows = _read(session, folder, "penstock_control")
     for source in program.sources:
         rows = rows.unionByName(_read_source(session, folder, source, program.parallelism))
@@ -98,13 +92,18 @@ def _add_level(rows: DataFrame, processor: SlotProcessor) -> DataFrame:
     return timed.groupBy("slot").transformWithState(processor, ROW_SCHEMA, "Append", "None")
 
 
-def _host_settings(checkpoint: Checkpoint, run: RunFolder, configuration: Configuration) -> HostSettings:
-    folder, limit = working_copy_folder(configuration, checkpoint.job_id), configuration.get(LOCAL_LIMIT)
-    remove_unused_copies(str(Path(folder).parent), configuration.get(LOCAL_KEEP))
+def _host_settings(
+    session: SparkSession, checkpoint: Checkpoint, run: RunFolder, configuration: Configuration
+) -> HostSettings:
+    folder = working_copy_folder(configuration, checkpoint.job_id, session.sparkContext.master or "")
+    if os.path.isabs(folder):
+        create_copies_folder(configuration)
     policy = CompactionPolicy(
         configuration.get(LOG_FRACTION), configuration.get(LOG_LEAST), configuration.get(FOLD_RATIO)
     )
-    return HostSettings(folder, limit, policy, checkpoint.materialized, checkpoint.initial, str(run.path))
+    return HostSettings(
+        folder, configuration.get(LOCAL_LIMIT), policy, checkpoint.materialized, checkpoint.initial, str(run.path)
+    )
 
 
 def stop_query(session: SparkSession, query: StreamingQuery | BatchQuery, patience: float) -> bool:

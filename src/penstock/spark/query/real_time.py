@@ -10,9 +10,9 @@ from penstock.config.execution_options import REAL_TIME
 from penstock.connectors.dataframe import DataFrameStream, SparkSink
 from penstock.engine.program.program import Program
 from penstock.errors import PlanError
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.plan.graph import JobGraph
 from penstock.plan.native import real_time_obstacles
-from penstock.spark.checkpoint.checkpoint import Checkpoint
 from penstock.spark.query.dataframe_sources import check_session
 from penstock.spark.session.session import activate_session, configure_session
 

@@ -12,14 +12,15 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
+from penstock.connectors.buffer_timeout import BufferTimeout
 from penstock.connectors.source import ReadContext, Source
 from penstock.engine.program.program import Program
 from penstock.engine.slots.alignment import paused_splits
+from penstock.engine.slots.control import SplitStatus
 from penstock.engine.wire.frames import Bundle
 from penstock.runtime.loop.call_site import CallSite
 from penstock.spark.query import worker
 from penstock.spark.query.processor import ROW_SCHEMA
-from penstock.spark.report.run_facts import SplitStatus
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.error_transport import wrap_errors
 from penstock.spark.session.pickling import pickle_elements, unpickle_program
@@ -86,7 +87,9 @@ class SparkSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._source: Source | None = program.sources[number].source
         self._uid = program.sources[number].uid
         self._status: SplitStatus | None = None  # as reported last
-        self._paced = folder.read_facts().paced
+        facts = folder.read_facts()
+        self._paced = facts.paced
+        self._buffer_timeout = BufferTimeout(facts.buffer_timeout)
         self._lag: int | None = None
         self._reported_position: Any = None  # id of the savepoint and offset that were reported last
         self._is_registered = False  # as a helper process
@@ -108,6 +111,7 @@ class SparkSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             "_status": None,
             "_reported_position": None,
             "_program": None,
+            "_buffer_timeout": None,
         }
 
     @name_source_in_errors
@@ -164,7 +168,7 @@ class SparkSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert self._program is not None
         limit = self._folder.record_limit() or self._program.max_records
         self._source.configure(ReadContext(limit, self._paused_splits() if self._is_aligned else frozenset()))
-        end = self._source.latest(start)
+        end = self._buffer_timeout.admit(self._source, start, self._source.latest(start))
         if end != start and (lag := self._source.lag(end)) != self._lag:
             self._folder.write_lag(self._number, lag)
             self._lag = lag

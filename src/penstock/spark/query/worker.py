@@ -24,6 +24,7 @@ from penstock.runtime.state.tables import StateTable
 from penstock.runtime.user_classes import ProgramClasses
 from penstock.spark.report.run_folder import RunFolder
 from penstock.spark.session.pickling import load_program
+from penstock.spark.session.worker_setup import WorkerSetup
 from penstock.spark.state.working_copy import WorkingCopy
 
 _COLLECT_INTERVAL = 30.0  # seconds
@@ -50,17 +51,26 @@ class _JobCache:
         self.used = 0.0
         self.program: Program | None = None
         self.classes: ProgramClasses | None = None
+        self.setup = WorkerSetup()
+        self.log_levels: dict[str, str] = {}
         self.mappers: dict[tuple[int, int], Mapper] = {}
         self.hosts: dict[tuple[int, int], _CachedHost] = {}  # by level and slot
         self.copies: dict[str, WorkingCopy] = {}
 
     def unpickle(self, data: bytes) -> Program:
         """Returns a new copy of the program. Subtasks do not share functions, but all copies have the same classes."""
-        program, classes = load_program(data)
+        program, classes, setup = load_program(data)
         if self.classes is None:
-            self.classes = classes
-        self.classes.activate()
+            self.classes, self.setup, self.log_levels = classes, setup, program.log_levels
+        self.activate()
         return program
+
+    def activate(self) -> None:
+        """Sets this process up for the functions of the job. Another job may have run in this worker since."""
+        if self.classes is not None:
+            self.classes.activate()
+            self.setup.activate()
+            log_capture.set_levels(self.log_levels)
 
     def close(self) -> None:
         for mapper in self.mappers.values():
@@ -85,8 +95,7 @@ def _job_cache(key: str) -> _JobCache:
             gc.collect()  # hosts and their contexts refer to each other, and their caches are large
         cache = _jobs[key] = _JobCache()
     cache.used = now
-    if cache.classes is not None:  # another job may have run in this worker since
-        cache.classes.activate()
+    cache.activate()
     return cache
 
 
@@ -180,10 +189,14 @@ class _Garbage:
     """
 
     def __init__(self) -> None:
-        self._unfrozen_at = time.monotonic()
+        self._unfrozen_at: float | None = (
+            None  # the time of the first task, because a worker is forked long after the import
+        )
 
     def end_task(self) -> None:
         now = time.monotonic()
+        if self._unfrozen_at is None:
+            self._unfrozen_at = now
         if now - self._unfrozen_at < _COLLECT_INTERVAL:
             gc.freeze()
         else:

@@ -7,59 +7,19 @@ restart may report it again.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from penstock.atomic_file import write_atomic
 from penstock.jobs.registry.batch_report import BatchReport
+from penstock.jobs.run.run_totals import RunTotals
 
 REPORTS_PER_SEGMENT = 5000
 
 _encode_line = msgspec.json.Encoder().encode  # one line per report: a partly written report is recognised
 _decode_line = msgspec.json.Decoder(BatchReport).decode
-
-Key = TypeVar("Key", int, str)
-
-
-class RunTotals(msgspec.Struct):
-    """Sums over all batches of a run. Tables have the same keys as in `BatchReport`."""
-
-    batches: int = 0
-    last_batch: int = -1
-    records: dict[str, int] = {}
-    late: dict[str, int] = {}
-    dead_letters: dict[str, int] = {}
-    unread_dead_letters: dict[str, int] = {}
-    skipped: dict[str, int] = {}
-    records_read: dict[int, int] = {}
-    records_written: dict[int, int] = {}
-
-    def add(self, report: BatchReport) -> None:
-        """Adds the counts of one more batch."""
-        self.batches += 1
-        self.last_batch = report.batch
-        add_counts(self.records, report.records)
-        add_counts(self.late, report.late)
-        add_counts(self.dead_letters, report.dead_letters)
-        add_counts(self.unread_dead_letters, report.unread_dead_letters)
-        add_counts(self.skipped, report.skipped)
-        add_counts(self.records_read, report.records_read)
-        add_counts(self.records_written, report.records_written)
-
-
-def add_counts(total: dict[Key, int], counts: Mapping[Key, int]) -> None:
-    """Adds counts to a table of totals.
-
-    >>> total = {"a": 1}
-    >>> add_counts(total, {"a": 2, "b": 3})
-    >>> total
-    {'a': 3, 'b': 3}
-    """
-    for key, count in counts.items():
-        total[key] = total.get(key, 0) + count
 
 
 class Reports:

@@ -18,27 +18,7 @@ class RunFacts(msgspec.Struct, frozen=True):
     keep_open: bool  # a scripted job stops after its script, without the final watermark
     repeating: bool  # the batch was committed before a damaged checkpoint was rolled back
     paced: bool  # sources observe the pause between batches
+    buffer_timeout: float | None  # how long records may wait for a batch to fill, in seconds; None until it is full
     unfinished: tuple[int, int] | None  # a batch that an earlier run did not finish: its number, and when it began (ms)
     control_offset: dict[str, Any] | None = None  # from a savepoint; None to start with the initial offset
     source_offsets: dict[int, Any] = {}  # from a savepoint, by the number of a source
-
-
-class SplitStatus(msgspec.Struct):
-    """The splits of a source that are known, and those of them that have ended."""
-
-    known: list[str] = []
-    ended: list[str] = []
-
-
-class StopRequest(msgspec.Struct):
-    """Asks a running job to stop after the current batch."""
-
-    drain: bool  # send the final watermark first
-
-
-class RequestedSavepoint(msgspec.Struct, frozen=True):
-    """A savepoint that a running job has to take."""
-
-    id: str
-    folder: str
-    end: str = ""  # "stop" or "drain" if the job ends with the batch of the savepoint

@@ -18,6 +18,7 @@ import msgspec
 
 from penstock.atomic_file import write_atomic
 from penstock.engine.slots.alignment import AlignmentTables
+from penstock.engine.slots.control import RequestedSavepoint, SplitStatus, StopRequest
 from penstock.engine.wire.frames import SavepointPartHandle
 from penstock.engine.wire.log_capture import LogLine
 from penstock.jobs.registry.batch_report import BatchReport
@@ -26,7 +27,7 @@ from penstock.metrics import JobMetrics
 from penstock.metrics.values import MetricsDelta
 from penstock.spark.report.helper_processes import HelperProcesses
 from penstock.spark.report.reports import Reports
-from penstock.spark.report.run_facts import RequestedSavepoint, RunFacts, SplitStatus, StopRequest
+from penstock.spark.report.run_facts import RunFacts
 from penstock.spark.session.pickling import pickle_for_driver
 
 Message = TypeVar("Message")
@@ -66,7 +67,7 @@ class RunFolder:
         self.write_program(program)
 
     def write_program(self, program: bytes) -> None:
-        (self.path / "program").write_bytes(program)
+        write_atomic(self.path / "program", program, durable=False)
 
     def read_facts(self) -> RunFacts:
         return msgspec.msgpack.decode((self.path / "facts").read_bytes(), type=RunFacts)
@@ -77,7 +78,7 @@ class RunFolder:
 
     def write_tasks(self, tasks: list[tuple[int, bytes]]) -> None:
         """Stores the read tasks of a batch job, each with the number of its source."""
-        (self.path / "tasks").write_bytes(msgspec.msgpack.encode(tasks))
+        self._write("tasks", tasks)
 
     def read_tasks(self) -> list[tuple[int, bytes]]:
         return msgspec.msgpack.decode((self.path / "tasks").read_bytes(), type=list[tuple[int, bytes]])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from penstock.atomic_file import write_atomic
 from penstock.engine.program.program import Program
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
@@ -67,10 +68,11 @@ def write_initial_state(folder: str, savepoint: Savepoint, program: Program, mat
     """Writes the plans of all slots. Returns the bytes that slots will read."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     if matched.state_changes or matched.key_changes:
-        Path(folder, _CHANGES).write_bytes(encode_type_changes(matched.state_changes, matched.key_changes))
+        changes = encode_type_changes(matched.state_changes, matched.key_changes)
+        write_atomic(Path(folder, _CHANGES), changes, durable=False)
     size = 0
     for level, slot, plan in RestoreLayout(savepoint, program, matched).plans():
-        _file(folder, level, slot).write_bytes(msgspec.msgpack.encode(plan))
+        write_atomic(_file(folder, level, slot), msgspec.msgpack.encode(plan), durable=False)
         size += plan.size
     return size
 

@@ -10,7 +10,6 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -23,11 +22,11 @@ from penstock.config import Configuration
 from penstock.connectors.file.system.file_system import absolute_path, file_system
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import CheckpointError
-from penstock.savepoints import SavedOperator, SavedSource, Savepoint, publish
+from penstock.jobs.checkpoint.job_description import read_job_description, saved_job
+from penstock.savepoints import Savepoint, publish
 from penstock.savepoints.saved_job import SavedJob, SavepointInfo
 from penstock.savepoints.slot_part import SavepointPart, SlotAssignment, chunked_scan, write_entries
 from penstock.savepoints.writing import build_manifest
-from penstock.spark.checkpoint.job_description import JobDescription, read_job_description
 from penstock.spark.checkpoint.spark_log import last_committed_batch, read_offsets
 from penstock.spark.session.error_transport import translate_error, wrap_errors
 from penstock.spark.session.session import get_session
@@ -86,7 +85,7 @@ def checkpoint_as_savepoint(
         )
     target, spark, levels = absolute_path(target).rstrip("/"), str(Path(folder, "spark")), description.levels
     control, *offsets = read_offsets(folder, batch)
-    job = _saved_job(description, offsets)
+    job = saved_job(description, offsets)
     parts: list[SavepointPart] = []
     try:
         for level in range(1, levels + 1):
@@ -147,17 +146,3 @@ class _PartWriter:
         finally:
             view.close()
             copy.close()
-
-
-def _saved_job(job: JobDescription, offsets: list[Any]) -> SavedJob:
-    """Describes the job of a checkpoint for the manifest of a savepoint."""
-    key_types = job.key_types or {}
-    operators = [
-        SavedOperator(o.uid, o.name, o.kind, o.keyed, o.parallelism or job.parallelism, key_type=key_types.get(o.uid))
-        for o in job.operators
-    ]
-    sources = [
-        SavedSource(s.uid, s.name or s.uid, s.kind, number, offset)
-        for number, (s, offset) in enumerate(zip(job.sources, offsets, strict=False))
-    ]
-    return SavedJob(job.name, job.parallelism, job.max_parallelism, operators, sources, [])

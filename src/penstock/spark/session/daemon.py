@@ -12,9 +12,13 @@ import sys
 from collections.abc import Sequence
 
 # Modules that a worker needs before its first task. `fork_server.py` preloads those of other processes.
-_WORKER_MODULES = (
+WORKER_MODULES = (
     "pyspark.sql.pandas.serializers",
     "pyspark.sql.streaming.stateful_processor_util",
+    "pyspark.sql.streaming.stateful_processor_api_client",
+    "pyspark.sql.streaming.proto.StateMessage_pb2",
+    "pandas",
+    "lmdb",
     "pyspark.sql.worker.plan_data_source_read",
     "penstock.spark.query.processor",
     "penstock.spark.query.router",
@@ -37,5 +41,5 @@ def preload(modules: Sequence[str]) -> None:
 if __name__ == "__main__":
     from pyspark.daemon import manager
 
-    preload(_WORKER_MODULES if sys.argv[1:] in ([], ["pyspark.worker"]) else ())
+    preload(WORKER_MODULES if sys.argv[1:] in ([], ["pyspark.worker"]) else ())
     manager()

@@ -15,14 +15,11 @@ import struct
 import sys
 from types import FrameType
 
-# Fault tests and people find workers by their command line, and their daemon imports its modules before it forks.
-_STARTED_DIRECTLY = "pyspark.worker"
-
 
 def main(arguments: list[str]) -> int:
     address, python, *command = arguments
     connection = None
-    if len(command) >= 2 and command[0] == "-m" and command[-1] != _STARTED_DIRECTLY:
+    if len(command) >= 2 and command[0] == "-m":
         connection = _request_process(address, command)
     if connection is None:
         os.execv(python, [python, *command])

@@ -5,44 +5,43 @@ Workers then pickle elements of those classes by reference, like those of any ot
 
 from __future__ import annotations
 
-import os
 import pickle
-import sys
-import types
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
-
-from pyspark import SparkFiles
 
 from penstock import pyflink
 from penstock.engine.program.pickling import load_with_classes, pickle_by_value, pickle_with_classes
 from penstock.engine.program.program import Program
 from penstock.engine.program.unpicklable import unpicklable_error
+from penstock.errors import PlanError
 from penstock.runtime.pickling import dumps
 from penstock.runtime.user_classes import ProgramClasses
+from penstock.spark.session.error_transport import wrap_errors
+from penstock.spark.session.worker_setup import WorkerSetup, program_folders
 
 
-def pickle_program(program: Program, archives: list[str]) -> bytes:
-    """A program with the classes of the user's main module, and the names of archives that workers put on their path."""
+def pickle_program(program: Program, setup: WorkerSetup) -> bytes:
+    """A program with the classes of the user's main module, and what workers set up for its functions."""
     try:
-        return _pickle(program, archives)
+        return _pickle(program, setup)
     except Exception as error:
         raise unpicklable_error(program, error, pickle_by_value) from error
 
 
-def _pickle(value: Any, archives: list[str]) -> bytes:
-    folder = _program_folder(sys.modules["__main__"])
-    return pickle.dumps((archives, folder, pyflink.is_installed(), pickle_with_classes(value)), 5)
+def _pickle(value: Any, setup: WorkerSetup) -> bytes:
+    complete = replace(setup, folders=program_folders(), as_pyflink=pyflink.is_installed())
+    return pickle.dumps((complete, pickle_with_classes(value)), 5)
 
 
 class TaskFunction:
     """A function for Spark tasks that are not part of a job. They have the classes of the user's main module, too."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._data = _pickle(function, [])
+        self._data = _pickle(function, WorkerSetup())
 
     def __call__(self, *arguments: Any) -> Any:
-        function, _ = _load(self._data)
+        function, _, _ = _load(self._data)
         return function(*arguments)
 
 
@@ -62,32 +61,25 @@ def pickle_for_driver(value: Any) -> bytes:
         return pickle_by_value(value)
 
 
-def _program_folder(main: types.ModuleType) -> str:
-    """The folder of the user's program, which may contain modules that it imports."""
-    file = getattr(main, "__file__", None)
-    return os.path.dirname(os.path.abspath(file)) if file else ""
-
-
-def load_program(data: bytes) -> tuple[Program, ProgramClasses]:
-    """A new copy of a program, since subtasks do not share functions, and its classes, which have been activated."""
+def load_program(data: bytes) -> tuple[Program, ProgramClasses, WorkerSetup]:
+    """A new copy of a program, since subtasks do not share functions, its classes, which have been activated, and its setup."""
     return _load(data)
 
 
-def _load(data: bytes) -> tuple[Any, ProgramClasses]:
-    archives, folder, as_pyflink, pickled = pickle.loads(data)
-    if (
-        os.path.isdir(folder) and folder not in sys.path
-    ):  # Spark's processes on the driver machine have no shipped modules
-        sys.path.append(folder)
-    if as_pyflink:  # the user's modules may import it
-        pyflink.install()
-    for name in archives:
-        path = SparkFiles.get(name)
-        if path not in sys.path:
-            sys.path.append(path)
-    value, classes = load_with_classes(pickled)
+def _load(data: bytes) -> tuple[Any, ProgramClasses, WorkerSetup]:
+    setup, pickled = pickle.loads(data)
+    setup.prepare_imports()
+    try:
+        value, classes = load_with_classes(pickled)
+    except ModuleNotFoundError as error:
+        with wrap_errors():  # Spark reports an error of its own afterwards; the driver finds this one in its text
+            raise PlanError(
+                "MODULE_NOT_SHIPPED",
+                f"The functions of the job use the module '{error.name}', which workers cannot import. Ship it with "
+                "env.add_python_file(path) or the option python.files, or install it where functions run.",
+            ) from error
     classes.activate()
-    return value, classes
+    return value, classes, setup
 
 
 def unpickle_program(data: bytes) -> Program:

@@ -9,15 +9,17 @@ import re
 import shutil
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from penstock.config import Configuration
 from penstock.config.deployment_options import (
+    CLASS_ARCHIVE,
     CONSOLE,
     JAR_BUNDLES,
     JVM_OPTIONS,
@@ -31,8 +33,11 @@ from penstock.errors import ConfigError
 from penstock.jobs.registry.registry import registry_of
 from penstock.jobs.run.log import process_log
 from penstock.jobs.run.output import redirect_output
+from penstock.spark.session.class_archive import ClassArchive, find_archive, launch_options
 from penstock.spark.session.fork_server import ForkServer
-from penstock.spark.session.spark_home import linked_spark_home
+from penstock.spark.session.jvm_signals import ignore_signals
+from penstock.spark.session.local_directory import local_directory_settings
+from penstock.spark.session.spark_home import linked_spark_home, spark_home
 from penstock.spark.session.start_failure import start_error
 
 _MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -57,6 +62,8 @@ _PER_JOB = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
+    # Workers of sources have this setting in their environment and those of state do not, so Spark would not share workers.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
 # The time of a batch is a literal in its plan, so Spark would generate and compile code for each batch, which takes longer than
 # to interpret the plan.
@@ -84,6 +91,7 @@ def get_session(configuration: Configuration) -> SparkSession:
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        settings |= local_directory_settings()
         # Only workers of a local master have this package before a job ships its files.
         settings["spark.python.daemon.module"] = "penstock.spark.session.daemon"
     if extra := configuration.get(JVM_OPTIONS):
@@ -98,13 +106,33 @@ def get_session(configuration: Configuration) -> SparkSession:
     try:
         with linked_spark_home() if master.startswith("local") else nullcontext(), redirect_output(log):
             server = _start_fork_server() if master.startswith("local") and python == sys.executable else None
-            session = builder.getOrCreate()
+            archive = _class_archive(configuration, settings) if master.startswith("local") else None
+            with _lookups_by(server):
+                session = _launch(builder, archive)
     except Exception as error:
         raise start_error(error, master, log) from error
+    ignore_signals(session)
+    _ignore_closed_connections(session)
     if server is not None:
         session.sparkContext.pythonExec = server.executable
         _fork_servers[session.sparkContext] = server
     return session
+
+
+def _ignore_closed_connections(session: SparkSession) -> None:
+    """Keeps pyspark from printing a stack trace when Spark closes the connection for accumulators.
+
+    It does so whenever a running query is cancelled, since an interrupted thread closes its Unix domain sockets.
+    """
+
+    def handle_error(request: Any, address: Any) -> None:
+        error = sys.exception()
+        if not isinstance(error, (EOFError, OSError)):
+            logging.getLogger("penstock.spark").error("pyspark could not read an accumulator", exc_info=error)
+
+    server: Any = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = handle_error
 
 
 def _start_fork_server() -> ForkServer | None:
@@ -115,6 +143,41 @@ def _start_fork_server() -> ForkServer | None:
         return None
     atexit.register(server.close)
     return server
+
+
+@contextmanager
+def _lookups_by(server: ForkServer | None) -> Iterator[None]:
+    """The JVM that is launched in the block starts Python for lookups of data sources by the fork server, too."""
+    name = "PYSPARK_DRIVER_PYTHON"
+    if server is None or name in os.environ:
+        yield
+        return
+    os.environ[name] = server.executable
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
+def _class_archive(configuration: Configuration, settings: Mapping[str, str]) -> ClassArchive | None:
+    """The archive of classes for a JVM that this process launches."""
+    home = spark_home()
+    if home is None or not configuration.get(CLASS_ARCHIVE) or os.environ.get("PYSPARK_GATEWAY_PORT"):
+        return None
+    return find_archive(home, settings)
+
+
+def _launch(builder: SparkSession.Builder, archive: ClassArchive | None) -> SparkSession:
+    """Creates the session. If no JVM starts with the archive, it is created without it."""
+    try:
+        with launch_options(archive):
+            return builder.getOrCreate()
+    except PySparkRuntimeError:  # the JVM has ended before it could be used
+        if archive is None or not archive.file.exists():
+            raise
+        archive.discard()
+        with launch_options(None):
+            return builder.getOrCreate()
 
 
 def _log(configuration: Configuration) -> Path | None:

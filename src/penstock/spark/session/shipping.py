@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from penstock.errors import ConfigError
+from penstock.folders import cache_folder, private_folder, remove_private_folder
+from penstock.spark.session.worker_setup import WorkerSetup
 
 _PACKAGES = "penstock-packages"
 
 
-def ship_files(session: SparkSession, files: dict[str, list[str]]) -> list[str]:
-    """Ships all files. Returns the names of archives that workers must put on their path."""
+def ship_files(session: SparkSession, files: dict[str, list[str]], python: str = "") -> WorkerSetup:
+    """Ships all files. Returns what workers set up for the functions. `python` is the interpreter that the job chose."""
     context = session.sparkContext
     for path in [*user_modules(), *files["files"]]:
         context.addPyFile(_zip_folder(path))
@@ -28,10 +31,11 @@ def ship_files(session: SparkSession, files: dict[str, list[str]]) -> list[str]:
         context.addArchive(archive)
     for jar in files["jars"]:
         context._jsc.addJar(jar)
+    setup = WorkerSetup(has_archives=bool(files["archives"]), python=python)
     if not files["requirements"]:
-        return []
+        return setup
     context.addArchive(f"{_install(*files['requirements'])}#{_PACKAGES}")
-    return [_PACKAGES]
+    return replace(setup, packages=(_PACKAGES,))
 
 
 def user_modules() -> list[str]:
@@ -57,7 +61,8 @@ def _zip_folder(path: str) -> str:
     """Packs a folder into a zip file that contains the folder. Returns the path of a file unchanged."""
     if not os.path.isdir(path):
         return path
-    target = Path(tempfile.mkdtemp(prefix="penstock-ship-"), f"{os.path.basename(path)}.zip")
+    target = Path(private_folder("ship"), f"{os.path.basename(path)}.zip")
+    atexit.register(remove_private_folder, target.parent)  # executors may fetch it until then
     with zipfile.ZipFile(target, "w") as packed:
         for file in sorted(Path(path).rglob("*")):
             if "__pycache__" not in file.parts:  # folders too, because packages without __init__.py need their entries
@@ -68,11 +73,28 @@ def _zip_folder(path: str) -> str:
 def _install(requirements: str, cache: str | None = None) -> str:
     """An archive of the packages in a requirements file. It is created once per content of the file."""
     digest = hashlib.sha256(Path(requirements).read_bytes()).hexdigest()[:16]
-    archive = Path(tempfile.gettempdir(), "penstock-packages", f"{digest}.zip")
-    if archive.exists():
+    archive = cache_folder() / "packages" / f"{digest}.zip"
+    if _is_intact(archive):
+        os.utime(archive)  # the cache removes what was not used for long
         return str(archive)
-    folder = tempfile.mkdtemp(prefix="penstock-packages-")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "-r", requirements]
+    folder = str(private_folder("packages"))
+    try:
+        return _install_into(folder, archive, requirements, cache)
+    finally:
+        remove_private_folder(Path(folder))
+
+
+def _is_intact(archive: Path) -> bool:
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            return packed.testzip() is None
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def _install_into(folder: str, archive: Path, requirements: str, cache: str | None) -> str:
+    target = os.path.join(folder, "installed")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", target, "-r", requirements]
     if cache is not None:
         command += ["--no-index", "--find-links", cache]
     completed = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -81,8 +103,11 @@ def _install(requirements: str, cache: str | None = None) -> str:
             "REQUIREMENTS",
             f"The packages of {requirements} cannot be installed: {completed.stderr.strip()[-800:]} Correct the file.",
         )
-    archive.parent.mkdir(exist_ok=True)
-    packed = shutil.make_archive(os.path.join(folder, "packed"), "zip", folder)
-    os.replace(packed, archive)
-    shutil.rmtree(folder, ignore_errors=True)
+    packed = shutil.make_archive(os.path.join(folder, "packed"), "zip", target)
+    archive.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    aside = archive.with_name(f".{archive.name}.{os.getpid()}")
+    shutil.move(packed, aside)  # the cache may be on another disk
+    if archive.is_dir():
+        shutil.rmtree(archive)
+    os.replace(aside, archive)
     return str(archive)

@@ -12,12 +12,16 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyspark
 
+from penstock.atomic_file import remove_file
+from penstock.folders import cache_folder
+
 _ZIP = Path("python", "lib", "pyspark.zip")
+_LINKED = ("bin", "sbin", "jars", "conf", "licenses", "data")
 
 
 @contextmanager
@@ -34,26 +38,45 @@ def linked_spark_home() -> Iterator[None]:
         del os.environ["SPARK_HOME"]
 
 
+def spark_home() -> Path | None:
+    """The Spark that a JVM would be launched from; None if it cannot be found."""
+    home = os.environ.get("SPARK_HOME")
+    installed = Path(home) if home else Path(pyspark.__file__).resolve().parent
+    return installed if (installed / "jars").is_dir() else None
+
+
 def _linked_home() -> Path | None:
     """The folder with links; None if it cannot be created or is not needed."""
     installed = Path(pyspark.__file__).resolve().parent
     if not (installed / _ZIP).exists() or not (installed / "jars").is_dir():
         return None
     name = hashlib.sha256(str(installed).encode()).hexdigest()[:12]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "penstock")
+    cache = cache_folder()
     home = cache / f"spark-home-{pyspark.__version__}-{name}"
-    if home.is_dir():
+    if _is_complete(home, installed):
+        with suppress(OSError):
+            os.utime(home)  # the cache removes what was not used for long
         return home
     try:
+        remove_file(home)
         cache.mkdir(parents=True, exist_ok=True)
         created = Path(tempfile.mkdtemp(dir=cache, prefix=".spark-home-"))
         for entry in installed.iterdir():
-            if entry.name in ("bin", "sbin", "jars", "conf", "licenses", "data"):
+            if entry.name in _LINKED:
                 (created / entry.name).symlink_to(entry)
         try:
             created.rename(home)
         except OSError:  # another process has created it
             shutil.rmtree(created, ignore_errors=True)
-        return home if home.is_dir() else None
+        return home if _is_complete(home, installed) else None
     except OSError:
         return None
+
+
+def _is_complete(home: Path, installed: Path) -> bool:
+    """Whether all links are there. A file or folder in the place of a link makes the folder unusable."""
+    try:
+        names = [name for name in _LINKED if (installed / name).exists()]
+        return all(os.readlink(home / name) == str(installed / name) for name in names)
+    except OSError:
+        return False

@@ -14,12 +14,12 @@ import msgspec
 from penstock.runtime.state.store import Changes, ReadView
 from penstock.runtime.state.tables import StateTable
 from penstock.spark.checkpoint.spark_log import last_committed_batch
+from penstock.spark.state.copy_file import current_file, is_truncated
 from penstock.spark.state.copy_view import CopyReader
 from penstock.spark.state.local_folders import boot_id
 from penstock.spark.state.overlay_view import OverlayView
 from penstock.spark.state.pending_deltas import PendingDeltas
 from penstock.spark.state.state_format import Delta, decode_delta, to_changes
-from penstock.spark.state.working_copy import current_file
 
 _tables = msgspec.msgpack.Decoder(list[StateTable])
 _ATTEMPTS = 20  # a batch may end while a copy is read
@@ -63,7 +63,12 @@ def open_local_slot(copies: str, checkpoint: str, level: int, slot: int, size_li
 
 
 def _open_slot(folder: Path, last_delta: int, size_limit: int) -> LocalSlot:
-    tables = _tables.decode((folder / "tables").read_bytes())
+    try:
+        tables = _tables.decode((folder / "tables").read_bytes())
+    except msgspec.DecodeError as error:
+        raise LocalStateUnavailable(f"{folder / 'tables'} is damaged") from error
+    if is_truncated(current_file(folder)):
+        raise LocalStateUnavailable(f"{current_file(folder)} is truncated")
     reader = CopyReader(str(current_file(folder)), size_limit, readahead=False)
     try:
         if reader.boot_id != boot_id():

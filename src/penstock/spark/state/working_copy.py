@@ -10,7 +10,6 @@ import secrets
 import shutil
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from penstock.atomic_file import write_atomic
 from penstock.errors import StateError
 from penstock.runtime.state.store import Changes
 from penstock.runtime.state.tables import StateTable
+from penstock.spark.state.copy_file import current_file, is_truncated
 from penstock.spark.state.copy_size import LIVE, CopySize, to_int
 from penstock.spark.state.copy_view import (
     BOOT,
@@ -82,6 +82,8 @@ class WorkingCopy:
         return current_file(self.folder).name
 
     def _open_file(self, name: str) -> lmdb.Environment:
+        if is_truncated(self.folder / name):
+            raise lmdb.CorruptedError(f"{self.folder / name} is truncated")
         # Without sync a power cut may damage the file. The boot id differs then, and the file is built again.
         env = lmdb.open(
             str(self.folder / name),
@@ -257,9 +259,7 @@ class WorkingCopy:
             with env.begin(write=True) as txn:
                 self._size(txn).add(0)  # also if there are no entries
                 self._write_position(txn, seq, token)
-            temporary = self.folder / f".current.{os.getpid()}"
-            temporary.write_text(name)
-            os.replace(temporary, self.folder / "current")
+            write_atomic(self.folder / "current", name.encode(), durable=False)
         except BaseException as error:
             env.close()
             shutil.rmtree(self.folder / name, ignore_errors=True)
@@ -296,7 +296,9 @@ class WorkingCopy:
     def mark_used(self) -> None:
         """Records that the copy is in use. Unused copies are removed after a while."""
         with suppress(OSError):
-            (self.folder / "used").write_text(str(int(time.time())))
+            (
+                self.folder / "used"
+            ).touch()  # only the time of the file counts, so there is no content that could be damaged
 
     def write_tables(self, tables: list[StateTable]) -> None:
         """Stores what the numbers of state tables mean, for readers outside the job, if a table was added."""
@@ -305,14 +307,6 @@ class WorkingCopy:
         with suppress(OSError):
             write_atomic(self.folder / "tables", msgspec.msgpack.encode(tables), durable=False)
             self._tables_written = len(tables)
-
-
-def current_file(folder: Path) -> Path:
-    """Returns the LMDB file in use in the folder of a working copy."""
-    try:
-        return folder / (folder / "current").read_text()
-    except OSError:
-        return folder / "data-0"
 
 
 def _open_tables(env: lmdb.Environment) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.connectors import Encoder, FileSink, RollingPolicy
+from penstock.connectors import Encoder, FileCompactor, FileCompactStrategy, FileSink, RollingPolicy
 from penstock.connectors.file.sink.bucket_assigner import BucketAssigner
 from penstock.connectors.sink import WriteTask
 from penstock.errors import JobError
@@ -114,3 +114,68 @@ def test_the_checkpoint_of_a_job_with_another_folder(tmp_path: Path) -> None:
     new.restore(reading.memory())
     new.finish()
     assert visible(tmp_path, "elsewhere") == ["a"]
+
+
+def compacting(folder: Path, name: str, out: str = "out") -> FileSink:
+    """A sink that compacts the files of three batches, with a line between them."""
+    sink = FileSink(
+        folder / out,
+        Encoder.simple_string_encoder(),
+        buckets=BucketAssigner.base_path_bucket_assigner(),
+        compaction=(FileCompactStrategy(-1, 3), FileCompactor.concat_file_compactor(b"---\n")),
+    )
+    (folder / name).mkdir()
+    sink.attach(str(folder / name))
+    return sink
+
+
+def compacted(folder: Path, out: str) -> list[str]:
+    return [line for file in sorted((folder / out).glob("compacted-*")) for line in file.read_text().split()]
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_second_job_continues_with_files_that_the_first_job_has_compacted_since(
+    tmp_path: Path, published: bool
+) -> None:
+    saved = str(tmp_path / "saved")
+    first = compacting(tmp_path, "first")
+    for batch, word in enumerate(["early", "earlier", "earliest", "a", "b"]):
+        write(first, batch, word)
+    memory = first.memory_in(saved)
+    assert sorted(p.name for p in (tmp_path / "saved").iterdir()) == sorted(memory["copies"].values())
+    if published:
+        write(first, 5, "later")
+        assert compacted(tmp_path, "out")[-5:] == ["a", "---", "b", "---", "later"]
+    second = compacting(tmp_path, "second", "elsewhere")
+    second.restore_from(saved, memory)
+    write(second, 0, "c")
+    second.finish()
+    assert compacted(tmp_path, "elsewhere") == ["a", "---", "b", "---", "c"]
+
+
+def test_a_savepoint_without_copies_of_a_compacted_file_is_an_error(tmp_path: Path) -> None:
+    """As taken by earlier versions."""
+    first = compacting(tmp_path, "first")
+    write(first, 0, "a")
+    memory = first.memory()
+    write(first, 1, "b")
+    first.finish()
+    with pytest.raises(JobError, match="also has later elements"):
+        compacting(tmp_path, "second", "elsewhere").restore_from(str(tmp_path / "saved"), memory)
+
+
+def test_files_that_were_visible_when_the_savepoint_was_taken_are_not_written_to_another_folder(tmp_path: Path) -> None:
+    first = FileSink(
+        tmp_path / "out",
+        Encoder.simple_string_encoder(),
+        rolling=RollingPolicy.on_checkpoint_rolling_policy(),
+        buckets=BucketAssigner.base_path_bucket_assigner(),
+    )
+    (tmp_path / "first").mkdir()
+    first.attach(str(tmp_path / "first"))
+    write(first, 0, "a")
+    assert visible(tmp_path) == ["a"]
+    second = sink_in(tmp_path, "second", "elsewhere")
+    second.restore_from(str(tmp_path / "saved"), first.memory_in(str(tmp_path / "saved")))
+    second.finish()
+    assert visible(tmp_path, "elsewhere") == []

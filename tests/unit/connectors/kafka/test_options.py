@@ -35,7 +35,7 @@ def complete() -> KafkaSourceBuilder:
     [
         ({"fetch.max.wait.ms": "100"}, {"fetch.wait.max.ms": "100"}),
         ({"request.timeout.ms": 5000}, {"socket.timeout.ms": 5000}),
-        ({"enable.auto.commit": True}, {"enable.auto.commit": "true"}),
+        ({"check.crcs": True, "enable.auto.commit": False}, {"check.crcs": "true"}),
         ({"acks": "all", "linger.ms": 5, "group.id": "g"}, {"group.id": "g"}),  # one set for both sides
         ({"ssl.endpoint.identification.algorithm": ""}, {"ssl.endpoint.identification.algorithm": "none"}),
         (

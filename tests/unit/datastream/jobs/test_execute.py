@@ -149,6 +149,17 @@ def test_the_plan_as_json() -> None:
     assert env.graph().nodes, "the job can still be run"
 
 
+def test_operators_of_pyflink_in_the_plan() -> None:
+    env = environment()
+    env.from_collection([(1, 2)]).project(1).print()
+    env.from_collection([1]).key_by(lambda n: n).union(env.from_collection([2]).key_by(lambda n: n)).print()
+    plan = json.loads(env.get_execution_plan())["nodes"]
+    values = [n for n in plan if n["type"] == "_keyed_stream_values_operator"]
+    assert "Projection" in [n["type"] for n in plan]
+    assert [n["predecessors"][0]["ship_strategy"] for n in values] == ["HASH", "HASH"]
+    assert [p["id"] for p in plan[-1]["predecessors"]] == [n["id"] for n in values]
+
+
 # -- asynchronous jobs
 
 

@@ -23,7 +23,7 @@ from penstock.datastream import (
     SlotSharingGroup,
 )
 from penstock.datastream.settings.job_settings import JobSettings
-from penstock.errors import ConfigError, PlanError, UnsupportedOperation
+from penstock.errors import ConfigError, OptionIgnored, PlanError, UnsupportedOperation
 from tests.unit.datastream.recording_engine import environment
 
 
@@ -97,7 +97,9 @@ def test_every_pair_of_setter_and_getter_of_the_checkpoint_config() -> None:
     env = environment()
     made = env.get_checkpoint_config()
     assert (made.is_checkpointing_enabled(), env.get_checkpoint_interval()) == (False, -1)
-    assert made.get_externalized_checkpoint_retention() is None
+    assert (
+        made.get_externalized_checkpoint_retention() is ps.ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
+    )
     assert made.is_externalized_checkpoints_enabled() is False
     for name, value in [
         ("checkpoint_interval", 5000),
@@ -136,14 +138,14 @@ def test_enable_checkpointing_sets_interval_mode_and_folder() -> None:
     assert env.configuration.get_string("execution.checkpointing.dir") == "/data"
 
 
+def test_a_buffer_timeout_is_not_negative() -> None:
+    with pytest.raises(ConfigError, match="BUFFER_TIMEOUT"):
+        environment().set_buffer_timeout(-2)
+
+
 @pytest.mark.filterwarnings("ignore::penstock.errors.OptionIgnored")
 def test_settings_without_an_effect_are_stored() -> None:
     env = environment()
-    assert env.get_buffer_timeout() == 100
-    assert env.set_buffer_timeout(20).get_buffer_timeout() == 20
-    assert env.set_buffer_timeout(-1).get_buffer_timeout() == -1
-    with pytest.raises(ConfigError, match="BUFFER_TIMEOUT"):
-        env.set_buffer_timeout(-2)
     assert env.is_chaining_enabled()
     assert not env.disable_operator_chaining().is_chaining_enabled()
     assert env.is_chaining_of_operators_with_different_max_parallelism_enabled()
@@ -250,8 +252,6 @@ def test_java_backends_are_not_supported() -> None:
         CustomStateBackend(object())
     with pytest.raises(UnsupportedOperation, match="CUSTOM_STORAGE"):
         CustomCheckpointStorage(object())
-    with pytest.raises(UnsupportedOperation, match="STORAGE_PATHS"):
-        ps.EmbeddedRocksDBStateBackend().set_db_storage_paths("/a", "/b")
     with pytest.raises(UnsupportedOperation, match="ROCKSDB_FACTORY"):
         ps.EmbeddedRocksDBStateBackend().set_options("org.example.Factory")
     with pytest.raises(TypeError, match="enable_incremental_checkpointing"):
@@ -314,11 +314,25 @@ def test_files_that_cannot_be_shipped_raise_an_error() -> None:
         _ = environment(**{"python.files": "nowhere.py"}).files
     with pytest.raises(PlanError, match="CLASSPATH"):
         env.add_classpaths("/jars/c.jar")
-    with pytest.raises(UnsupportedOperation, match="CACHED_FILE"):
-        env.register_cached_file("/data/list", "list")
+    with pytest.warns(OptionIgnored, match="'list' is not shipped"), pytest.raises(PlanError, match="FILE_NOT_FOUND"):
+        env.register_cached_file("/data/no-list", "list")
 
 
-def test_slot_sharing_groups_without_resources_are_taken() -> None:
+def test_settings_without_effect_are_accepted_with_a_warning(tmp_path: Path) -> None:
+    env = environment()
+    file = tmp_path / "list.txt"
+    file.write_text("a")
+    with pytest.warns(OptionIgnored, match="'list' is not shipped"):
+        env.register_cached_file(str(file), "list")
+    assert env.cached_files == {"list": str(file)}
+    backend = ps.EmbeddedRocksDBStateBackend()
+    with pytest.warns(OptionIgnored, match="only file:///a/ is used"):
+        backend.set_db_storage_paths("file:///a/", "/b")
+    assert backend.get_db_storage_paths() == ["/a", "/b"]
+    assert ps.FileSystemCheckpointStorage("file://var/checkpoints/").get_checkpoint_path() == "file://var/checkpoints"
+
+
+def test_slot_sharing_groups() -> None:
     env = environment()
     assert env.register_slot_sharing_group(SlotSharingGroup.builder("plain").build()) is env
     heavy = SlotSharingGroup.builder("heavy").set_cpu_cores(2.0).set_task_heap_memory_mb(100)
@@ -328,5 +342,10 @@ def test_slot_sharing_groups_without_resources_are_taken() -> None:
     assert group.get_task_heap_memory() == MemorySize.of_mebi_bytes(100)
     assert group.get_task_off_heap_memory() < group.get_managed_memory()  # type: ignore[operator]
     assert str(group.get_managed_memory()) == "20 mb"
-    with pytest.raises(UnsupportedOperation, match=r"SLOT_RESOURCES.*'heavy'"):
+    with pytest.warns(OptionIgnored, match=r"resources of slot sharing group 'heavy'"):
         env.register_slot_sharing_group(group)
+    assert list(env.slot_sharing_groups) == ["plain", "heavy"]
+    with pytest.raises(ConfigError, match=r"SLOT_SHARING_GROUP.*without task_heap_memory"):
+        SlotSharingGroup.builder("g").set_cpu_cores(1.0).set_task_off_heap_memory_mb(10).build()
+    with pytest.raises(ConfigError, match=r"SLOT_SHARING_GROUP.*must be positive"):
+        SlotSharingGroup.builder("g").set_task_heap_memory(MemorySize(0))

@@ -41,10 +41,39 @@ def test_a_partitioner_must_return_an_existing_subtask() -> None:
         harness.run()
 
 
-def test_an_operator_cannot_have_a_higher_parallelism_than_the_job() -> None:
+class Subtask(ps.KeyedProcessFunction):
+    """Emits the index of its subtask and the parallelism of its operator."""
+
+    def open(self, runtime_context: ps.RuntimeContext) -> None:
+        self._subtask = (
+            runtime_context.get_index_of_this_subtask(),
+            runtime_context.get_number_of_parallel_subtasks(),
+        )
+
+    def process_element(self, value: int, ctx: ps.KeyedProcessFunction.Context) -> list[tuple[int, int]]:
+        return [self._subtask]
+
+
+@pytest.mark.parametrize(("own", "expected"), [(1, 1), (None, 2), (4, 4)])
+def test_the_parallelism_of_an_operator_may_be_lower_or_higher_than_that_of_the_job(
+    own: int | None, expected: int
+) -> None:
     env = ps.StreamExecutionEnvironment().set_parallelism(2)
-    env.from_collection([1]).key_by(lambda n: n).reduce(max).set_parallelism(3).print()
-    with pytest.raises(PlanError, match="Increase the parallelism of the job"):
+    default = env.from_sequence(1, 100).key_by(lambda n: n).process(Subtask())
+    stream = env.from_sequence(1, 100).key_by(lambda n: n).process(Subtask())
+    if own is not None:
+        stream.set_parallelism(own)
+    harness = Harness(env)
+    out, beside = harness.collect(stream), harness.collect(default)
+    harness.run()
+    assert set(out) == {(index, expected) for index in range(expected)}
+    assert set(beside) == {(0, 2), (1, 2)}
+
+
+def test_the_highest_parallelism_needs_as_many_key_groups() -> None:
+    env = ps.StreamExecutionEnvironment().set_parallelism(2).set_max_parallelism(3)
+    env.from_collection([1]).key_by(lambda n: n).reduce(max).set_parallelism(4).print()
+    with pytest.raises(PlanError, match="MAX_PARALLELISM"):
         env.graph()
 
 

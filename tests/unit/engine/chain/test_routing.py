@@ -86,3 +86,17 @@ def test_the_results_of_one_element_keep_their_order() -> None:
 
     out = run(lambda stream: stream.flat_map(each).key_by(lambda v: v[0]).reduce(next_number), ["a", "b", "c"])
     assert out == [(value, number) for value in "abc" for number in range(5)]
+
+
+@pytest.mark.parametrize("on_error", ["fail", "dead_letter"])
+def test_lists_and_sets_are_keys(on_error: Any) -> None:
+    keys: list[Any] = [[1], {2, 3}, bytearray(b"b"), (1, [2]), "plain", [1]]
+    out = run(
+        lambda stream: stream.key_by(lambda v: keys[v], on_error=on_error).process(WithKey()), list(range(len(keys)))
+    )
+    assert dict(out) == {0: (1,), 1: frozenset({2, 3}), 2: b"b", 3: (1, (2,)), 4: "plain", 5: (1,)}
+
+
+class WithKey(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value, ctx.get_current_key()

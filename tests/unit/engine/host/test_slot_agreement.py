@@ -11,8 +11,8 @@ import pytest
 from penstock import KeyedBroadcastProcessFunction, KeyedProcessFunction, MapStateDescriptor, StreamExecutionEnvironment
 from penstock.engine.wire.frames import Frame, Relay, decode_bundle
 from penstock.errors import CheckpointError, StateError, UserFunctionError
+from penstock.local.executor import BatchExecutor
 from penstock.testing import At, Harness, PushSource
-from penstock.testing.local_engine import LocalJob
 
 RULES = MapStateDescriptor("rules")
 
@@ -26,10 +26,10 @@ def harness_with_two_levels() -> Harness:
 
 def tamper(harness: Harness, monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
     """Changes the frames for the second level."""
-    job = harness.job
-    original = LocalJob._run_level
+    executor = harness.job._executor
+    original = BatchExecutor._run_level
 
-    def level(self: LocalJob, number: int, bundles: list[Any], timestamp: int) -> Any:
+    def level(self: BatchExecutor, number: int, bundles: list[Any], timestamp: int) -> Any:
         if number == 2:
             bundles = [
                 (slot, to, msgspec.msgpack.encode(change(slot, decode_bundle(blob)))) if to == 2 else (slot, to, blob)
@@ -37,7 +37,7 @@ def tamper(harness: Harness, monkeypatch: pytest.MonkeyPatch, change: Any) -> No
             ]
         return original(self, number, bundles, timestamp)
 
-    monkeypatch.setattr(job, "_run_level", level.__get__(job))
+    monkeypatch.setattr(executor, "_run_level", level.__get__(executor))
 
 
 def drop_relays(slot: int, frames: list[Frame]) -> list[Frame]:

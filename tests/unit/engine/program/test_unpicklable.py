@@ -14,6 +14,7 @@ from penstock.connectors import CallableSink
 from penstock.engine.program.builder import build_program
 from penstock.errors import PlanError
 from penstock.spark.session.pickling import pickle_program
+from penstock.spark.session.worker_setup import WorkerSetup
 from penstock.testing import Harness, PushSource
 
 LOCK = threading.Lock()
@@ -80,6 +81,6 @@ def test_the_variable_is_named(build_stream: Any, message: str, engine: str) -> 
 
 def send(env: ps.StreamExecutionEnvironment, engine: str) -> None:
     if engine == "spark":
-        pickle_program(build_program(env.set_parallelism(1).graph()), [])
+        pickle_program(build_program(env.set_parallelism(1).graph()), WorkerSetup())
     else:
         Harness(env, real_sinks=True).push(1)

@@ -16,7 +16,7 @@ from penstock.engine.wire.arrow import arrow_packer
 from penstock.engine.wire.body import pack_body, unpack_body
 from penstock.state_processor import KeyedStateReaderFunction, SavepointReader
 from penstock.testing import Harness, PushSource
-from penstock.types import Misfit, type_information
+from penstock.types import Misfit, TypeInformation, Types, type_information
 from tests.unit.types.all_types import ALL_TYPES, canonical
 
 READ = object
@@ -127,11 +127,19 @@ def test_a_value_of_state_is_the_same_wherever_it_is_read(
     assert dict(after) == in_call, "a restored checkpoint"
     saved = first.savepoint(path / "savepoint")
     assert dict(SavepointReader.read(saved).read_keyed_state("states", Reader(kind))) == in_call, "a savepoint"
-    for version in (1, 2):
-        again, found = _job(kind, version)
+    for declared, version in ((kind, 1), (kind, 2), *((wider, 1) for wider in _wider(name, kind))):
+        again, found = _job(declared, version)
         again.restore_savepoint(saved)
         again.push_all(reads)
-        assert dict(found) == in_call, f"a restored savepoint, version {version}"
+        assert dict(found) == in_call, f"a restored savepoint, {declared}, version {version}"
+
+
+def _wider(name: str, kind: Any) -> list[Any]:
+    """Types that also accept all values of a type, and keep them as they are."""
+    if isinstance(kind, TypeInformation):
+        wider = {"BYTE": "SHORT", "SHORT": "INT", "INT": "LONG", "LONG": "BIG_INT", "FLOAT": "DOUBLE"}
+        return [getattr(Types, wider[name])()] if name in wider else []
+    return [] if kind is None or "Any" in name or "object" in name else [kind | None]
 
 
 class KeyReader(ps.KeyedProcessFunction):

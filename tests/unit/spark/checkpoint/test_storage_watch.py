@@ -97,7 +97,7 @@ def test_pauses_grow_up_to_the_maximum_and_the_start_time_stays(clock: Clock, tm
 
 
 def test_the_timeout_counts_from_the_start_of_the_failure(clock: Clock, tmp_path: Path) -> None:
-    watch = Watched(tmp_path, patience="10 s")
+    watch = Watched(tmp_path, timeout="10 s")
     watch.answers = [None]
     assert watch.wait("full", never)
     watch.answers = ["full"] * 10

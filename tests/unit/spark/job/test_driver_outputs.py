@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.connectors import CollectSink, PrintSink
-from penstock.spark.job.driver_outputs import DriverOutputs
+from penstock.spark.job.driver_outputs import FolderOutputs
 from penstock.spark.report.run_folder import RunFolder
 
 
@@ -18,10 +18,10 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def test_outputs_are_collected_and_printed(folder: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    outputs = DriverOutputs([CollectSink(), PrintSink()], folder)
+    outputs = FolderOutputs([CollectSink(), PrintSink()], folder)
     folder.write_driver_outputs(0, {0: ["a"], 1: ["printed"]})
     folder.write_driver_outputs(1, {0: ["b"]})
-    assert list(outputs.deliver()) == [(0, {0: ["a"], 1: ["printed"]}), (1, {0: ["b"]})]
+    assert list(outputs.deliver_new()) == [(0, {0: ["a"], 1: ["printed"]}), (1, {0: ["b"]})]
     assert outputs.collected(0) == ["a", "b"]
     assert outputs.collected(1) == []
     assert outputs.last_batch == 1
@@ -29,8 +29,8 @@ def test_outputs_are_collected_and_printed(folder: RunFolder, capsys: pytest.Cap
 
 
 def test_a_batch_that_runs_again_is_delivered_once(folder: RunFolder) -> None:
-    outputs = DriverOutputs([CollectSink()], folder)
+    outputs = FolderOutputs([CollectSink()], folder)
     for _ in range(2):
         folder.write_driver_outputs(0, {0: ["a"]})
-        list(outputs.deliver())
+        list(outputs.deliver_new())
     assert outputs.collected(0) == ["a"]

@@ -11,8 +11,8 @@ import pytest
 
 from penstock.errors import JobError, UserFunctionError
 from penstock.jobs.registry.process import ProcessId, process_start_time
+from penstock.jobs.run.restarts import is_retryable
 from penstock.spark.job.lost_process import explain_lost_process
-from penstock.spark.job.restarts import is_retryable
 from penstock.spark.report.helper_processes import HelperProcess, HelperProcesses
 
 BROKEN = JobError("JOB_FAILED", "The job failed in Spark: java.net.SocketException: Broken pipe")

@@ -16,7 +16,7 @@ from penstock.jobs.registry.batch_report import BatchReport
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings, TaskStats
 from penstock.jobs.registry.history import CheckpointHistory
 from penstock.jobs.registry.registry import registry_of
-from penstock.spark.job.pacing import Pacing
+from penstock.jobs.run.pacing import Pacing
 from penstock.spark.report.run_folder import RunFolder
 
 MIN_PAUSE = "execution.checkpointing.min-pause"

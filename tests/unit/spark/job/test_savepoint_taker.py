@@ -17,6 +17,7 @@ from penstock.config import Configuration
 from penstock.connectors.file.system.file_system import file_system
 from penstock.datastream.jobs.job_status import JobStatus
 from penstock.engine.program.builder import build_program
+from penstock.engine.slots.control import RequestedSavepoint, StopRequest
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.engine.wire.frames import SavepointPartHandle
 from penstock.jobs.registry.process import process_start_time, this_process
@@ -27,7 +28,6 @@ from penstock.savepoints import open_savepoint
 from penstock.savepoints.catalogue import find_savepoints
 from penstock.savepoints.slot_part import SlotAssignment, chunked_scan, write_part
 from penstock.spark.job.savepoint_taker import SavepointTaker
-from penstock.spark.report.run_facts import RequestedSavepoint, StopRequest
 from penstock.spark.report.run_folder import RunFolder, SavepointBatch
 from tests.unit.connectors.conftest import ObjectStore, _moto, s3  # noqa: F401 - fixtures
 from tests.waiting import until

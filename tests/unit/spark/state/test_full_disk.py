@@ -13,7 +13,7 @@ import pytest
 import penstock as ps
 from penstock.connectors import JsonLinesSink
 from penstock.errors import CheckpointError, StateError, UserFunctionError
-from penstock.spark.checkpoint.checkpoint import open_checkpoint
+from penstock.jobs.checkpoint.checkpoint import open_checkpoint
 from penstock.spark.state.working_copy import WorkingCopy
 from penstock.testing import Harness, PushSource
 from tests.unit.spark.checkpoint.test_checkpoint import options, program

@@ -19,7 +19,6 @@ from penstock.errors import CheckpointError, StateError
 from penstock.runtime.state.store import Changes
 from penstock.spark.state import copy_size, uncompacted_deltas, working_copy
 from penstock.spark.state.compaction import CompactionPolicy
-from penstock.spark.state.local_folders import remove_unused_copies
 from penstock.spark.state.state_format import read_header
 from penstock.spark.state.state_log import StateLog
 from penstock.spark.state.uncompacted_deltas import CommittedDelta, UncompactedDeltas
@@ -474,14 +473,3 @@ def test_opening_a_copy_does_not_block_other_threads(tmp_path: Path) -> None:
         assert turns == 5
         writer.join()
     copy.close()
-
-
-def test_unused_copies_are_removed(tmp_path: Path) -> None:
-    for job, age in (("old", 200), ("new", 1)):
-        copy = WorkingCopy(str(tmp_path / job / "1-0"), LIMIT)
-        copy.rebuild((), 0, b"empty")
-        copy.mark_used()
-        (tmp_path / job / "1-0" / "used").write_text(str(time.time() - age * 3600))
-    remove_unused_copies(str(tmp_path), keep_hours=168)
-    assert not (tmp_path / "old").exists()
-    assert (tmp_path / "new").exists()

@@ -6,13 +6,14 @@ It is replaced atomically before any file becomes visible. A batch in the journa
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import msgspec
 
 from penstock.atomic_file import write_atomic
+from penstock.connectors.checkpoint_file import damaged_file_error, newer_file_error, read_checkpoint_file
 
 _FILE = "files.json"
+_FORMAT = 1
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -46,6 +47,7 @@ class Journal(msgspec.Struct):
     batch: int = -1  # the last batch that it contains
     open: list[PendingFile] = []
     full: list[PendingFile] = []  # become visible with the batch
+    format: int = _FORMAT
 
     def pieces(self) -> set[str]:
         """Returns the names of the hidden files that are still needed."""
@@ -54,11 +56,17 @@ class Journal(msgspec.Struct):
 
 def load_journal(folder: str) -> Journal:
     """Loads the journal from the checkpoint folder of the sink. Returns an empty one if the sink is new."""
-    try:
-        data = Path(folder, _FILE).read_bytes()
-    except FileNotFoundError:
+    file = os.path.join(folder, _FILE)
+    data = read_checkpoint_file(file)
+    if data is None:
         return Journal()
-    return msgspec.json.decode(data, type=Journal)
+    try:
+        journal = msgspec.json.decode(data, type=Journal)
+        if journal.format > _FORMAT:
+            raise newer_file_error(file, journal.format, _FORMAT)
+        return journal
+    except msgspec.DecodeError as error:
+        raise damaged_file_error(file, error) from error
 
 
 def save_journal(folder: str, journal: Journal) -> None:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO
 
 import msgspec
 
 from penstock.connectors.file.sink.journal import PendingFile, Piece
-from penstock.connectors.file.system.file_system import FileSystem
+from penstock.connectors.file.system.file_system import FileSystem, file_system
 from penstock.errors import JobError
 
 _BUFFER_SIZE = 4 << 20
+
+
+class SavedFolders(msgspec.Struct):
+    """Where the files of a sink are, as its checkpoint stores it."""
+
+    path: str
+    hidden: str
+    compacted: bool = False
 
 
 class SavedFiles(msgspec.Struct):
@@ -23,12 +31,27 @@ class SavedFiles(msgspec.Struct):
     path: str  # the folder of the sink
     hidden: str  # the folder of the pieces
     compacted: bool = False  # visible files are not the pieces one after the other
+    copies: dict[str, str] = {}  # names of the pieces in the savepoint, if it contains them
 
     def final_path(self, file: PendingFile) -> str:
         """The path under which the job that took the savepoint makes a file visible."""
         return "/".join(
             filter(None, (self.path, file.bucket, f"{'compacted-' if self.compacted else ''}{file.pieces[0].name}"))
         )
+
+
+def add_to_savepoint(
+    savepoint: str, prefix: str, pieces: Iterable[Piece], open_piece: Callable[[str], Any]
+) -> dict[str, str]:
+    """Copies pieces to a savepoint. Returns their names there."""
+    system, names = file_system(savepoint), {}
+    for piece in pieces:
+        name = names[piece.file] = f"{prefix}{piece.file}"
+        with open_piece(piece.file) as source:
+            target = system.create(f"{savepoint}/{name}")
+            shutil.copyfileobj(source, target, _BUFFER_SIZE)
+            system.close(target)
+    return names
 
 
 class PieceCopier:
@@ -44,12 +67,14 @@ class PieceCopier:
         new_name: str,
         hidden: Callable[[str], str],
         same_folder: bool,
+        savepoint: str = "",  # its path, if it contains the pieces
     ) -> None:
         self._saved = saved
         self._source, self._target = systems
         self._new_name = new_name
         self._hidden = hidden
         self._same_folder = same_folder
+        self._savepoint = savepoint
 
     def copy_all(self) -> list[PendingFile]:
         """Copies all files.
@@ -75,9 +100,15 @@ class PieceCopier:
 
     def _copy_piece(self, piece: Piece) -> Piece:
         copied = self._renamed(piece)
-        with self._source.open(f"{self._saved.hidden}/{piece.file}") as source:
+        with self._open(piece) as source:
             self._write(copied, lambda target: shutil.copyfileobj(source, target, _BUFFER_SIZE))
         return copied
+
+    def _open(self, piece: Piece) -> Any:
+        name = self._saved.copies.get(piece.file)
+        if name is None or not self._savepoint:
+            return self._source.open(f"{self._saved.hidden}/{piece.file}")
+        return file_system(self._savepoint).open(f"{self._savepoint}/{name}")
 
     def _copy_visible(self, file: PendingFile) -> Piece:
         """Copies the start of the visible file. Pieces that were added after the savepoint follow those of the savepoint."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 
 from penstock.atomic_file import write_atomic
+from penstock.connectors.checkpoint_file import damaged_file_error, read_checkpoint_file
 from penstock.connectors.encoder import Encoder
 from penstock.connectors.file.sink import sink_builder
 from penstock.connectors.file.sink.bucket_assigner import BucketAssigner
@@ -24,10 +26,10 @@ from penstock.connectors.file.sink.output_file_config import OutputFileConfig
 from penstock.connectors.file.sink.packing import Packing, RollingPacking, next_due_time, pack_pieces
 from penstock.connectors.file.sink.part_writer import ElementWriter, PartWriter, RowWriter
 from penstock.connectors.file.sink.rolling_policy import RollingPolicy
-from penstock.connectors.file.sink.saved_files import PieceCopier, SavedFiles
+from penstock.connectors.file.sink.saved_files import PieceCopier, SavedFiles, SavedFolders, add_to_savepoint
 from penstock.connectors.file.system.file_system import FileSystem, Options, absolute_path, file_system
 from penstock.connectors.secret import wrap_secrets
-from penstock.connectors.sink import Sink, SinkWriter, WriteTask
+from penstock.connectors.sink import SINK_FILE, Sink, SinkWriter, WriteTask
 from penstock.errors import JobError
 from penstock.types import TypeInformation
 
@@ -124,8 +126,9 @@ class FileSink(Sink):
         """Restores the name in files, so that a resumed job finds its files."""
         self._folder = folder
         id_file = Path(folder, "id")
-        if id_file.exists():
-            self.name_in_files = id_file.read_text()
+        name = read_checkpoint_file(id_file)
+        if name is not None:
+            self.name_in_files = _stored_name(name, id_file)
             self._remove_orphans(load_journal(folder))
         else:
             self.name_in_files = _new_name()  # the same program may run twice
@@ -176,19 +179,44 @@ class FileSink(Sink):
 
     def memory(self) -> Any:
         """Returns the pending files. A job that starts from the savepoint copies them."""
-        journal = self._load()  # full files became visible with the batch, unless the job failed before
+        return msgspec.to_builtins(self._pending())
+
+    def memory_in(self, savepoint: str) -> Any:
+        """The same. The pieces of files that will be compacted are copied to the savepoint, because they cannot be read from the
+        compacted file, which also has later elements."""
+        pending = self._pending()
+        if self.compaction is not None:
+            pieces = [piece for file in pending.files for piece in file.pieces]
+            prefix, system = f"{SINK_FILE}{pending.name}-", self.system()
+            pending.copies = add_to_savepoint(
+                savepoint, prefix, pieces, lambda name: system.open(f"{pending.hidden}/{name}")
+            )
+        return msgspec.to_builtins(pending)
+
+    def _pending(self) -> SavedFiles:
+        journal = self._load()
         folders, stored = self._folders(), Path(self._folder, _FOLDERS)
         if self._folder and stored.exists():  # another program may read the checkpoint of the job that wrote the files
-            folders = msgspec.json.decode(stored.read_bytes())
-        files = msgspec.to_builtins([*journal.full, *journal.open])
-        return {"name": self.name_in_files, "files": files, **folders}
+            folders = _stored_folders(stored)
+        pending = SavedFiles(self.name_in_files, journal.open, **folders)
+        system = file_system(pending.path, self._options)
+        # Full files became visible with the batch, unless the job failed before.
+        hidden = [file for file in journal.full if system.get_status(pending.final_path(file)) is None]
+        pending.files = [*hidden, *journal.open]
+        return pending
 
     def _folders(self) -> dict[str, Any]:
         """Where the files of this sink are: the fields of `SavedFiles` that do not change."""
         hidden = os.path.dirname(self.hidden(""))
         return {"path": self.path, "hidden": hidden, "compacted": self.compaction is not None}
 
+    def restore_from(self, savepoint: str, memory: Any) -> None:
+        self._restore(memory, savepoint)
+
     def restore(self, memory: Any) -> None:
+        self._restore(memory)
+
+    def _restore(self, memory: Any, savepoint: str = "") -> None:
         """Copies the files that were hidden when the savepoint was taken.
 
         In the same folder, files that have become visible since are not copied. In another one, the job writes all of them.
@@ -196,7 +224,7 @@ class FileSink(Sink):
         earlier = {**self._folders(), "hidden": f"{self.path}/.{self.files.part_prefix}-{memory['name']}"}
         saved = msgspec.convert({**earlier, **memory}, SavedFiles)  # earlier versions stored only names and files
         systems = file_system(saved.path, self._options), self.system()
-        copier = PieceCopier(saved, systems, self.name_in_files, self.hidden, saved.path == self.path)
+        copier = PieceCopier(saved, systems, self.name_in_files, self.hidden, saved.path == self.path, savepoint)
         self._save(Journal(-1, copier.copy_all()))
         self._due = next_due_time(self._load(), self._packing())
 
@@ -281,6 +309,20 @@ class FileSink(Sink):
 
 def _new_name() -> str:
     return uuid.uuid4().hex[:8]
+
+
+def _stored_folders(file: Path) -> dict[str, Any]:
+    try:
+        folders = msgspec.json.decode(read_checkpoint_file(file) or b"", type=SavedFolders)
+    except msgspec.DecodeError as error:
+        raise damaged_file_error(file, error) from error
+    return msgspec.structs.asdict(folders)
+
+
+def _stored_name(data: bytes, file: Path) -> str:
+    if not re.fullmatch(rb"[\w-]+", data):
+        raise damaged_file_error(file, f"it contains {data[:40]!r} instead of the name that is in the names of files")
+    return data.decode()
 
 
 def _open_each(system: FileSystem, paths: Iterable[str]) -> Iterator[Any]:

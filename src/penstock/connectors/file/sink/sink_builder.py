@@ -65,14 +65,24 @@ class RowFormatBuilder(SinkBuilder):
         super().__init__(base_path)
         self._encoder = encoder
         self._rolling: RollingPolicy = RollingPolicy.default_rolling_policy()
+        self._has_policy = False
 
     def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
         """Sets the rolling policy. The default is `RollingPolicy.default_rolling_policy()`."""
         self._rolling = rolling_policy
+        self._has_policy = not isinstance(
+            rolling_policy, OnCheckpointRollingPolicy
+        )  # each piece ends with its batch anyway
         return self
 
     def build(self) -> FileSink:
         from penstock.connectors.file.sink.sink import FileSink
+
+        if self._compaction is not None and self._has_policy:
+            warn_ignored(
+                "with_rolling_policy() does not determine when files become visible, because compaction is enabled and its "
+                "strategy does. Only the size of a rolling policy has an effect, on the files that are compacted."
+            )
 
         return FileSink(
             self._path,

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
+from penstock.atomic_file import write_atomic
+from penstock.connectors.checkpoint_file import damaged_file_error, read_checkpoint_file
 from penstock.connectors.file.system.file_system import FileStatus
 
 FileOrder = Literal["modification_time", "path"]
@@ -19,6 +21,7 @@ class FileList:
     def __init__(self, order: FileOrder = "modification_time") -> None:
         self._order = order
         self._path = ""
+        self._stored: int | None = None  # files that the checkpoint contained; None: need not be checked
         self._known: set[str] = set()
         self.files: list[FileStatus] = []
 
@@ -26,11 +29,26 @@ class FileList:
         """Loads the list of a checkpoint. Returns False if there is none yet."""
         self._path = os.path.join(folder, "files.jsonl")
         self._set(())
-        if not os.path.exists(self._path):
+        self._stored = 0
+        data = read_checkpoint_file(self._path)
+        if data is None:
             return False
-        with open(self._path, encoding="utf-8") as lines:
-            self._set(to_file_status(json.loads(line)) for line in lines if line.endswith("\n"))
+        complete = data[: data.rfind(b"\n") + 1]
+        try:
+            self._set(to_file_status(json.loads(line)) for line in complete.splitlines())
+        except (ValueError, TypeError, LookupError) as error:
+            raise damaged_file_error(self._path, error) from error
+        if len(complete) < len(data):  # a process was killed while it wrote the last line, which nothing used yet
+            write_atomic(self._path, complete, durable=True)
+        self._stored = len(self.files)
         return True
+
+    def check_offset(self, file: int, byte: int) -> None:
+        """Checks the first offset after `attach`. The files of an offset are in the list before the offset is used."""
+        stored, self._stored = self._stored, None
+        needed = file + (1 if byte else 0)
+        if stored is not None and needed > stored:
+            raise damaged_file_error(self._path, f"it contains {stored} files, and the job has begun to read {needed}")
 
     def add(self, found: Iterable[FileStatus]) -> None:
         """Adds files that are not in the list yet, oldest first or by path."""
@@ -40,6 +58,7 @@ class FileList:
 
     def replace(self, files: list[FileStatus]) -> None:
         """Replaces the list by that of a saved position, unless it already starts with it."""
+        self._stored = None
         if self.files[: len(files)] != files:
             self._set(())
             self._append(files, "w")

@@ -19,7 +19,7 @@ from penstock.connectors.file.source.stream_format import Decoder, JsonLines, St
 from penstock.connectors.file.system.file_system import FileStatus, FileSystem, Options, absolute_path, file_system
 from penstock.connectors.secret import wrap_secrets
 from penstock.connectors.source import DEFAULT_BYTES_PER_BATCH, Chunk, Offset, Source
-from penstock.errors import ConfigError, JobError
+from penstock.errors import ConfigError, JobError, warn_ignored
 from penstock.formats.bulk import BulkFormat
 from penstock.formats.schema import DeserializationSchema
 from penstock.runtime.loop.channels import ALL_SPLITS
@@ -70,6 +70,16 @@ class FileSource(Source):
                 "FILE_ORDER",
                 f"files_in_time_order is {files_in_time_order!r}; expected 'modification_time', 'path' or None. It declares that "
                 "event time advances from file to file in this order. Omit it if files overlap in time.",
+            )
+        if enumerator is not None and pattern != "*":
+            raise ConfigError(
+                "FILE_PATTERN",
+                f"The file source got the pattern {pattern!r} and an enumerator, which has its own pattern "
+                f"({enumerator.pattern!r}). Pass FileEnumeratorProvider(pattern={pattern!r}), or only the pattern.",
+            )
+        if bounded and look_every:
+            warn_ignored(
+                "FileSource: look_every has no effect, because the source is bounded. It looks for files once."
             )
         self.bounded = bounded
         self.transient_splits = "unordered" if files_in_time_order is None else "sequence"
@@ -150,6 +160,7 @@ class FileSource(Source):
         return [f"folder {folder}" for folder in sorted(folders)]
 
     def latest(self, start: Offset) -> Offset:
+        self._list.check_offset(start["file"], start["byte"])
         if ALL_SPLITS in self.paused:
             return start
         files = self._list.files
@@ -166,6 +177,7 @@ class FileSource(Source):
         return {"file": file, "byte": byte}
 
     def plan(self, start: Offset, end: Offset, parallelism: int) -> list[Any]:
+        self._list.check_offset(end["file"], end["byte"])
         ranges = []
         for number in range(start["file"], min(end["file"] + 1, len(self._list.files))):
             status = self._list.files[number]

@@ -53,6 +53,27 @@ _JAVA_METRICS = "configures metrics of the Java client"
 _SET_BY_CONNECTOR = "is set by the connector"
 _SET_BY_OPENSSL = "is set by OpenSSL"
 
+_NO_GROUP = "applies to members of a consumer group, and the connector assigns partitions itself"
+_NO_AUTO_COMMIT = "applies to the client; the connector commits offsets with each batch (commit.offsets.on.checkpoint)"
+
+# Consumer options that the connector overrides or that do not apply to it, with the reason.
+IGNORED_BY_SOURCES = {
+    "enable.auto.commit": _NO_AUTO_COMMIT,
+    "auto.commit.interval.ms": _NO_AUTO_COMMIT,
+    "enable.auto.offset.store": _NO_AUTO_COMMIT,
+    "enable.partition.eof": _SET_BY_CONNECTOR,
+    "group.instance.id": _NO_GROUP,
+    "group.protocol": _NO_GROUP,
+    "group.protocol.type": _NO_GROUP,
+    "group.remote.assignor": _NO_GROUP,
+    "heartbeat.interval.ms": _NO_GROUP,
+    "max.poll.interval.ms": _NO_GROUP,
+    "partition.assignment.strategy": _NO_GROUP,
+    "session.timeout.ms": _NO_GROUP,
+}
+# The same for producers.
+IGNORED_BY_SINKS = {"transactional.id": "is set by the connector; set_transactional_id_prefix sets its prefix"}
+
 # Options of the Java client without a counterpart in librdkafka, with the reason. The program works without them.
 IGNORED_OPTIONS = {
     "key.deserializer": _SET_BY_CONNECTOR,

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import difflib
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from penstock.connectors.kafka.client.option_names import CONSUMER_ONLY, IGNORED_OPTIONS, KNOWN_OPTIONS, PRODUCER_ONLY
+from penstock.connectors.kafka.client.option_names import (
+    CONSUMER_ONLY,
+    IGNORED_BY_SINKS,
+    IGNORED_BY_SOURCES,
+    IGNORED_OPTIONS,
+    KNOWN_OPTIONS,
+    PRODUCER_ONLY,
+)
 from penstock.connectors.secret import Secret, wrap_secrets
-from penstock.errors import ConfigError, OptionIgnored, UnsupportedOperation
+from penstock.errors import ConfigError, UnsupportedOperation, warn_ignored
 
 Role = Literal["consumer", "producer"]
 
@@ -26,6 +32,7 @@ _RENAMED = {
 }
 _RENAMED_FOR_CONSUMERS = {"request.timeout.ms": "socket.timeout.ms"}
 _RENAMED_FOR_PRODUCERS = {"max.request.size": "message.max.bytes"}
+_ALWAYS = {"enable.auto.commit": "false", "enable.partition.eof": "true"}  # values that describe what happens anyway
 
 
 def client_options(properties: Mapping[str, Any], role: Role) -> dict[str, Any]:
@@ -36,14 +43,16 @@ def client_options(properties: Mapping[str, Any], role: Role) -> dict[str, Any]:
     """
     other = PRODUCER_ONLY if role == "consumer" else CONSUMER_ONLY
     renamed = {**_RENAMED, **(_RENAMED_FOR_CONSUMERS if role == "consumer" else _RENAMED_FOR_PRODUCERS)}
+    ignored = IGNORED_BY_SOURCES if role == "consumer" else IGNORED_BY_SINKS
     options: dict[str, Any] = {}
     for name, value in properties.items():
         if name in _CONVERTERS:
             options.update(_CONVERTERS[name](value, properties))
         elif name in IGNORED_OPTIONS:
-            warnings.warn(
-                f"The Kafka option {name} has no effect: it {IGNORED_OPTIONS[name]}.", OptionIgnored, stacklevel=2
-            )
+            warn_ignored(f"The Kafka option {name} has no effect: it {IGNORED_OPTIONS[name]}.")
+        elif name in ignored:
+            if _to_librdkafka_value(value) != _ALWAYS.get(name):
+                warn_ignored(f"The Kafka option {name} has no effect: it {ignored[name]}.")
         elif name in other and name not in renamed:
             continue  # programs often pass the same properties to consumers and producers
         elif name in renamed:

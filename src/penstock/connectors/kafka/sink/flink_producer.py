@@ -67,6 +67,10 @@ class FlinkKafkaProducer(KafkaSink):
         """Sets whether a batch waits until the broker has its records. With False, AT_LEAST_ONCE becomes NONE."""
         if not flush_on_checkpoint and self.guarantee is DeliveryGuarantee.AT_LEAST_ONCE:
             self.guarantee = DeliveryGuarantee.NONE
+        elif not flush_on_checkpoint and self.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+            warn_ignored(
+                "set_flush_on_checkpoint(False) has no effect with EXACTLY_ONCE. A transaction waits for its records."
+            )
         return self
 
     def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> Self:

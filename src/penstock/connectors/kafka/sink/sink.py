@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -16,10 +17,12 @@ from penstock.connectors.kafka.sink.staged_records import StagedRecords, Staging
 from penstock.connectors.kafka.sink.transaction import Transaction
 from penstock.connectors.kafka.sink.transaction_markers import LostMarkerPolicy, TransactionMarkers
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
-from penstock.errors import ConfigError
+from penstock.errors import ConfigError, warn_ignored
 from penstock.runtime.failure import short_repr
 from penstock.runtime.loop.records import Tags
 from penstock.types import TypeInformation
+
+_DEFAULT_PREFIX = "penstock"  # of transactional ids
 
 
 class KafkaSink(Sink):
@@ -128,9 +131,9 @@ class KafkaSinkBuilder:
         self._options: dict[str, Any] = {}
         self._serializer: KafkaRecordSerializationSchema | None = None
         self._guarantee = DeliveryGuarantee.AT_LEAST_ONCE
-        self._prefix = "penstock"
+        self._prefix: str | None = None
         self._whole_batches = False
-        self._lost_marks: LostMarkerPolicy = "fail"
+        self._lost_markers: LostMarkerPolicy | None = None
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> Self:
         """Sets the initial brokers as `host:port`, separated by commas."""
@@ -187,16 +190,26 @@ class KafkaSinkBuilder:
         self._whole_batches = whole_batches
         return self
 
-    def set_lost_marks(self, lost_marks: LostMarkerPolicy) -> Self:
+    def set_lost_marker_policy(self, policy: LostMarkerPolicy) -> Self:
         """Sets what to do if it is unknown whether a batch was written. For EXACTLY_ONCE.
 
         This can happen if a job failed within a batch and was down for longer than offsets.retention.minutes of the broker
         (default seven days). "fail" fails the job, "write" writes the batch, possibly a second time, "skip" treats it as written.
         """
-        if lost_marks not in ("fail", "write", "skip"):
-            raise ConfigError("KAFKA_SINK", f'set_lost_marks() got {lost_marks!r}; expected "fail", "write" or "skip".')
-        self._lost_marks = lost_marks
+        if policy not in ("fail", "write", "skip"):
+            raise ConfigError(
+                "KAFKA_SINK", f'set_lost_marker_policy() got {policy!r}; expected "fail", "write" or "skip".'
+            )
+        self._lost_markers = policy
         return self
+
+    def set_lost_marks(self, lost_marks: LostMarkerPolicy) -> Self:
+        """Calls `set_lost_marker_policy`.
+
+        .. deprecated:: 0.2 Use `set_lost_marker_policy`.
+        """
+        warnings.warn("set_lost_marks() is now set_lost_marker_policy().", DeprecationWarning, stacklevel=2)
+        return self.set_lost_marker_policy(lost_marks)
 
     def build(self) -> KafkaSink:
         """Builds the sink."""
@@ -208,14 +221,31 @@ class KafkaSinkBuilder:
                 "The Kafka sink has no record serializer. Call set_record_serializer with a schema built by "
                 "KafkaRecordSerializationSchema.builder().",
             )
+        self._warn_unused()
         return KafkaSink(
             client_options(self._options, "producer"),
             self._serializer,
             self._guarantee,
-            self._prefix,
+            self._prefix or _DEFAULT_PREFIX,
             self._whole_batches,
-            self._lost_marks,
+            self._lost_markers or "fail",
         )
+
+    def _warn_unused(self) -> None:
+        """Warns about settings of transactions if there are none."""
+        if self._guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+            return
+        unused = {
+            "set_transactional_id_prefix()": self._prefix is not None,
+            "set_whole_batches()": self._whole_batches,
+            "set_lost_marker_policy()": self._lost_markers is not None,
+            "transaction.timeout.ms": "transaction.timeout.ms" in self._options,
+        }
+        for setting in (name for name, is_set in unused.items() if is_set):
+            warn_ignored(
+                f"Kafka sink: {setting} has no effect, because the delivery guarantee is {self._guarantee.name}. Transactions "
+                "are used with DeliveryGuarantee.EXACTLY_ONCE."
+            )
 
 
 class _EncodingWriter(SinkWriter):

@@ -8,7 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from penstock.atomic_file import write_atomic
+from penstock.connectors.checkpoint_file import damaged_file_error, read_checkpoint_file
 from penstock.connectors.sink import WriteTask
 from penstock.errors import JobError
 
@@ -42,11 +45,11 @@ class TransactionMarkers:
 
     def _recorded(self) -> dict[str, int]:
         if self._known is None:
+            data = read_checkpoint_file(self._file())
             try:
-                self._known = json.loads(self._file().read_text())
-            except FileNotFoundError:
-                self._known = {}
-        assert self._known is not None
+                self._known = {} if data is None else msgspec.json.decode(data, type=dict[str, int])
+            except msgspec.DecodeError as error:
+                raise damaged_file_error(self._file(), error) from error
         return self._known
 
     def _file(self) -> Path:
@@ -70,8 +73,8 @@ class TransactionMarkers:
             "KAFKA_MARKS_LOST",
             f"An earlier run began batch {task.batch} at {began} and did not finish it. It is unknown whether its records are in "
             f"Kafka, because the marker of '{producer.transactional_id}' is missing: {reason}. Check the topic. Then call "
-            'set_lost_marks("write") on the sink builder and resume to write the batch, or set_lost_marks("skip") to treat it '
-            "as written.",
+            'set_lost_marker_policy("write") on the sink builder and resume to write the batch, or set_lost_marker_policy("skip") '
+            "to treat it as written.",
         )
 
     def _loss_reason(self, producer: TransactionalProducer, began: int, name: str) -> str:

@@ -84,4 +84,6 @@ class FlinkKafkaConsumer:
         builder = KafkaSourceBuilder().set_topics(*self._topics).set_value_only_deserializer(self._schema)
         builder.set_starting_offsets(start).set_properties(properties)
         builder.set_property("partition.discovery.interval.ms", interval)
-        return builder.set_property("commit.offsets.on.checkpoint", self._commits).build()
+        if not self._commits:
+            builder.set_property("commit.offsets.on.checkpoint", False)
+        return builder.build()

@@ -219,6 +219,11 @@ class KafkaSource(Source):
         behind: list[str] = end.get(_BEHIND, [])
         return behind
 
+    def is_full(self, start: Offset, end: Offset) -> bool:
+        before, after = _from_json(start), _from_json(end)
+        records = sum(offset - before.get(partition, offset) for partition, offset in after.items())
+        return records >= self.records_per_batch or bool(self.waiting(end))
+
     def lag(self, end: Offset) -> int | None:
         return self._lag
 

@@ -10,7 +10,7 @@ from penstock.connectors.kafka.client.options import client_options
 from penstock.connectors.kafka.source.offsets_initializer import KafkaOffsetsInitializer, KafkaTopicPartition
 from penstock.connectors.kafka.source.record import KafkaRecordDeserializationSchema
 from penstock.connectors.kafka.source.source import KafkaSource, Schema, Subscription
-from penstock.errors import ConfigError
+from penstock.errors import ConfigError, warn_ignored
 from penstock.formats.schema import DeserializationSchema
 
 _DISCOVERY = "partition.discovery.interval.ms"
@@ -172,6 +172,9 @@ class KafkaSourceBuilder:
         if own[_RESET] not in _RESETS:
             raise ConfigError("KAFKA_OPTION", f"{_RESET} is {own[_RESET]!r}; expected one of {', '.join(_RESETS)}.")
         interval = _number(_DISCOVERY, own[_DISCOVERY])
+        commits = _boolean(_COMMIT_OFFSETS, own[_COMMIT_OFFSETS])
+        self._check_given_offsets(self._subscription)
+        self._warn_unused(options, commits, interval)
         return KafkaSource(
             self._subscription,
             self._schema,
@@ -181,9 +184,33 @@ class KafkaSourceBuilder:
             bounded=self._bounded,
             reset=own[_RESET],
             discover_every=interval / 1000 if interval > 0 else None,
-            commits=str(own[_COMMIT_OFFSETS]).lower() == "true",
+            commits=commits,
             timeout=_number(_TIMEOUT, own[_TIMEOUT]) / 1000,
         )
+
+    def _check_given_offsets(self, subscription: Subscription) -> None:
+        """Raises an error for offsets of partitions that the source does not read."""
+        for method, initializer in (("set_starting_offsets", self._start), ("a stopping offset", self._stop)):
+            for partition in () if initializer is None else initializer.given:
+                if not subscription.includes(partition):
+                    raise ConfigError(
+                        "KAFKA_OFFSETS",
+                        f"{method} got an offset for partition {partition.partition} of topic '{partition.topic}', which the "
+                        "source does not read. Correct the partition, or subscribe to it.",
+                    )
+
+    def _warn_unused(self, options: Mapping[str, Any], commits: bool, interval: int) -> None:
+        """Warns about properties that were set and have no effect because of others."""
+        if commits and _COMMIT_OFFSETS in self._properties and "group.id" not in options:
+            warn_ignored(f"Kafka source: {_COMMIT_OFFSETS} has no effect without a consumer group. Call set_group_id.")
+        if interval > 0 and _DISCOVERY in self._properties:
+            reason = "it has stopping offsets" if self._stop is not None else "set_partitions names its partitions"
+            if self._stop is not None or (self._subscription is not None and self._subscription.partitions):
+                warn_ignored(
+                    f"Kafka source: {_DISCOVERY} has no effect. The source finds no new partitions, because {reason}."
+                )
+        if self._properties.get(_CLIENT_PREFIX) and "client.id" in self._properties:
+            warn_ignored("Kafka source: set_client_id_prefix() has no effect, because the property client.id is set.")
 
 
 def _checked(initializer: KafkaOffsetsInitializer, method: str) -> KafkaOffsetsInitializer:
@@ -197,6 +224,13 @@ def _checked(initializer: KafkaOffsetsInitializer, method: str) -> KafkaOffsetsI
 
 def _missing(what: str, how: str) -> ConfigError:
     return ConfigError("KAFKA_INCOMPLETE", f"The Kafka source has no {what}. Call {how} before build().")
+
+
+def _boolean(name: str, value: Any) -> bool:
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise ConfigError("KAFKA_OPTION", f"{name} is {value!r}; expected true or false.")
+    return text == "true"
 
 
 def _number(name: str, value: Any) -> int:

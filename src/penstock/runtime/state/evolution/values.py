@@ -82,4 +82,6 @@ def differences_in_place(saved: StateShape, current: StateShape, type_info: Type
     fits = values.in_place and (
         not values.checked or saved.value.kind == "pickle"
     )  # a pickle can be read without its type
-    return obstacles if obstacles or fits else values.differences
+    if obstacles or (fits and not keys.checked):
+        return obstacles
+    return [*values.differences, *keys.differences]

@@ -53,7 +53,7 @@ class SavedStateDriver:
         store = Store(MemoryView())
         for key, value in self.store.pending_changes().items():
             if value is not None:
-                store.put(key, resolution.migrate(value) if resolution.migrate else value)
+                store.put(key, resolution.migrate(key[2:], value) if resolution.migrate else value)
         backend = KeyedStateStore(store, StateTables([description.table(1, "op")]), "op", KeyTable(128))
         backend.now = NOW + 10
         backend.set_key("k")

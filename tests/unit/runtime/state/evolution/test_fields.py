@@ -59,7 +59,7 @@ def test_a_default_is_stored_when_the_state_is_restored() -> None:
     (data,) = driver.store.pending_changes().values()
     assert data is not None
     read = value_reader(read_state_shape(current.type).value)
-    assert read(migrate(data))["currency"] == "EUR"
+    assert read(migrate(b"", data))["currency"] == "EUR"
 
 
 def test_an_added_field_without_a_default_is_rejected() -> None:

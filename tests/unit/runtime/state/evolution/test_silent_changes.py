@@ -9,15 +9,21 @@ from typing import Any
 
 import pytest
 
+import penstock as ps
 from penstock import StreamExecutionEnvironment, Types
 from penstock.errors import CheckpointError, StateError
-from penstock.runtime.state.evolution.describe import describe, describe_key
+from penstock.runtime.state.evolution.describe import describe, describe_key, describe_state
 from penstock.runtime.state.evolution.key_change import compare_key_types
+from penstock.runtime.state.evolution.values import differences_in_place
 from penstock.runtime.state.keys import encode_key
-from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS
+from penstock.savepoints import open_savepoint
+from penstock.savepoints.check import check_restore
+from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS, StateResolution
+from penstock.savepoints.values import try_values
+from penstock.state import MapStateDescriptor
 from penstock.testing import Harness, PushSource
 from penstock.types import type_information
-from tests.unit.runtime.state.evolution.saved_state_driver import restore_value, value_rejection
+from tests.unit.runtime.state.evolution.saved_state_driver import SavedStateDriver, restore_value, value_rejection
 
 
 @dataclass
@@ -67,6 +73,80 @@ def test_a_key_that_is_not_a_float_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="9007199254740993") as raised:
         job(float)[0].restore_savepoint(first.savepoint(tmp_path / "large"))
     assert raised.value.code == "SAVEPOINT_KEY_REFUSED"
+
+
+def restore_map(saved_key: Any, key: Any, current_key: Any) -> tuple[StateResolution, Any]:
+    saved, current = (MapStateDescriptor("m", key_type, int) for key_type in (saved_key, current_key))
+    driver = SavedStateDriver(saved, lambda handle: handle.put(key, 1))
+    resolution, handle = driver.restore_as(current)
+    return resolution, list(handle.keys())
+
+
+@pytest.mark.parametrize(("key", "current"), [(7, float), (2**60, float), (("a", 2**53), tuple[str, float])])
+def test_a_map_key_that_is_a_float_is_found(key: Any, current: Any) -> None:
+    resolution, keys = restore_map(tuple[str, int] if isinstance(key, tuple) else int, key, current)
+    assert (keys, resolution.checked) == ([key], True)
+
+
+@pytest.mark.parametrize(("key", "current"), [(2**53 + 1, float), (("a", 2**53 + 1), tuple[str, float])])
+def test_a_map_key_that_is_not_a_float_is_an_error(key: Any, current: Any) -> None:
+    before = tuple[str, int] if isinstance(key, tuple) else int
+    with pytest.raises(StateError, match="9007199254740993 is no float") as raised:
+        restore_map(before, key, current)
+    assert raised.value.code == "STATE_MIGRATION"
+    saved, now = (describe_state(MapStateDescriptor("m", key_type, int)) for key_type in (before, current))
+    assert differences_in_place(saved, now, type_information(int))  # a resumed job is rejected
+
+
+def test_small_map_keys_are_not_checked() -> None:
+    resolution, keys = restore_map(Types.INT(), 7, Types.DOUBLE())
+    assert (keys, resolution.checked, resolution.migrate) == ([7], False, None)
+
+
+class Rules(ps.KeyedProcessFunction):
+    """Puts each element into a map state."""
+
+    def __init__(self, rules: MapStateDescriptor) -> None:
+        self._rules = rules
+
+    def open(self, runtime_context: Any) -> None:
+        self._map = runtime_context.get_map_state(self._rules)
+
+    def process_element(self, value: int, ctx: Any) -> None:
+        self._map.put(value, 1)
+
+
+class BroadcastRules(ps.BroadcastProcessFunction):
+    def __init__(self, rules: MapStateDescriptor) -> None:
+        self._rules = rules
+
+    def process_element(self, value: int, ctx: Any) -> None:
+        pass
+
+    def process_broadcast_element(self, value: int, ctx: Any) -> None:
+        ctx.get_broadcast_state(self._rules).put(value, 1)
+
+
+@pytest.mark.parametrize("scope", ["key", "broadcast"])
+def test_map_keys_of_all_scopes_are_checked(tmp_path: Path, scope: str) -> None:
+    def job(key_type: Any) -> Harness:
+        rules = MapStateDescriptor("m", key_type, int)
+        env = StreamExecutionEnvironment()
+        numbers = env.from_source(PushSource(), source_name="n").uid("n")
+        if scope == "broadcast":
+            numbers.connect(numbers.broadcast(rules)).process(BroadcastRules(rules)).uid("op").print()
+        else:
+            numbers.key_by(lambda n: n % 2).process(Rules(rules)).uid("op").print()
+        return Harness(env)
+
+    first = job(int)
+    first.push_all([2**53 + 1, 5])
+    saved = first.savepoint(tmp_path / "saved")
+    with pytest.raises(StateError, match="Map key 9007199254740993 does not fit"):
+        job(float).restore_savepoint(saved)
+    second = job(float)
+    checked = check_restore(open_savepoint(saved), second.job.program)
+    assert [result.failed for result in try_values(open_savepoint(saved), checked.changes).values()] == [1]
 
 
 class Light(enum.Enum):

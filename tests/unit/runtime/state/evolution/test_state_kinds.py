@@ -110,10 +110,9 @@ class Point:
 @pytest.mark.parametrize(
     ("saved", "current"),
     [
-        (int, float),
+        (Types.INT(), float),
         (Types.INT(), Types.LONG()),
         (Types.LONG(), int),
-        (tuple[int, str], tuple[float, str]),
         (tuple[int, int], TupleBefore),
         (None, str),
         (Point, Point),

@@ -1,0 +1,1 @@
+"""PyFlink's own tests on Penstock: `make pyflink-tests`. See README.md."""
