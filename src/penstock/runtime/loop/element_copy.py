@@ -142,12 +142,8 @@ _copiers.update(
         list: _copy_list,
         dict: _copy_dict,
         set: set.copy,  # items of sets are hashable, and taken as immutable
-<<<<<<< HEAD
-        frozenset: _same,
-        OutputTag: _same,
-=======
         frozenset: same_element,
->>>>>>> main
+        OutputTag: same_element,
         bytearray: bytearray.copy,
         deque: _copy_deque,
         Row: _copy_row,

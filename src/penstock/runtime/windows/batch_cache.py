@@ -28,15 +28,13 @@ class CachedWindow:
 class CachedSlice:
     """A range of time whose elements all belong to the same windows."""
 
-    __slots__ = ("end", "first_max_timestamp", "panes", "start", "windows")
+    __slots__ = ("end", "first_max_timestamp", "start", "windows")
 
     def __init__(self, start: int, end: int, windows: list[CachedWindow]) -> None:
         self.start = start
         self.end = end
         self.windows = windows
         self.first_max_timestamp = min((w.max_timestamp for w in windows), default=MIN_WATERMARK)
-        # By key: the panes of all windows. They are not cleared before a window has ended, and then the slice is not used any more.
-        self.panes: dict[Any, list[Any]] = {}
 
 
 class WindowCache:

@@ -5,11 +5,10 @@ A pane is one window of one key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element
 from penstock.runtime.state.backend import KeyedStateStore
 from penstock.runtime.state.codec import codec_of
 from penstock.runtime.state.normal_values import Normalise
@@ -78,11 +77,6 @@ class WindowContents(Protocol):
 
     def add(self, pane: Any, value: Any, timestamp: int) -> None: ...
 
-    def add_to_all(self, panes: list[Any], value: Any, timestamp: int) -> None:
-        """Adds an element to several panes. Each gets its own copy, because a function may change it."""
-        for number, pane in enumerate(panes):
-            self.add(pane, copy_element(value) if number else value, timestamp)
-
     def elements(self, pane_key: PaneKey) -> list[Any] | None:
         """Returns the elements for the window function, or None if the pane is empty."""
         ...
@@ -102,18 +96,15 @@ class AggregatedContents:
 
     def __init__(self, fold: Fold, accumulator_type: TypeInformation) -> None:
         self.fold = fold
-        self._add = fold.add
         self._accumulator_type = accumulator_type
         self._type = Types.LIST(accumulator_type)
         self._normal: Normalise = _identity
-        self._normal_classes: Container[type] = ()
         self._state: Any = None
         self._cell: Any = None
 
     def open(self, backend: KeyedStateStore) -> None:
         self._state = backend.handle(ValueStateDescriptor(_NAME, self._type), "namespace")
-        codec = codec_of(self._accumulator_type, "accumulator")
-        self._normal, self._normal_classes = codec.normal, codec.normal_classes
+        self._normal = codec_of(self._accumulator_type, "accumulator").normal
         self._cell = backend.namespace_cell
 
     def pane(self, pane_key: PaneKey) -> list[Any]:
@@ -126,26 +117,9 @@ class AggregatedContents:
 
     def add(self, pane: list[Any], value: Any, timestamp: int) -> None:
         if pane:
-            accumulator = self._add(value, pane[0])
-            pane[0] = accumulator if type(accumulator) in self._normal_classes else self._normal(accumulator)
+            pane[0] = self._normal(self.fold.add(value, pane[0]))
         else:
             pane.append(self._normal(self.fold.start(value)))
-
-    def add_to_all(self, panes: list[list[Any]], value: Any, timestamp: int) -> None:
-        """Adds an element to several panes. It is copied if the accumulator of the last pane may contain it."""
-        add, immutable, unchanged = self._add, IMMUTABLE, self._normal_classes
-        accumulator: Any = None
-        kind: type = type(None)
-        for pane in panes:
-            if kind not in immutable and not (kind is tuple and immutable.issuperset(map(type, accumulator))):
-                value = copy_element(value)
-            if pane:
-                accumulator = add(value, pane[0])
-            else:
-                accumulator = self.fold.start(value)
-                pane.append(None)
-            kind = type(accumulator)
-            pane[0] = accumulator if kind in unchanged else self._normal(accumulator)
 
     def add_partial(self, pane: list[Any], accumulator: Any) -> None:
         if pane:
@@ -174,7 +148,7 @@ class AggregatedContents:
             self.clear(target)
 
 
-class ListContents(WindowContents):
+class ListContents:
     """All elements of a pane, each stored separately. A pane is represented by its key."""
 
     def __init__(self, element_type: TypeInformation) -> None:

@@ -45,8 +45,7 @@ class PaneContext(Trigger.OnMergeContext, Evictor.EvictorContext, WindowAssigner
         return self._context.runtime.get_metrics_group()
 
     def register_event_time_timer(self, time: int) -> None:
-        if (time, self.key, self.namespace) not in self._event.added:
-            self._event.register(time, self.key, self.namespace, self._context.running_due)
+        self._event.register(time, self.key, self.namespace, self._context.running_due)
 
     def register_processing_time_timer(self, time: int) -> None:
         self._processing.register(time, self.key, self.namespace)

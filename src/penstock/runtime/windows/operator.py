@@ -11,16 +11,12 @@ from typing import Any
 
 from penstock.errors import PlanError
 from penstock.functions import OutputTag, TimeDomain
-<<<<<<< HEAD
-from penstock.runtime.loop.element_copy import copy_element
-=======
 from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element, copy_elements
->>>>>>> main
 from penstock.runtime.loop.lateness import element_is_late, window_is_late
 from penstock.runtime.loop.operator import Emitted, OperatorContext, TimestampedResult
 from penstock.runtime.state.codec import is_immutable
 from penstock.runtime.state.timers import Timer
-from penstock.runtime.windows.batch_cache import CachedSlice, CachedWindow, WindowCache
+from penstock.runtime.windows.batch_cache import CachedWindow, WindowCache
 from penstock.runtime.windows.contents import Fold, PaneKey, TimestampedContents, WindowContents, make_contents
 from penstock.runtime.windows.context import PaneContext, WindowFunctionContext
 from penstock.runtime.windows.functions import WindowEvaluator, make_clear_function, make_evaluator, pass_through
@@ -136,12 +132,6 @@ class WindowOperator:
             current = self._cache.enter_slice(value, time, timestamp, self._pane)
         if current.first_max_timestamp <= context.watermark:
             return self._add_to_windows(value, timestamp, context)
-<<<<<<< HEAD
-        panes = current.panes.get(context.cell.at)
-        if panes is None:
-            panes = self._open_panes(current, value, timestamp, context)
-        self._contents.add_to_all(panes, value, timestamp)
-=======
         key, add = context.cell.at, self._contents.add
         shared = len(current.windows) - 1 if value.__class__ not in IMMUTABLE else 0
         for cached in current.windows:
@@ -154,18 +144,7 @@ class WindowOperator:
                 shared -= 1
             else:
                 add(pane, value, timestamp)
->>>>>>> main
         return None
-
-    def _open_panes(self, current: CachedSlice, value: Any, timestamp: int, context: OperatorContext) -> list[Any]:
-        """Returns the panes of the current key in all windows of a slice. Calls the trigger for those that are new."""
-        key = context.cell.at
-        for cached in current.windows:
-            if key not in cached.panes:
-                cached.panes[key] = self._contents.pane((key, cached.namespace))
-                self._call_trigger(value, timestamp, cached, key, context)
-        panes = current.panes[key] = [cached.panes[key] for cached in current.windows]
-        return panes
 
     def _process_element(self, value: Any, context: OperatorContext) -> Emitted:
         return self._add_to_windows(value, context.timestamps[context.index], context)
