@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Self
+from typing import Any, Generic
 
 from typing_extensions import TypeVar
 
@@ -19,23 +19,10 @@ class OutputTag(Generic[T]):
     """
 
     __slots__ = ("tag_id", "type_info")
-    _instances = 0  # tags that exist in this process
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        __class__._instances += 1  # type: ignore[name-defined]
-        return super().__new__(cls)
 
     def __init__(self, tag_id: str, type_info: TypeInformation | type[T] | None = None) -> None:
         self.tag_id = tag_id
         self.type_info = type_information(type_info)
-
-    def __del__(self) -> None:
-        __class__._instances -= 1  # type: ignore[name-defined]
-
-    @staticmethod
-    def count_instances() -> int:
-        """Returns the number of tags in this process. If it is 0, emitted elements need not be checked for tags."""
-        return OutputTag._instances
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OutputTag) and other.tag_id == self.tag_id

@@ -19,6 +19,8 @@ from penstock.functions import (
     WindowContext,
     WindowFunction,
 )
+from penstock.functions.named_aggregates import NamedAggregates, count, sum_of
+from penstock.row import Row
 from penstock.testing import Harness
 from penstock.windows import (
     CountTrigger,
@@ -309,3 +311,20 @@ def test_side_outputs_and_clear_of_a_window_function(trigger: Any) -> None:
     else:
         assert (out, small) == ([("a", 4), ("a", 8)], ["a1", "b2", "a1"])
     assert [r.timestamp for r in (*out.records, *small.records)] == [9, 19, 9, 9, 9][: len(out) + len(small)]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda windows: windows.count(),
+        lambda windows: windows.avg(1),
+        lambda windows: windows.aggregates(n=count(), total=sum_of(1)),
+    ],
+)
+def test_results_with_the_bounds_of_count_windows_are_rejected(build: Any) -> None:
+    with pytest.raises(PlanError, match="emits the start and the end of each window, but a CountWindow has none"):
+        build(keyed().count_window(2))
+
+
+def test_named_aggregates_of_count_windows() -> None:
+    assert run(keyed().count_window(2).aggregate(NamedAggregates(n=count(), total=sum_of(1)))) == [Row(n=2, total=5)]

@@ -8,6 +8,7 @@ from typing_extensions import TypeVar
 
 from penstock.datastream.streams.data_stream import DataStream, T
 from penstock.datastream.streams.fields import AccumulateType, FieldAggregate
+from penstock.errors import PlanError
 from penstock.functions.field_access import Field
 from penstock.functions.named_aggregates import (
     NamedAggregate,
@@ -19,6 +20,7 @@ from penstock.functions.named_aggregates import (
     count,
 )
 from penstock.row import Row
+from penstock.windows import CountWindow, GlobalWindow, Window
 
 K = TypeVar("K", default=Any)
 
@@ -61,6 +63,19 @@ class NamedWindowAggregates(FieldWindowAggregates[T], Generic[T, K]):
     ) -> DataStream[Any]:
         raise NotImplementedError
 
+    def _window_type(self) -> type[Window]:
+        raise NotImplementedError
+
+    def _aggregate_with_window(self, method: str, aggregate: Any, function: WithWindow) -> DataStream[Any]:
+        kind = self._window_type()
+        if issubclass(kind, (CountWindow, GlobalWindow)):
+            raise PlanError(
+                "WINDOW_WITHOUT_BOUNDS",
+                f"{method}() emits the start and the end of each window, but a {kind.__name__} has none. Call "
+                "aggregate() with the same aggregates, such as aggregate(count()), to emit only their values, or use time windows.",
+            )
+        return self._aggregate_windows(aggregate, function, None, None, "fail")
+
     def count(self) -> DataStream[WindowResult[K, int]]:
         """Counts the elements of each window. Returns a `WindowResult(key, start, end, value)` for each window.
 
@@ -69,14 +84,14 @@ class NamedWindowAggregates(FieldWindowAggregates[T], Generic[T, K]):
         >>> words = StreamExecutionEnvironment().from_collection(["a", "b"]).key_by(lambda w: w)
         >>> counts = words.window(TumblingProcessingTimeWindows.of(1000)).count()
         """
-        return self._aggregate_windows(count(), WithWindow(), None, None, "fail")
+        return self._aggregate_with_window("count", count(), WithWindow())
 
     def avg(self, field: Field = None) -> DataStream[WindowResult[K, float]]:
         """Computes the average of a field in each window.
 
         `field` is a name, a position, a function, or None for the element itself.
         """
-        return self._aggregate_windows(avg_of(field), WithWindow(), None, None, "fail")
+        return self._aggregate_with_window("avg", avg_of(field), WithWindow())
 
     def aggregates(self, **named: NamedAggregate[Any]) -> DataStream[Row]:
         """Computes several aggregates. Returns rows with key, window_start, window_end, and one field for each aggregate.
@@ -88,4 +103,4 @@ class NamedWindowAggregates(FieldWindowAggregates[T], Generic[T, K]):
         >>> totals = sales.window(TumblingProcessingTimeWindows.of(1000)).aggregates(n=count(), total=sum_of(1))
         """
         aggregates = NamedAggregates(**named)
-        return self._aggregate_windows(aggregates, RowWithWindow(aggregates.names), None, None, "fail")
+        return self._aggregate_with_window("aggregates", aggregates, RowWithWindow(aggregates.names))

@@ -32,6 +32,7 @@ from penstock.windows import (
     Window,
     WindowAssigner,
 )
+from penstock.windows.assigner import get_window_type
 from penstock.windows.validation import check_lateness, check_trigger
 
 if TYPE_CHECKING:
@@ -163,6 +164,9 @@ class WindowedStream(Windows[T, W], NamedWindowAggregates[T, K], Generic[T, K, W
     _kind = "Window"
     _window_function_class = WindowFunction
     _process_function_class = ProcessWindowFunction
+
+    def _window_type(self) -> type[Window]:
+        return get_window_type(self._assigner)
 
     @overload
     def reduce(

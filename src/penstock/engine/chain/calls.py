@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from penstock.engine.chain.flow import Flow
@@ -72,12 +73,9 @@ def separate_side_outputs(flow: Flow, values: list[Any], picked: list[int]) -> t
     )
 
 
-def split_side_outputs(values: list[Any], dead_letters: bool = False) -> tuple[list[int], dict[str, list[int]]]:
-    """Indices of the main output, and of each side output; both empty when there is no side output.
-
-    Searches the values only if they may contain tags: dead letters, or a tag other than DEAD_LETTERS exists.
-    """
-    if not dead_letters and OutputTag.count_instances() <= 1:
+def split_side_outputs(values: list[Any]) -> tuple[list[int], dict[str, list[int]]]:
+    """Indices of the main output, and of each side output; both empty when there is no side output."""
+    if not _may_contain_tags(values):
         return [], {}
     tagged = [i for i, v in enumerate(values) if v.__class__ is tuple and v and v[0].__class__ is OutputTag]
     if not tagged:
@@ -87,3 +85,14 @@ def split_side_outputs(values: list[Any], dead_letters: bool = False) -> tuple[l
         sides.setdefault(values[i][0].tag_id, []).append(i)
     side_indices = set(tagged)
     return [i for i in range(len(values)) if i not in side_indices], sides
+
+
+def _may_contain_tags(values: list[Any]) -> bool:
+    """Whether there may be elements of side outputs. It calls no Python code for each element."""
+    classes = set(map(type, values))
+    if classes != {tuple}:
+        return tuple in classes
+    try:
+        return OutputTag in set(map(type, map(itemgetter(0), values)))
+    except IndexError:  # an empty tuple
+        return True

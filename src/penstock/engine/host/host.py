@@ -263,7 +263,10 @@ class LevelHost:
         if not emissions.values:
             return
         flow = Flow(emissions.values, ChainInput(emissions.timestamps, emissions.tags, now))
-        main, sides = split_side_outputs(emissions.values, instance.program.guarded)
+        main: list[int] = []
+        sides: dict[str, list[int]] = {}
+        if not isinstance(emissions, Emissions) or emissions.maybe_tagged:
+            main, sides = split_side_outputs(emissions.values)
         if sides:
             self._unread.warn(instance.program.name, sides.keys() - instance.sides.keys())
             for tag, at in sides.items():

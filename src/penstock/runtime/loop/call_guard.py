@@ -35,15 +35,15 @@ class JournaledTimers(TimerQueue):
         super().delete(time, key, namespace)
 
     def _record(self, identity: tuple[int, Any, Any]) -> None:
-        self._journal.append((identity, self._added.get(identity, _ABSENT), identity in self._deleted))
+        self._journal.append((identity, self.added.get(identity, _ABSENT), identity in self._deleted))
 
     def undo(self) -> None:
         """Undoes the journal. Heap entries stay, since `pop` skips entries whose timer is not registered."""
         for identity, due, deleted in reversed(self._journal):
             if due is _ABSENT:
-                self._added.pop(identity, None)
+                self.added.pop(identity, None)
             else:
-                self._added[identity] = due
+                self.added[identity] = due
             if not deleted:
                 self._deleted.discard(identity)
         self.mark()

@@ -31,10 +31,11 @@ Copier = Callable[[Any], Any]
 # Loops over many elements repeat the first lines of `copy_element`, because a call per element costs more than the check.
 
 # Classes whose objects are never copied. `copy_element` adds further ones, such as enums and frozen classes of immutable fields.
+# OutputTag is not one of them, so that loops notice elements of side outputs when they check what to copy.
 IMMUTABLE: set[type] = {
     *(str, int, float, bool, bytes, complex, type(None), type(Ellipsis), range, object),
     *(datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.timezone),
-    *(decimal.Decimal, fractions.Fraction, uuid.UUID, OutputTag, RowKind),
+    *(decimal.Decimal, fractions.Fraction, uuid.UUID, RowKind),
     *(type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType),
 }
 
@@ -142,6 +143,7 @@ _copiers.update(
         dict: _copy_dict,
         set: set.copy,  # items of sets are hashable, and taken as immutable
         frozenset: same_element,
+        OutputTag: same_element,
         bytearray: bytearray.copy,
         deque: _copy_deque,
         Row: _copy_row,

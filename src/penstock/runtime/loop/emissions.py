@@ -41,6 +41,7 @@ class Emissions:
     slot: int = 0
     broadcast_inputs: tuple[int, ...] = ()
     own_timestamps: dict[int, int] = field(default_factory=dict)  # by index, of values emitted as TimestampedResult
+    maybe_tagged: bool = True  # False if it is known that no value is for a side output
 
     def appender(self, copies: bool) -> Callable[[Any], None]:
         """Returns the function that adds an emitted value.

@@ -79,6 +79,7 @@ class OperatorContext(OnTimerContext, TimerService):
     ) -> None:
         self.backend = backend
         self.event_timers = event
+        self._added_timers = event.added
         self.processing_timers = processing
         self.runtime = runtime
         self.cell = backend.key_cell
@@ -125,7 +126,12 @@ class OperatorContext(OnTimerContext, TimerService):
         return self.watermark
 
     def register_event_time_timer(self, timestamp: int) -> None:
-        self.event_timers.register(timestamp, self.cell.at, None, self.running_due)
+        if (
+            timestamp,
+            self.cell.at,
+            None,
+        ) not in self._added_timers:  # most elements register a timer of an earlier one
+            self.event_timers.register(timestamp, self.cell.at, None, self.running_due)
 
     def register_processing_time_timer(self, timestamp: int) -> None:
         self.processing_timers.register(timestamp, self.cell.at, None)

@@ -116,8 +116,10 @@ class SlotLoop:
         """The hot path. It repeats lines of `_process_inputs`, since a call per element would cost more."""
         context, cell, timers = self._context, self._context.cell, self._context.event_timers
         process = self._operator.elements()[0]
-        append, emit, extend = out.values.append, out.emitters.append, out.values.extend
+        append, emit = out.values.append, out.emitters.append
         traced, copies, immutable = self._traced, self._copies(), IMMUTABLE
+        if not out.values:
+            out.maybe_tagged = False  # unless a value that can be changed is emitted now or by a timer
         watermark = context.watermark
         for index, (value, key, now) in enumerate(zip(values, keys, effective, strict=True)):
             if now > watermark:
@@ -138,18 +140,19 @@ class SlotLoop:
                         for item in result:
                             if type(item) not in immutable:
                                 result = copy_element(result)
+                                out.maybe_tagged = True
                                 break
                     elif kind not in immutable:
                         result = copy_element(result)
                     append(result)
                     if traced:
                         emit(index)
-            elif not traced:
-                extend(emitted)
             else:
+                out.maybe_tagged = True
                 for result in emitted:
                     append(result)
-                    emit(index)
+                    if traced:
+                        emit(index)
 
     def _copies(self) -> bool:
         """Whether the values that the operator emits are copied."""
@@ -261,7 +264,7 @@ class SlotLoop:
             try:
                 emitted = self._operator.on_timer(timer, context)
                 if emitted is not None:
-                    append = out.appender(self._copies())
+                    append, out.maybe_tagged = out.appender(self._copies()), True
                     for result in emitted:
                         append(result)
                         out.emitters.append(emitter)

@@ -12,7 +12,7 @@ from penstock.runtime.loop.element_copy import copy_element, copy_elements, same
 from penstock.runtime.loop.operator import Emitted, OperatorContext
 from penstock.runtime.state.backend import KeyedStateStore
 from penstock.runtime.state.timers import Timer
-from penstock.runtime.windows.contents import PaneKey
+from penstock.runtime.windows.contents import PaneKey, WindowContents
 from penstock.runtime.windows.factory import window_operator
 from penstock.runtime.windows.operator import WindowOperator
 from penstock.state import ListStateDescriptor
@@ -20,7 +20,7 @@ from penstock.types import TypeInformation, type_information
 from penstock.windows import Evictor, Window, WindowAssigner
 
 
-class GroupedContents:
+class GroupedContents(WindowContents):
     """The elements of a pane, in one list state per input. The address of a pane is the pane itself."""
 
     def __init__(self, first_type: TypeInformation, second_type: TypeInformation) -> None:

@@ -8,7 +8,7 @@ can be read.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -16,12 +16,13 @@ import msgspec
 
 from penstock.errors import StateError
 from penstock.runtime.pickling import dumps
-from penstock.runtime.state.normal_values import Normalise, Setter, compile_normal, compile_setter
+from penstock.runtime.state.normal_values import Normalise, compile_function, compile_normal, compile_writer
 from penstock.runtime.state.plain_values import PlainForm, plain_form
 from penstock.runtime.state.stored_changes import is_unchanged
-from penstock.types import Misfit, PythonTypeInfo, TypeInformation
+from penstock.types import Misfit, PythonTypeInfo, TypeInformation, Types
 
-_IMMUTABLE = frozenset({str, int, float, bool, bytes, type(None), complex})
+_IMMUTABLE: frozenset[type] = frozenset({str, int, float, bool, bytes, type(None), complex})
+_CLASSES: dict[TypeInformation, type] = {Types.STRING(): str, Types.DOUBLE(): float, Types.BOOLEAN(): bool}
 PICKLED = b"\x00"
 CHECKED = b"\x02"
 
@@ -33,12 +34,17 @@ class Codec(Protocol):
     immutable: bool  # whether no value can be changed in place
 
     @property
+    def normal_classes(self) -> Container[type]:
+        """Classes whose objects are always in normal form."""
+        ...
+
+    @property
     def normal(self) -> Normalise:
         """Returns a value as it will be read after a restore: the same object, or a converted one. Raises STATE_VALUE."""
         ...
 
-    def setter(self, values: dict[Any, Any], cell: Any) -> Setter:
-        """Returns a function that stores the normal form of a value as `values[cell.at]`."""
+    def writer(self, parameters: str, body: str, names: dict[str, Any]) -> Callable[..., Any]:
+        """Compiles a function with a parameter `value`, which is in normal form when the body runs."""
         ...
 
     def encode(self, value: Any) -> bytes: ...
@@ -59,22 +65,18 @@ class PickleCodec:
 
     def __init__(self, state: str = "") -> None:
         self._state = state
-        self._picklable = set(_IMMUTABLE)  # classes
+        self.normal_classes: set[type] = set(_IMMUTABLE)  # and those of which a value was pickled
 
     def normal(self, value: Any) -> Any:
         """Returns the value. Raises STATE_NOT_PICKLABLE for the first value of a class that cannot be pickled."""
-        if type(value) not in self._picklable:
+        if type(value) not in self.normal_classes:
             self.encode(value)
-            self._picklable.add(type(value))
+            self.normal_classes.add(type(value))
         return value
 
-    def setter(self, values: dict[Any, Any], cell: Any) -> Setter:
-        picklable, normal = self._picklable, self.normal
-
-        def update(value: Any) -> None:
-            values[cell.at] = value if type(value) in picklable else normal(value)
-
-        return update
+    def writer(self, parameters: str, body: str, names: dict[str, Any]) -> Callable[..., Any]:
+        names = {**names, "picklable": self.normal_classes, "convert": self.normal}
+        return compile_function("type(value) in picklable", parameters, body, names)
 
     def encode_normal(self, value: Any) -> bytes:
         return self.encode(value)
@@ -127,11 +129,16 @@ class TypedCodec:
             ) from error
 
     @cached_property
+    def normal_classes(self) -> frozenset[type]:
+        kind = self._type.python_type if isinstance(self._type, PythonTypeInfo) else _CLASSES.get(self._type)
+        return frozenset({kind}) if kind in (str, float, bool, bytes) else frozenset()
+
+    @cached_property
     def normal(self) -> Normalise:
         return compile_normal(self._type, self._normalise)
 
-    def setter(self, values: dict[Any, Any], cell: Any) -> Setter:
-        return compile_setter(self._type, self._normalise, values, cell) or _setter(self._normalise, values, cell)
+    def writer(self, parameters: str, body: str, names: dict[str, Any]) -> Callable[..., Any]:
+        return compile_writer(self._type, self._normalise, parameters, body, names)
 
     def _normalise(self, value: Any) -> Any:
         """Returns the value as it is read after a restore."""
@@ -246,6 +253,8 @@ def codec_of(type_info: TypeInformation, state: str = "") -> Codec:
 class TtlCodec:
     """Pairs of (timestamp, value) for state with a time to live: eight bytes of timestamp before the value."""
 
+    normal_classes: frozenset[type] = frozenset()
+
     def __init__(self, inner: Codec) -> None:
         self._inner = inner
         self.immutable = inner.immutable
@@ -258,8 +267,8 @@ class TtlCodec:
         normal = self._normal(value[1])
         return value if normal is value[1] else (value[0], normal)
 
-    def setter(self, values: dict[Any, Any], cell: Any) -> Setter:
-        return _setter(self.normal, values, cell)
+    def writer(self, parameters: str, body: str, names: dict[str, Any]) -> Callable[..., Any]:
+        return compile_function(None, parameters, body, {**names, "convert": self.normal})
 
     def encode_normal(self, value: tuple[int, Any]) -> bytes:
         return value[0].to_bytes(8, "big") + self._inner.encode_normal(value[1])
@@ -273,13 +282,6 @@ class TtlCodec:
     @staticmethod
     def timestamp_of(data: bytes) -> int:
         return int.from_bytes(data[:8], "big")
-
-
-def _setter(normal: Normalise, values: dict[Any, Any], cell: Any) -> Setter:
-    def update(value: Any) -> None:
-        values[cell.at] = normal(value)
-
-    return update
 
 
 def _of_state(state: str, error: StateError) -> StateError:

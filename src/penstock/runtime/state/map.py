@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
 
@@ -14,7 +15,20 @@ from penstock.runtime.state.store import Store, after_prefix
 
 _ABSENT = object()
 _MAX_CACHED = 200_000
+_NOT_LOADED = object()
 _NO_PICKLED_KEY = bytes(4)  # the length of the pickled map key, which is stored before the value
+
+
+_PUT = """
+    at = cell.at
+    entries = find(at)
+    if entries is None:
+        entries = begin(at)
+    if key not in entries and type(key) is not int and type(key) is not str:
+        encode_key(key)  # raises an error now if it cannot be a key, not at the end of the batch
+    entries[key] = value
+    changed[at].add(key)
+"""
 
 
 class MapHandle(StateHandle):
@@ -23,43 +37,46 @@ class MapHandle(StateHandle):
     Only the entries that the batch has read or written are in memory, as one dict per key.
     """
 
-    __slots__ = ("_changed", "_cleared", "_complete", "_maps", "_stored")
+    __slots__ = ("_changed", "_cleared", "_complete", "_maps", "_stored", "get", "put")
 
     def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec, cached: bool = False) -> None:
         super().__init__(store, table, cell, codec, cached)
         self._maps: dict[Any, dict[Any, Any]] = {}  # values; _ABSENT for map keys that do not exist
-        self._changed: dict[Any, set[Any]] = {}
+        self._changed: dict[Any, set[Any]] = defaultdict(set)
         self._stored: dict[Any, dict[Any, bytes]] = {}  # bytes as read, of values that may be changed in place
         self._complete: set[Any] = set()  # keys of which all stored map entries are in memory
         self._cleared: set[Any] = set()
 
-    def get(self, key: Any) -> Any:
-        entries = self._maps.get(self._cell.at)
-        if entries is None:
-            entries = self._begin(self._cell.at)
-        try:
-            value = entries[key]
-        except KeyError:
-            value = self._load(entries, key)
-        if value is _ABSENT:
-            return None
-        if self._changeable and (normal := self._normal(value)) is not value:
-            value = entries[key] = normal
-        return value
+        # `get` and `put` are called for most elements, and these functions are faster than methods.
+        self.get: Callable[[Any], Any] = self._converting_getter() if self._changeable else self._getter()
+        names = {"cell": cell, "find": self._maps.get, "begin": self._begin, "changed": self._changed}
+        self.put: Callable[[Any, Any], None] = codec.writer("key, value", _PUT, {**names, "encode_key": encode_key})
 
-    def put(self, key: Any, value: Any) -> None:
-        at, value = self._cell.at, self._normal(value)
-        entries = self._maps.get(at)
-        if entries is None:
-            entries = self._begin(at)
-        if type(key) is not int and type(key) is not str and key not in entries:
-            encode_key(key)  # raises an error now if it cannot be a key, not at the end of the batch
-        entries[key] = value
-        changed = self._changed.get(at)
-        if changed is None:
-            self._changed[at] = {key}
-        else:
-            changed.add(key)
+    def _getter(self) -> Callable[[Any], Any]:
+        find, cell, begin, load = self._maps.get, self._cell, self._begin, self._load
+
+        def get(key: Any) -> Any:
+            entries = find(cell.at)
+            if entries is None:
+                entries = begin(cell.at)
+            value = entries.get(key, _NOT_LOADED)
+            if value is _NOT_LOADED:
+                value = load(entries, key)
+            return None if value is _ABSENT else value
+
+        return get
+
+    def _converting_getter(self) -> Callable[[Any], Any]:
+        """Returns the same function for values that may have been changed in place and must then be converted."""
+        get, normalise = self._getter(), self._normal
+
+        def get_normal(key: Any) -> Any:
+            value = get(key)
+            if value is not None and (normal := normalise(value)) is not value:
+                value = self._maps[self._cell.at][key] = normal
+            return value
+
+        return get_normal
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
         for key, value in dict_value.items():
@@ -70,7 +87,7 @@ class MapHandle(StateHandle):
         if key not in entries:
             encode_key(key)
         entries[key] = _ABSENT
-        self._changed.setdefault(self._cell.at, set()).add(key)
+        self._changed[self._cell.at].add(key)
 
     def contains(self, key: Any) -> bool:
         entries = self._current()
@@ -106,7 +123,13 @@ class MapHandle(StateHandle):
         self._complete.add(at)
         self._cleared.add(at)
 
-    __getitem__, __setitem__, __delitem__, __contains__, __iter__ = get, put, remove, contains, keys
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.put(key, value)
+
+    __delitem__, __contains__, __iter__ = remove, contains, keys
 
     def _current(self) -> dict[Any, Any]:
         at = self._cell.at

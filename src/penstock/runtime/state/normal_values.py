@@ -14,6 +14,8 @@ import types
 import typing
 import uuid
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from textwrap import dedent, indent
 from typing import Any
 
 import msgspec
@@ -39,7 +41,6 @@ from penstock.types.collection import BytesTypeInfo, SequenceTypeInfo
 from penstock.types.visitor import DefaultTypeVisitor
 
 Normalise = Callable[[Any], Any]
-Setter = Callable[[Any], None]
 
 _INT64 = RANGES[BasicType.LONG]
 
@@ -52,40 +53,45 @@ def compile_normal(type_info: TypeInformation, convert: Normalise) -> Normalise:
     >>> normal((1, "a")), normal([1, "a"])
     ((1, 'a'), 'converted')
     """
-    function = _compile(type_info, ["return value", "return convert(value)"], {"convert": convert})
-    return convert if function is None else function
+    return compile_writer(type_info, convert, "value", "return value", {})
 
 
-def compile_setter(type_info: TypeInformation, convert: Normalise, values: dict[Any, Any], cell: Any) -> Setter | None:
-    """Returns a function that stores the normal form of a value as `values[cell.at]`. None for a type without a test.
+def compile_writer(
+    type_info: TypeInformation, convert: Normalise, parameters: str, body: str, names: dict[str, Any]
+) -> Callable[..., Any]:
+    """Compiles a function with a parameter `value`, which has its normal form when the body runs. `names` are used by the body.
 
-    It is one function because a second call would take longer than the test of most values.
+    The body is part of the function because a second call would take longer than the test of most values.
     """
-    lines = ["values[cell.at] = value", "values[cell.at] = convert(value)"]
-    return _compile(type_info, lines, {"convert": convert, "values": values, "cell": cell})
-
-
-def _compile(type_info: TypeInformation, lines: list[str], names: dict[str, Any]) -> Callable[[Any], Any] | None:
-    """Compiles a function of a value that executes the first line for a normal value and the second one for others."""
     tests = _Tests()
     test = tests.visit(type_info)
-    if test is None:
-        return None
-    source = f"""
-def function(value):
-    try:
-        normal = {test("value", "value")}
+    text = None if test is None else test("value", "value")
+    return compile_function(text, parameters, body, {**tests.names, **names, "convert": convert})
+
+
+def compile_function(test: str | None, parameters: str, body: str, names: dict[str, Any]) -> Callable[..., Any]:
+    """Compiles a function that calls `convert` unless the value passes the test, and then executes the body."""
+    check = "value = convert(value)"
+    if test is not None and "." not in test and "map(" not in test:  # it reads no fields of objects
+        check = f"if not ({test}):\n        value = convert(value)"
+    elif test is not None:
+        check = f"""try:
+        normal = {test}
     except (AttributeError, TypeError):  # a field was never set
         normal = False
-    if normal:
-        {lines[0]}
-    else:
-        {lines[1]}
-"""
-    names = {**tests.names, **names}
-    exec(compile(source, __file__, "exec"), names)  # the file name hides it when an error is located in the program
-    function: Callable[[Any], Any] = names["function"]
+    if not normal:
+        value = convert(value)"""
+    source = f"def function({parameters}):\n    {check}\n{indent(dedent(body), '    ')}\n"
+    names = {**names}
+    exec(_compile_source(source), names)
+    function: Callable[..., Any] = names["function"]
     return function
+
+
+@lru_cache(maxsize=1000)
+def _compile_source(source: str) -> types.CodeType:
+    """Compiles a text once per process, because each subtask opens the same states. The result depends on nothing else."""
+    return compile(source, __file__, "exec")  # the file name hides it when an error is located in the program
 
 
 # Two texts to a condition: the expression of the value, used once and first, and the name to which it is bound.
@@ -248,7 +254,10 @@ _SCALARS: dict[type, str] = {
 
 
 def _int_test(low: int, high: int) -> _Test:
-    return lambda first, name: f"type({first}) is int and {low} <= {name} <= {high}"
+    """The test of a range that is all numbers of some bits. A shift is faster than two comparisons."""
+    bits = high.bit_length()
+    assert (low, high) == (-(1 << bits), (1 << bits) - 1)
+    return lambda first, name: f"type({first}) is int and (not {name} >> {bits} or {name} >> {bits} == -1)"
 
 
 def _nullable(test: _Test | None) -> _Test | None:

@@ -47,7 +47,8 @@ class TimerQueue:
         self._table = table
         self._keys = keys
         self._limit = 0
-        self._added: dict[tuple[int, Any, Any], int | None] = {}
+        # The timers that this batch has registered, by (time, key, namespace). Callers may skip `register` for these.
+        self.added: dict[tuple[int, Any, Any], int | None] = {}
         self._deleted: set[tuple[int, Any, Any]] = set()
         self._consumed: list[bytes] = []
         self._heap: list[Any] = []
@@ -64,9 +65,9 @@ class TimerQueue:
 
     def register(self, time: int, key: Any, namespace: Any, due: int | None = None) -> None:
         identity = (time, key, namespace)
-        if identity in self._added:
+        if identity in self.added:
             return
-        self._added[identity] = due
+        self.added[identity] = due
         if time <= self._limit:
             known = self._keys[key]
             encoded = NO_NAMESPACE if namespace is None else _encode(namespace)
@@ -76,7 +77,7 @@ class TimerQueue:
 
     def delete(self, time: int, key: Any, namespace: Any) -> None:
         identity = (time, key, namespace)
-        self._added.pop(identity, None)
+        self.added.pop(identity, None)
         self._deleted.add(identity)
 
     def accept_all(self) -> None:
@@ -86,7 +87,7 @@ class TimerQueue:
     @property
     def used(self) -> bool:
         """Whether a timer was registered or deleted since the last `discard_batch`."""
-        return bool(self._heap or self._added or self._deleted)
+        return bool(self._heap or self.added or self._deleted)
 
     def stop_firing(self) -> None:
         """Makes new registrations wait for the next batch."""
@@ -101,12 +102,12 @@ class TimerQueue:
                 if time > until:
                     break
                 heappop(heap)
-                if identity not in self._added:  # deleted or undone; a stored timer with this identity is handled below
+                if identity not in self.added:  # deleted or undone; a stored timer with this identity is handled below
                     continue
                 if head is not None and head[0][:4] == (time, hashed, encoded, encoded_namespace):
                     self._consumed.append(head[1])
                     self._read_head()
-                due = self._added.pop(identity)
+                due = self.added.pop(identity)
                 self._update_next_time()
                 return Timer(time, hashed, encoded, encoded_namespace, identity[1], identity[2], due)
             if head is None or head[0].time > until:
@@ -116,7 +117,7 @@ class TimerQueue:
             self._read_head()
             identity = (timer.time, timer.key, timer.namespace)
             if identity not in self._deleted:
-                self._added.pop(identity, None)  # also registered in this batch: it is one timer and fires once
+                self.added.pop(identity, None)  # also registered in this batch: it is one timer and fires once
                 self._update_next_time()
                 return timer
         self._update_next_time()
@@ -145,20 +146,19 @@ class TimerQueue:
 
     def flush(self) -> None:
         """Writes the registrations, deletions and firings of the batch."""
-        store, table = self._store, self._table
+        table, keys, writes = self._table, self._keys, self._store.pending_changes()
         removed = set(self._consumed)
         removed.update(table + self._stored_key(*identity) for identity in self._deleted)
-        keys = self._keys
-        added = {}
-        for time, key, namespace in self._added:
-            known = keys[key]
-            added[table + self._stored_key(time, key, namespace)] = len(known.encoded).to_bytes(
-                4, "big"
-            ) + pickle_undecodable(key, known.decodable)
-        for stored in removed:
-            store.delete(stored)
-        for stored, value in added.items():
-            store.put(stored, value)
+        added: dict[bytes, bytes] = {}
+        for time, key, namespace in self.added:
+            hashed, _, encoded, decodable, _ = keys[key]
+            stored = table + (time + _SIGN).to_bytes(8, "big") + hashed.to_bytes(8, "big") + encoded
+            if namespace is not None:
+                stored += _encode(namespace)
+            length = len(encoded).to_bytes(4, "big")
+            added[stored] = length if decodable else length + pickle_undecodable(key, decodable)
+        writes.update(dict.fromkeys(removed))
+        writes.update(added)
         self._update_earliest(removed, added)
         self.discard_batch()
 
@@ -174,7 +174,7 @@ class TimerQueue:
         return _time_bytes(time) + known.hash.to_bytes(8, "big") + known.encoded + encoded
 
     def discard_batch(self) -> None:
-        self._added.clear()
+        self.added.clear()
         self._deleted.clear()
         self._consumed.clear()
         self._heap.clear()

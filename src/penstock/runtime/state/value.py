@@ -8,7 +8,6 @@ from typing import Any
 from penstock.runtime.state.cell import Cell
 from penstock.runtime.state.codec import Codec, is_immutable
 from penstock.runtime.state.handle import StateHandle
-from penstock.runtime.state.normal_values import Setter
 from penstock.runtime.state.store import Store
 
 _MAX_CACHED = 1_000_000
@@ -27,7 +26,9 @@ class ValueHandle(StateHandle):
     def __init__(self, store: Store, table: bytes, cell: Cell, codec: Codec, cached: bool = False) -> None:
         super().__init__(store, table, cell, codec, cached)
         self._values: dict[Any, Any] = {}
-        self.update: Setter = codec.setter(self._values, cell)
+        self.update: Callable[[Any], None] = codec.writer(
+            "value", "values[cell.at] = value", {"values": self._values, "cell": cell}
+        )
         # Returns the value without a check whether it was changed in place, for operators that change it themselves.
         self.read: Callable[[], Any] = self._reader()
         self.value: Callable[[], Any] = self._converting_reader() if self._changeable else self.read
@@ -36,13 +37,11 @@ class ValueHandle(StateHandle):
 
     def _reader(self) -> Callable[[], Any]:
         """Returns the function that reads the current value. A closure is faster than a method."""
-        values, cell, load = self._values, self._cell, self._load
+        find, cell, load = self._values.get, self._cell, self._load
 
         def read() -> Any:
-            try:
-                return values[cell.at]
-            except KeyError:
-                return load(cell.at)
+            value = find(cell.at, _NOT_LOADED)
+            return load(cell.at) if value is _NOT_LOADED else value
 
         return read
 
