@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.jobs.registry.cpu_time import CpuTime, process_cpu_time
+
+
+@contextmanager
+def end_started_processes_on_error() -> Iterator[None]:
+    """Kills the processes that were started in the block, if it is left by an error or an interrupt.
+
+    A JVM whose starting process is interrupted before they are connected does not always end. Only on Linux.
+    """
+    before = _child_processes()
+    try:
+        yield
+    except BaseException:
+        for process in _child_processes() - before:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        raise
+
+
+def _child_processes() -> set[int]:
+    found: set[int] = set()
+    for file in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):
+            found.update(map(int, file.read_text().split()))
+    return found
 
 
 def jvm_exit_code() -> int | None:
