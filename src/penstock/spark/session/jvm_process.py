@@ -16,14 +16,17 @@ from penstock.jobs.registry.cpu_time import CpuTime, process_cpu_time
 
 
 @contextmanager
-def end_started_processes_on_error() -> Iterator[None]:
-    """Kills the processes that were started in the block, if it is left by an error or an interrupt.
+def end_started_processes_on_interrupt() -> Iterator[None]:
+    """Kills the processes that were started in the block, if it is interrupted.
 
-    A JVM whose starting process is interrupted before they are connected does not always end. Only on Linux.
+    A JVM whose starting process is interrupted before they are connected does not always end. After an error it still runs,
+    because the text of the error is read from it. Only on Linux.
     """
     before = _child_processes()
     try:
         yield
+    except Exception:
+        raise
     except BaseException:
         for process in _child_processes() - before:
             with suppress(ProcessLookupError):

@@ -35,7 +35,7 @@ from penstock.jobs.run.log import process_log
 from penstock.jobs.run.output import redirect_output
 from penstock.spark.session.class_archive import ClassArchive, find_archive, launch_options
 from penstock.spark.session.fork_server import ForkServer
-from penstock.spark.session.jvm_process import end_started_processes_on_error
+from penstock.spark.session.jvm_process import end_started_processes_on_interrupt
 from penstock.spark.session.jvm_signals import ignore_signals
 from penstock.spark.session.local_directory import local_directory_settings
 from penstock.spark.session.spark_home import linked_spark_home, spark_home
@@ -108,7 +108,7 @@ def get_session(configuration: Configuration) -> SparkSession:
         with linked_spark_home() if master.startswith("local") else nullcontext(), redirect_output(log):
             server = _start_fork_server() if master.startswith("local") and python == sys.executable else None
             archive = _class_archive(configuration, settings) if master.startswith("local") else None
-            with _lookups_by(server), end_started_processes_on_error():
+            with _lookups_by(server), end_started_processes_on_interrupt():
                 session = _launch(builder, archive)
     except Exception as error:
         raise start_error(error, master, log) from error
