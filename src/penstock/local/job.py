@@ -27,7 +27,6 @@ from penstock.jobs.registry.savepoint_requests import (
     AfterSavepoint,
     SavepointProgress,
     SavepointRequest,
-    new_savepoint_request,
 )
 from penstock.jobs.run.accumulators import count_accumulators
 from penstock.jobs.run.driver_outputs import DriverOutput, DriverOutputs
@@ -271,17 +270,8 @@ class InProcessJob:
 
     def savepoint(self, directory: str = "", end: AfterSavepoint = "") -> str:
         """Takes a savepoint and returns its path when it is complete. With `end` the job then stops or drains."""
-        path: Future[str] = Future()
-
-        def on_progress(progress: SavepointProgress) -> None:
-            if progress.status == "done":
-                path.set_result(progress.path)
-            elif progress.status == "failed":
-                path.set_exception(CheckpointError(progress.code, progress.error))
-
         assert self.run is not None
-        self.run.request_savepoint(new_savepoint_request(directory, end), on_progress)
-        return path.result()
+        return self.run.take_savepoint(directory, end)
 
     def request_savepoint(self, request: SavepointRequest, report: Report) -> None:
         """Requests a savepoint after the current batch. Returns immediately. `report` is called with its progress."""

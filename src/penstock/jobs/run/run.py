@@ -9,10 +9,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from typing import Any, Protocol
 
 from penstock.config import Configuration
 from penstock.config.execution_options import TRIGGER_INTERVAL
+from penstock.errors import CheckpointError
 from penstock.jobs.actions.detached_rescale import start_detached_rescale
 from penstock.jobs.leftovers.background import start_cleaning
 from penstock.jobs.registry import requests
@@ -25,7 +27,12 @@ from penstock.jobs.registry.launch_file import StoredLaunch, write_launch
 from penstock.jobs.registry.progress import OperatorProgress, StageProgress
 from penstock.jobs.registry.registry import Registry
 from penstock.jobs.registry.requests import EndAction
-from penstock.jobs.registry.savepoint_requests import SavepointProgress, SavepointRequest
+from penstock.jobs.registry.savepoint_requests import (
+    AfterSavepoint,
+    SavepointProgress,
+    SavepointRequest,
+    new_savepoint_request,
+)
 from penstock.jobs.run.ledger import CheckpointLedger
 from penstock.jobs.run.listener import active_listeners
 from penstock.jobs.run.log import append_lines, process_log
@@ -248,6 +255,19 @@ class Run:
         request = requests.read_end_request(self._registry, self.entry.id)
         if request is not None and request.action != self._requested_action:
             self.request_end(request.action)
+
+    def take_savepoint(self, directory: str = "", end: AfterSavepoint = "") -> str:
+        """Takes a savepoint and returns its path when it is complete. With `end` the job then stops or drains."""
+        path: Future[str] = Future()
+
+        def on_progress(progress: SavepointProgress) -> None:
+            if progress.status == "done":
+                path.set_result(progress.path)
+            elif progress.status == "failed":
+                path.set_exception(CheckpointError(progress.code, progress.error))
+
+        self.request_savepoint(new_savepoint_request(directory, end), on_progress)
+        return path.result()
 
     def request_savepoint(
         self, request: SavepointRequest, also: Callable[[SavepointProgress], None] = lambda answer: None

@@ -22,12 +22,12 @@ from penstock.datastream.jobs.job_status import JobStatus
 from penstock.engine.program.builder import build_program
 from penstock.engine.program.program import Program
 from penstock.engine.program.sink_calls import sink_call
-from penstock.errors import CheckpointError, JobError
+from penstock.errors import JobError
 from penstock.folders import private_folder, remove_private_folder
 from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
 from penstock.jobs.leftovers.finished_checkpoint import mark_checkpoint_finished, unmark_checkpoint_finished
 from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint
-from penstock.jobs.registry.savepoint_requests import AfterSavepoint, SavepointProgress, new_savepoint_request
+from penstock.jobs.registry.savepoint_requests import AfterSavepoint
 from penstock.jobs.run.accumulators import count_accumulators
 from penstock.jobs.run.driver_outputs import DriverOutput
 from penstock.jobs.run.pacing import Pacing
@@ -300,17 +300,8 @@ class SparkJob:
 
     def savepoint(self, directory: str = "", end: AfterSavepoint = "") -> str:
         """Takes a savepoint and returns its path when it is complete. With `end` the job then stops or drains."""
-        path: Future[str] = Future()
-
-        def on_progress(progress: SavepointProgress) -> None:
-            if progress.status == "done":
-                path.set_result(progress.path)
-            elif progress.status == "failed":
-                path.set_exception(CheckpointError(progress.code, progress.error))
-
         assert self.run is not None
-        self.run.request_savepoint(new_savepoint_request(directory, end), on_progress)
-        return path.result()
+        return self.run.take_savepoint(directory, end)
 
     def _end(self, status: JobStatus) -> None:
         self._accumulators = self._count_accumulators()
