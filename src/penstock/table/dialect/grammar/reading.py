@@ -162,7 +162,9 @@ class Reading(Parser):
             return False
         if token.token_type == TokenType.IDENTIFIER:
             return True
-        return token.text[0].isidentifier() and token.token_type not in _NO_WORDS and token.text.upper() not in RESERVED
+        return (
+            token.text[:1].isidentifier() and token.token_type not in _NO_WORDS and token.text.upper() not in RESERVED
+        )
 
     def identifier(self, what: str = "a name") -> exp.Identifier:
         """Reads a name of one part."""
