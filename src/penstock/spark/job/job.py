@@ -51,6 +51,7 @@ from penstock.spark.query.batch_query import BatchQuery
 from penstock.spark.query.dataframe_sources import materialize_tables
 from penstock.spark.query.real_time import runs_in_real_time
 from penstock.spark.report.run_folder import RunFolder
+from penstock.spark.session.deletions_at_exit import DeletionsAtExit
 from penstock.spark.session.error_transport import translate_error
 from penstock.spark.session.jvm_process import jvm_exit_code
 from penstock.spark.session.session import get_session
@@ -98,7 +99,7 @@ class SparkJob:
         self._recovery = StorageRecovery(
             self._storage, self._attempts, configuration, is_over=self._is_over, set_status=self._set_status
         )
-        self._monitor = JobMonitor(self.folder, self.checkpoint, self._storage)
+        self._monitor = JobMonitor(self.folder, self.checkpoint, self._storage, DeletionsAtExit(self.session))
         self._accumulators: dict[str, Any] | None = None  # of a job that has ended
 
     @property
