@@ -41,7 +41,7 @@ from penstock.spark.job.checkpoint_repair import CheckpointRepair
 from penstock.spark.job.driver_outputs import FolderOutputs
 from penstock.spark.job.lost_process import explain_lost_process, lost_jvm_error
 from penstock.spark.job.monitor import JobMonitor
-from penstock.spark.job.registration import RegisteredJob, register
+from penstock.spark.job.registration import RegisteredJob, register_job
 from penstock.spark.job.restore_plan import plan_spark_restore
 from penstock.spark.job.results import last_batches
 from penstock.spark.job.resumption import has_ended
@@ -134,7 +134,7 @@ class SparkJob:
         unmark_checkpoint_finished(self.checkpoint.folder)
         try:  # the lock also protects the entry of the job in the registry
             self._attach_sinks()
-            self.run = register(self.session, self.program, self.checkpoint, self._configuration)
+            self.run = register_job(self.session, self.program, self.checkpoint, self._configuration)
             self._repair.report = self.run.announce
             self._report_restore(self.run)
             if has_ended(self.checkpoint):
