@@ -23,7 +23,7 @@ def check(example: Example) -> None:
         _compare(run, run, _by_batch(expected, ordered), _by_batch(outcome, ordered))
     first: dict[Any, tuple[Run, Outcome]] = {}  # by batches
     for run, outcome in outcomes:
-        batches = run.cuts, run.ends_with_input, run.per_batch, restarts(program, run)
+        batches = run.cuts, run.ends_with_input, run.per_batch, run.found, restarts(program, run)
         reference, expected = first.setdefault(batches, (run, outcome))
         _compare(reference, run, _by_batch(expected, ordered), _by_batch(outcome, ordered))
     if program.promise == "batches":

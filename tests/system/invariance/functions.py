@@ -14,10 +14,14 @@ from penstock.functions import (
     CoFlatMapFunction,
     CoGroupFunction,
     CoMapFunction,
+    CoProcessFunction,
+    FilterFunction,
     FlatJoinFunction,
+    FlatMapFunction,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
+    MapFunction,
     OutputTag,
     ProcessFunction,
     ProcessJoinFunction,
@@ -31,7 +35,7 @@ from penstock.state import ListStateDescriptor, MapStateDescriptor, ValueStateDe
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK, WatermarkGenerator, WatermarkOutput
 from tests.system.invariance import changes
 from tests.system.invariance.payloads import PAYLOADS, show
-from tests.system.invariance.program import Broadcast, KeyBy, StateSpec, TimerSpec, Window
+from tests.system.invariance.program import Async, Broadcast, CoProcess, KeyBy, StateSpec, TimerSpec, Window
 from tests.system.invariance.states import StateTable, change, describe
 
 Element = tuple[str, int, str]  # key, number, text
@@ -113,20 +117,63 @@ class Repeat:
         return [(element[0], element[1] + n, f"copy {n}") for n in range(element[1] % 3)]
 
 
-class Call(AsyncFunction[Any, Any]):
+class SubtaskOf:
+    """Selects the subtask of a key."""
+
+    def __call__(self, key: Any, subtasks: int) -> int:
+        return sum(map(ord, str(key))) % subtasks
+
+
+class FailingKeyOf:
     def __init__(self, fails: int) -> None:
         self._fails = fails
+
+    def __call__(self, element: Element) -> str:
+        fail(element, self._fails)
+        return element[0]
+
+
+class AgainError(Exception):
+    """Raised by calls that are retried."""
+
+
+class Call(AsyncFunction[Any, Any]):
+    """With retries, the first calls for an element raise AgainError or have no results."""
+
+    def __init__(self, spec: Async) -> None:
+        self._spec = spec
+        self._attempts: dict[int, int] = {}  # by the identity of the element
 
     async def async_invoke(self, value: Element) -> Iterable[Element]:
         for _ in range(3 - value[1] % 3):
             await asyncio.sleep(0)
-        fail(value, self._fails)
+        if self._spec.retries and not self._succeeds(value):
+            if self._spec.retries_results:
+                return []
+            raise AgainError(f"{value[1]}")
+        fail(value, self._spec.fails)
         results: Iterable[Element] = self._results(value)
         return results
+
+    def _succeeds(self, value: Element) -> bool:
+        attempts = self._attempts.pop(id(value), 0) + 1
+        if attempts <= min(value[1] % 3, self._spec.retries):
+            self._attempts[id(value)] = attempts
+        return attempts > value[1] % 3
 
     @changes.generator
     def _results(self, value: Element) -> Iterable[Element]:
         return [(value[0], value[1] + 1, "called")]
+
+
+class IsAgain:
+    def __call__(self, error: Exception) -> bool:
+        return isinstance(error, AgainError)
+
+
+class IsEmpty:
+    def __call__(self, results: list[Any]) -> bool:
+        return not results
 
 
 class SeparateOdd(ProcessFunction):
@@ -223,6 +270,63 @@ class ShowInputs(KeyedCoProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
         yield str(ctx.get_current_key()), timestamp, self._common.timer(timestamp, ctx)
+
+
+class _WithStates:
+    """The common part of functions of one element with keyed states."""
+
+    def __init__(self, states: tuple[StateSpec, ...], fails: int) -> None:
+        self._states = StateTable(states)
+        self._fails = fails
+
+    def open(self, runtime_context: Any) -> None:
+        self._states.open(runtime_context)
+
+    def _changed(self, value: Element) -> str:
+        text = self._states.change(value[1])
+        fail(value, self._fails)  # its changes must be undone
+        return text
+
+
+class MapStates(_WithStates, MapFunction[Any, Any]):
+    @changes.function
+    def map(self, value: Element) -> Element:
+        return value[0], value[1], self._changed(value)
+
+
+class FlatMapStates(_WithStates, FlatMapFunction[Any, Any]):
+    @changes.generator
+    def flat_map(self, value: Element) -> Iterable[Element]:
+        text = self._changed(value)
+        return [(value[0], value[1] + n, text) for n in range(value[1] % 3)]
+
+
+class FilterStates(_WithStates, FilterFunction[Any]):
+    """Keeps elements whose states, as a text, have an even length."""
+
+    def filter(self, value: Element) -> bool:
+        return len(self._changed(value)) % 2 == 0
+
+
+class MapInputs(_WithStates, CoMapFunction[Any, Any, Any]):
+    @changes.function
+    def map1(self, value: Element) -> Element:
+        return value[0], value[1], "first " + self._changed(value)
+
+    @changes.function
+    def map2(self, value: Element) -> Element:
+        return value[0], value[1], "second " + self._changed(value)
+
+
+class FlatMapInputs(_WithStates, CoFlatMapFunction[Any, Any, Any]):
+    @changes.generator
+    def flat_map1(self, value: Element) -> Iterable[Element]:
+        text = self._changed(value)
+        return [(value[0], value[1] + n, f"first {text}") for n in range(value[1] % 3)]
+
+    @changes.generator
+    def flat_map2(self, value: Element) -> Iterable[Element]:
+        return [(value[0], value[1], f"second {self._changed(value)}")]
 
 
 class Total:
@@ -419,6 +523,22 @@ class MapBoth(CoMapFunction[Any, Any, Any]):
         return value[0], value[1], "second"
 
 
+class ProcessBoth(CoProcessFunction[Any, Any, Any]):
+    def __init__(self, spec: CoProcess) -> None:
+        self._spec = spec
+
+    @changes.generator
+    def process_element1(self, value: Element, ctx: Any) -> Iterator[Any]:
+        yield value[0], value[1], f"first at {ctx.timestamp()}"
+        fail(value, self._spec.fails)
+
+    @changes.generator
+    def process_element2(self, value: Element, ctx: Any) -> Iterator[Any]:
+        result = value[0], value[1], f"second at {ctx.timestamp()}"
+        yield (SIDE, result) if self._spec.side and value[1] % 2 else result
+        fail(value, self._spec.fails)
+
+
 class FlatMapBoth(CoFlatMapFunction[Any, Any, Any]):
     @changes.generator
     def flat_map1(self, value: Element) -> Iterable[Element]:
@@ -517,6 +637,14 @@ class HasRemainder:
 
     def __call__(self, element: Element) -> bool:
         return element[1] % 3 == self._remainder
+
+
+class IsMultiple:
+    def __init__(self, of: int) -> None:
+        self._of = of
+
+    def __call__(self, element: Element) -> bool:
+        return element[1] % self._of == 0
 
 
 class IsLarger:
