@@ -65,7 +65,7 @@ class Built:
             self.outputs[f"stage{number}"] = stream
             for tag in side_outputs(stage.operation):
                 self.outputs[f"stage{number} {tag}"] = stream.get_side_output(f.TAGS[tag])
-            if getattr(stage.operation, "fails", 0):
+            if getattr(stage.operation, "fails", 0) and not isinstance(stage.operation, p.Partition):
                 self.outputs[f"stage{number} dead"] = stream.get_side_output(DEAD_LETTERS)
 
     def _source(self, number: int, source: Source) -> DataStream[Any]:
@@ -88,8 +88,8 @@ class Built:
             case p.Map(add, fails, typed):
                 declared = _ELEMENT if typed and not self._program.changes else None
                 return first.map(f.Add(add, fails), declared, on_error=_on_error(fails))
-            case p.Filter(remainder, inverted):
-                return first.filter(f.Keep(remainder, inverted))
+            case p.Filter(remainder, inverted, modulo):
+                return first.filter(f.Keep(remainder, inverted, modulo))
             case p.FlatMap():
                 return first.flat_map(f.Repeat())
             case p.Async():
@@ -101,6 +101,8 @@ class Built:
             case p.Partition("custom", fails):
                 selector = f.FailingKeyOf(fails)
                 parts = first.partition_custom(f.SubtaskOf(), selector, on_error=_on_error(fails))
+                if fails:
+                    self.outputs[f"{uid} dead"] = parts.get_side_output(DEAD_LETTERS)
                 return parts.map(f.Add(0, 0))
             case p.Partition(kind):
                 return getattr(first, kind)().map(f.Add(0, 0))

@@ -103,12 +103,13 @@ class Add:
 
 
 class Keep:
-    def __init__(self, remainder: int, inverted: bool) -> None:
+    def __init__(self, remainder: int, inverted: bool, modulo: int) -> None:
         self._remainder = remainder
         self._inverted = inverted
+        self._modulo = modulo
 
     def __call__(self, element: Element) -> bool:
-        return (element[1] % 3 == self._remainder) != self._inverted
+        return (element[1] % self._modulo == self._remainder) != self._inverted
 
 
 class Repeat:
@@ -632,10 +633,12 @@ class ShowKeyedRules(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
 
 
 class HasRemainder:
-    def __init__(self, remainder: int) -> None:
+    def __init__(self, remainder: int, fails: int = 0) -> None:
         self._remainder = remainder
+        self._fails = fails
 
     def __call__(self, element: Element) -> bool:
+        fail(element, self._fails)
         return element[1] % 3 == self._remainder
 
 

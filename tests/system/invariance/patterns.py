@@ -21,15 +21,15 @@ def match_stream(spec: p.Match, stream: DataStream[Any], on_error: Any) -> Any:
     if spec.late_output:
         matches = matches.side_output_late_data(f.LATE)
     function = f.ShowMatchAndTimeout if spec.timeouts else f.ShowMatch
-    return matches.process(function(spec.fails), on_error=on_error)
+    return matches.process(function(0 if spec.condition_fails else spec.fails), on_error=on_error)
 
 
 def cep_pattern(spec: p.Match) -> Any:
-    steps = list(enumerate(spec.steps))
+    steps, fails = list(enumerate(spec.steps)), spec.fails if spec.condition_fails else 0
     if spec.group == "none":
-        pattern = _sequence(steps, _skip(spec))
+        pattern = _sequence(steps, _skip(spec), fails)
     else:
-        pattern = _sequence(steps[:1], _skip(spec)).followed_by(_sequence(steps[1:]))
+        pattern = _sequence(steps[:1], _skip(spec), fails).followed_by(_sequence(steps[1:]))
         match spec.group:
             case "times":
                 pattern = pattern.times(2)
@@ -49,11 +49,14 @@ def _skip(spec: p.Match) -> AfterMatchSkipStrategy:
 SKIPS_TO_STEP = ("skip_to_first", "skip_to_last")
 
 
-def _sequence(steps: Sequence[tuple[int, p.PatternStep]], skip: AfterMatchSkipStrategy | None = None) -> Any:
+def _sequence(
+    steps: Sequence[tuple[int, p.PatternStep]], skip: AfterMatchSkipStrategy | None = None, fails: int = 0
+) -> Any:
     pattern: Any = None
     for number, step in steps:
-        follows = CepPattern.begin(_name(number), skip) if pattern is None else _follow(pattern, step, number)
-        pattern = _with_quantifier(_with_conditions(follows, step), step)
+        first = pattern is None
+        follows = CepPattern.begin(_name(number), skip) if first else _follow(pattern, step, number)
+        pattern = _with_quantifier(_with_conditions(follows, step, fails if first else 0), step)
     return pattern
 
 
@@ -65,9 +68,9 @@ def _follow(pattern: Any, step: p.PatternStep, number: int) -> Any:
     return getattr(pattern, step.strategy)(_name(number))
 
 
-def _with_conditions(pattern: Any, step: p.PatternStep) -> Any:
+def _with_conditions(pattern: Any, step: p.PatternStep, fails: int) -> Any:
     larger = step.remainder is None
-    pattern = pattern.where(f.IsLarger(_name(0)) if larger else f.HasRemainder(step.remainder or 0))
+    pattern = pattern.where(f.IsLarger(_name(0)) if larger else f.HasRemainder(step.remainder or 0, fails))
     return pattern.or_where(f.IsMultiple(7)) if step.either else pattern
 
 

@@ -151,10 +151,11 @@ class Map(Part, frozen=True):
 
 
 class Filter(Part, frozen=True):
-    """Keeps elements whose number has the given remainder modulo 3, or another one if it is inverted."""
+    """Keeps elements whose number has the given remainder, or another one if it is inverted."""
 
     remainder: int = 0
     inverted: bool = False
+    modulo: int = 3
 
 
 class FlatMap(Part, frozen=True):
@@ -345,6 +346,7 @@ class Match(Part, frozen=True):
     late_output: bool = False
     timeouts: bool = False
     fails: int = 0
+    condition_fails: bool = False  # the condition of the first step fails instead of the function
 
 
 Operation = (

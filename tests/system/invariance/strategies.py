@@ -179,6 +179,8 @@ def matches(draw: Any, timed: bool, ordered: bool) -> p.Match:
         group = "none"
     skip = draw(one_of("no_skip", "skip_to_next", "skip_past_last_event", "skip_to_first", "skip_to_last"))
     time: p.Times = "event" if timed and (not ordered or draw(one_of(True, True, False))) else "processing"
+    failing = draw(fails)
+    condition_fails = draw(booleans) if failing else False
     return p.Match(
         tuple(steps),
         by=draw(one_of("key", "number", "key", None)),
@@ -187,9 +189,10 @@ def matches(draw: Any, timed: bool, ordered: bool) -> p.Match:
         skip_to=draw(st.integers(0, len(steps) - 1)) if skip in SKIPS_TO_STEP else 0,
         group=group,
         time=time,
-        late_output=draw(booleans) if time == "event" else False,
+        late_output=draw(booleans) if time == "event" and not condition_fails else False,
         timeouts=draw(booleans) if within else False,
-        fails=draw(fails),
+        fails=failing,
+        condition_fails=condition_fails,
     )
 
 

@@ -1,0 +1,55 @@
+"""A failed call leaves nothing but a dead letter, so a program without the failing elements emits the same otherwise."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from tests.system.invariance.program import (
+    Async,
+    Broadcast,
+    Connect,
+    CoProcess,
+    Filter,
+    KeyedCoMap,
+    KeyedMap,
+    Map,
+    Match,
+    Operation,
+    Partition,
+    Process,
+    Program,
+    Stage,
+)
+
+_FAIL_BY_ELEMENT = (Map, Async, Partition, CoProcess, KeyedMap, KeyedCoMap, Connect, Broadcast)
+
+
+def without_failures(program: Program) -> tuple[Program, dict[str, str]]:
+    """Returns a program that removes failing elements before each function, and the new names of the stages."""
+    sources = len(program.sources)
+    streams = list(range(sources))  # the new number of each stream
+    stages: list[Stage] = []
+    names: dict[str, str] = {}
+    for number, stage in enumerate(program.stages):
+        inputs = [streams[i] for i in stage.inputs]
+        operation = stage.operation
+        if fails_by_element(operation):
+            removes = Filter(0, True, operation.fails)  # type: ignore[union-attr]
+            filters = [Stage(removes, (i,)) for i in inputs]
+            inputs = [sources + len(stages) + n for n in range(len(filters))]
+            stages += filters
+            operation = replace(operation, fails=0)
+        names[f"stage{number}"] = f"stage{len(stages)}"
+        streams.append(sources + len(stages))
+        stages.append(Stage(operation, tuple(inputs)))
+    return replace(program, stages=tuple(stages)), names
+
+
+def fails_by_element(operation: Operation) -> bool:
+    """Returns whether the number of an element decides if a call fails."""
+    match operation:
+        case Match():
+            return operation.condition_fails
+        case Process():
+            return operation.fails > 0 and not operation.timers
+    return isinstance(operation, _FAIL_BY_ELEMENT) and operation.fails > 0
