@@ -22,7 +22,7 @@ def check(example: Example) -> None:
         run, outcome = outcomes[0]
         expected = run_in_harness(replace(program, changes=False), items, run)
         _compare(run, run, _by_batch(expected, ordered), _by_batch(outcome, ordered))
-    if any(fails_by_element(stage.operation) for stage in program.stages):
+    if any(fails_by_element(program, stage) for stage in program.stages):
         _check_failures(example, outcomes[-1][1])
     first: dict[Any, tuple[Run, Outcome]] = {}  # by batches
     for run, outcome in outcomes:
