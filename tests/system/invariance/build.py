@@ -277,8 +277,8 @@ def _window(spec: p.Window, stream: DataStream[Any], ordered: bool, uid: str) ->
         windows = windows.allowed_lateness(spec.lateness)
     if spec.late_output:
         windows = windows.side_output_late_data(f.LATE)
-    process = f.ProcessAllWindow(ordered, spec.fails) if spec.by is None else f.ProcessWindow(ordered, spec)
-    apply = (f.ApplyAllWindow if spec.by is None else f.ApplyWindow)(ordered, spec.fails)
+    process = (f.ProcessAllWindow if spec.by is None else f.ProcessWindow)(ordered, spec)
+    apply = (f.ApplyAllWindow if spec.by is None else f.ApplyWindow)(ordered, spec)
     on_error = _on_error(spec.fails)
     match spec.function:
         case "reduce":

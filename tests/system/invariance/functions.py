@@ -143,7 +143,7 @@ class Call(AsyncFunction[Any, Any]):
 
     def __init__(self, spec: Async) -> None:
         self._spec = spec
-        self._attempts: dict[int, int] = {}  # by the identity of the element
+        self._attempts: dict[Any, int] = {}  # by the task, which makes all calls for an element one after the other
 
     async def async_invoke(self, value: Element) -> Iterable[Element]:
         for _ in range(3 - value[1] % 3):
@@ -157,9 +157,10 @@ class Call(AsyncFunction[Any, Any]):
         return results
 
     def _succeeds(self, value: Element) -> bool:
-        attempts = self._attempts.pop(id(value), 0) + 1
+        task = asyncio.current_task()
+        attempts = self._attempts.pop(task, 0) + 1
         if attempts <= min(value[1] % 3, self._spec.retries):
-            self._attempts[id(value)] = attempts
+            self._attempts[task] = attempts
         return attempts > value[1] % 3
 
     @changes.generator
@@ -398,6 +399,14 @@ def elements_text(elements: Iterable[Element], ordered: bool) -> tuple[int, str]
     return sum(e[1] for e in found), show(found)
 
 
+def fails_or_skips(total: int, spec: Window) -> bool:
+    """Returns whether a function must emit nothing. Raises ExpectedError if it must fail."""
+    if spec.skips:
+        return total % spec.fails == 0
+    fail_at(total, spec.fails)
+    return False
+
+
 def window_text(window: Any) -> str:
     return f"[{window.start},{window.end})" if hasattr(window, "end") else type(window).__name__
 
@@ -413,6 +422,8 @@ class ProcessWindow(ProcessWindowFunction[Any, Any, Any, Any]):
     @changes.generator
     def process(self, key: Any, context: Any, elements: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(elements, self._ordered)
+        if self._spec.skips and fails_or_skips(total, self._spec):
+            return
         states = StateTable(self._spec.states)
         states.open(context.global_state())
         seen = states.change(total)
@@ -420,7 +431,7 @@ class ProcessWindow(ProcessWindowFunction[Any, Any, Any, Any]):
             firings = context.window_state().get_state(_FIRINGS)
             firings.update((firings.value() or 0) + 1)
             seen += f" {firings.value()}"
-        fail_at(total, self._spec.fails)  # its changes must be undone
+        fails_or_skips(total, self._spec)  # its changes must be undone
         mark = mark_text(context.current_watermark()) if self._ordered else ""
         yield str(key), total, f"{window_text(context.window())} {text} {seen} {mark}"
 
@@ -430,38 +441,41 @@ class ProcessWindow(ProcessWindowFunction[Any, Any, Any, Any]):
 
 
 class ApplyWindow(WindowFunction[Any, Any, Any, Any]):
-    def __init__(self, ordered: bool, fails: int) -> None:
+    def __init__(self, ordered: bool, spec: Window) -> None:
         self._ordered = ordered
-        self._fails = fails
+        self._spec = spec
 
     @changes.generator
     def apply(self, key: Any, window: Any, inputs: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(inputs, self._ordered)
-        fail_at(total, self._fails)
+        if fails_or_skips(total, self._spec):
+            return
         yield str(key), total, f"{window_text(window)} {text}"
 
 
 class ProcessAllWindow(ProcessAllWindowFunction[Any, Any, Any]):
-    def __init__(self, ordered: bool, fails: int) -> None:
+    def __init__(self, ordered: bool, spec: Window) -> None:
         self._ordered = ordered
-        self._fails = fails
+        self._spec = spec
 
     @changes.generator
     def process(self, context: Any, elements: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(elements, self._ordered)
-        fail_at(total, self._fails)
+        if fails_or_skips(total, self._spec):
+            return
         yield "all", total, f"{window_text(context.window())} {text}"
 
 
 class ApplyAllWindow(AllWindowFunction[Any, Any, Any]):
-    def __init__(self, ordered: bool, fails: int) -> None:
+    def __init__(self, ordered: bool, spec: Window) -> None:
         self._ordered = ordered
-        self._fails = fails
+        self._spec = spec
 
     @changes.generator
     def apply(self, window: Any, inputs: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(inputs, self._ordered)
-        fail_at(total, self._fails)
+        if fails_or_skips(total, self._spec):
+            return
         yield "all", total, f"{window_text(window)} {text}"
 
 

@@ -231,6 +231,7 @@ class Window(Part, frozen=True):
     states: tuple[StateSpec, ...] = ()  # global state of the key, for "process"
     fails: int = 0
     window_state: bool = False  # counts the firings of each window
+    skips: bool = False  # emits nothing instead of failing
 
 
 class Connect(Part, frozen=True):
