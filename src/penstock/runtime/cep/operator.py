@@ -14,12 +14,12 @@ from typing import Any
 
 from penstock.errors import StateError, TimeError
 from penstock.functions import Function, OutputTag
-from penstock.patterns.function import PatternContext
 from penstock.patterns.pattern import Pattern
 from penstock.runtime.cep.automaton import NOT_EVALUATED, Automaton
 from penstock.runtime.cep.compiler import compile_pattern
 from penstock.runtime.cep.key_state import EventCodec, KeyState, decode_key_state, encode_key_state
-from penstock.runtime.cep.matcher import NOT_DECODED, Event, Matcher, MatchResult
+from penstock.runtime.cep.match_context import MatchContext
+from penstock.runtime.cep.matcher import Event, Matcher, MatchResult
 from penstock.runtime.loop.call_guard import PartwiseOperator
 from penstock.runtime.loop.call_results import collect_results
 from penstock.runtime.loop.element_copy import copy_elements
@@ -32,27 +32,6 @@ from penstock.types import TypeInformation, Types
 
 Emit = Callable[[Any, int], None]  # takes a result and its time
 SINGLE_PATTERN_ID = ""  # the pattern id if there is a single pattern
-
-
-class MatchContext(PatternContext):
-    """The context of the match for which a function is called."""
-
-    def __init__(self, context: OperatorContext) -> None:
-        self._context = context
-        self.time = 0
-        self.pattern: str | None = None
-
-    def timestamp(self) -> int:
-        return self.time
-
-    def current_processing_time(self) -> int:
-        return self._context.now
-
-    def get_current_key(self) -> Any:
-        return self._context.cell.at
-
-    def pattern_id(self) -> str | None:
-        return self.pattern
 
 
 class PatternOperator(PartwiseOperator):
@@ -319,24 +298,7 @@ class PatternOperator(PartwiseOperator):
         return events
 
     def _pop_due_events(self, state: KeyState, until: int) -> list[Event]:
-        """Removes the waiting events up to a time from the queue and returns them in order."""
-        due = state.queue
-        if not due:
-            return due
-        state.queue = []
-        for event in due:
-            if event.value is NOT_DECODED:
-                event.value = self._codec.decode(event.data or b"")
-        if len(due) > 1:
-            if self._order is None:
-                due.sort(key=_timestamp)
-            else:
-                order = self._order
-                due.sort(key=lambda event: (event.timestamp, order(event.value)))
-        if due[-1].timestamp > until:
-            state.queue = [event for event in due if event.timestamp > until]
-            due = due[: len(due) - len(state.queue)]
-        return due
+        return state.pop_due_events(until, self._codec.decode, self._order)
 
     def _emit(self, pattern: str, matcher: Matcher, results: list[MatchResult], emit: Emit) -> None:
         context = self._match
@@ -357,7 +319,3 @@ class PatternOperator(PartwiseOperator):
 def _any_condition_evaluator(automata: list[Automaton]) -> Callable[[Any], int]:
     """Returns a function that is 0 if an event matters to none of several patterns. Each pattern evaluates it again later."""
     return lambda event: NOT_EVALUATED if any(a.evaluate_conditions(event) for a in automata) else 0
-
-
-def _timestamp(event: Event) -> int:
-    return event.timestamp
