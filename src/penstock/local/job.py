@@ -177,6 +177,7 @@ class InProcessJob:
 
     def _new_attempt(self) -> Attempt | WholeJobAttempt:
         program, checkpoint = self.program, self.checkpoint
+        checkpoint.require_present()
         if program.batch_mode:
             return WholeJobAttempt(program, checkpoint, self.requests, self.reporter)
         attempt = Attempt(
@@ -208,7 +209,10 @@ class InProcessJob:
             replay_lines(lines)
 
     def _check_lock(self) -> None:
-        if self.checkpoint.lock.lost:
+        lock = self.checkpoint.lock
+        if lock.lost or lock.unreachable:
+            self.checkpoint.require_present()
+        if lock.lost:
             raise CheckpointError(
                 "CHECKPOINT_LOST",
                 f"Another job has taken over the checkpoint {self.checkpoint.folder}, because this process did not renew its "
