@@ -23,6 +23,7 @@ from penstock.engine.wire.log_capture import LogLine, capture_logs, replay_lines
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
 from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint, named_folder
+from penstock.jobs.registry.program_jobs import first_job, next_job
 from penstock.jobs.registry.savepoint_requests import (
     AfterSavepoint,
     SavepointProgress,
@@ -54,6 +55,7 @@ class InProcessJob:
 
     def __init__(self, graph: JobGraph, configuration: Configuration) -> None:
         check_supported(graph, configuration)
+        number, configuration = next_job(graph, configuration)
         graph = keep_parallelism(graph, configuration)
         self.program: Program = build_program(graph)
         self.program.max_records = configuration.get(BATCH_RECORDS) or None
@@ -66,6 +68,7 @@ class InProcessJob:
         self.checkpoint: Checkpoint = open_checkpoint(
             self.program, configuration, engine=ENGINE, from_savepoint=from_savepoint
         )
+        self.place = number, first_job(number, self.checkpoint.job_id, configuration)  # in the program
         self.requests = JobRequests()
         self.reporter = BatchReporter(self.program)
         self.run: Run | None = None  # its entry in the registry
@@ -97,7 +100,7 @@ class InProcessJob:
         """Registers the run. Its batches begin when `wait` is called."""
         self.checkpoint.lock.acquire()
         try:
-            self.run = register(self.program, self.checkpoint, self._configuration)
+            self.run = register(self.program, self.checkpoint, self._configuration, self.place)
             with end_run_on_error(self.run):
                 if self._restore is not None:
                     for message in self._restore.messages():

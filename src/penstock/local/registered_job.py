@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from penstock.local.job import InProcessJob
 
 
-def register(program: Program, checkpoint: Checkpoint, configuration: Configuration) -> Run:
+def register(program: Program, checkpoint: Checkpoint, configuration: Configuration, place: tuple[int, str]) -> Run:
     """Registers a job that is about to start."""
     entry = JobEntry(
         id=checkpoint.job_id,
@@ -39,7 +39,7 @@ def register(program: Program, checkpoint: Checkpoint, configuration: Configurat
         version=installed_version(),
         batch=program.batch_mode,
         from_savepoint=checkpoint.from_savepoint,
-        launch=current_launch(checkpoint.settings if checkpoint.persistent else None),
+        launch=current_launch(checkpoint.settings if checkpoint.persistent else None, *place),
     )
     operators = [OperatorProgress(uid, name, kind) for kind, uid, name in program.components()]
     return Run(registry_of(configuration), entry, operators, configuration)

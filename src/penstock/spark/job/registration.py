@@ -40,7 +40,13 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.02
 
 
-def register(session: SparkSession, program: Program, checkpoint: Checkpoint, configuration: Configuration) -> Run:
+def register(
+    session: SparkSession,
+    program: Program,
+    checkpoint: Checkpoint,
+    configuration: Configuration,
+    place: tuple[int, str],
+) -> Run:
     """Registers a job that is about to start."""
     entry = JobEntry(
         id=checkpoint.job_id,
@@ -55,7 +61,7 @@ def register(session: SparkSession, program: Program, checkpoint: Checkpoint, co
         local=working_copy_folder(configuration, checkpoint.job_id, session.sparkContext.master or ""),
         batch=program.batch_mode,
         from_savepoint=checkpoint.from_savepoint,
-        launch=current_launch(checkpoint.settings if checkpoint.persistent else None),
+        launch=current_launch(checkpoint.settings if checkpoint.persistent else None, *place),
     )
     operators = [OperatorProgress(uid, name, kind) for kind, uid, name in program.components()]
     return Run(registry_of(configuration), entry, operators, configuration)
