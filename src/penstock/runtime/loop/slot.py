@@ -121,7 +121,7 @@ class SlotLoop:
         if not out.values:
             out.maybe_tagged = False  # unless a value that can be changed is emitted now or by a timer
         watermark = context.watermark
-        for index, (value, key, now) in enumerate(zip(values, keys, effective, strict=True)):
+        for index, value, key, now in zip(range(len(values)), values, keys, effective, strict=True):
             if now > watermark:
                 if timers.next_time <= now:
                     self._advance_watermark(now, marks, out)
