@@ -25,9 +25,19 @@ _CANCELED = "JOB_CANCELED"
 
 
 def register(
-    program: Program, checkpoint: Checkpoint, configuration: Configuration, master: str, web: str = "", local: str = ""
+    program: Program,
+    checkpoint: Checkpoint,
+    configuration: Configuration,
+    place: tuple[int, str],
+    master: str,
+    web: str = "",
+    local: str = "",
 ) -> Run:
-    """Registers a job that is about to start. `web` is the address of Spark's pages, `local` the folder of its working copies."""
+    """Registers a job that is about to start.
+
+    `place` is its number among the jobs of the program and the id of the first one, `web` the address of Spark's pages, and
+    `local` the folder of its working copies.
+    """
     entry = JobEntry(
         id=checkpoint.job_id,
         name=program.name,
@@ -41,7 +51,7 @@ def register(
         local=local,
         batch=program.batch_mode,
         from_savepoint=checkpoint.from_savepoint,
-        launch=current_launch(checkpoint.settings if checkpoint.persistent else None),
+        launch=current_launch(checkpoint.settings if checkpoint.persistent else None, *place),
     )
     operators = [OperatorProgress(uid, name, kind) for kind, uid, name in program.components()]
     return Run(registry_of(configuration), entry, operators, configuration)

@@ -27,6 +27,7 @@ from penstock.folders import private_folder, remove_private_folder
 from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
 from penstock.jobs.leftovers.finished_checkpoint import mark_checkpoint_finished, unmark_checkpoint_finished
 from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint
+from penstock.jobs.registry.program_jobs import first_job, next_job
 from penstock.jobs.registry.savepoint_requests import AfterSavepoint
 from penstock.jobs.run.accumulators import count_accumulators
 from penstock.jobs.run.driver_outputs import DriverOutput
@@ -64,12 +65,14 @@ class SparkJob:
     """One job, from its start to its end, over any number of attempts."""
 
     def __init__(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> None:
+        number, configuration = next_job(graph, configuration)
         graph = keep_parallelism(graph, configuration)
         self.real_time = runs_in_real_time(graph, configuration)
         self.program: Program = build_program(graph)
         self.session: SparkSession = get_session(configuration)
         self._restore_plan = plan_spark_restore(self.program, configuration)
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration, self._restore_plan)
+        self.place = number, first_job(number, self.checkpoint.job_id, configuration)  # in the program
         self.folder = RunFolder(private_folder("run"))
         self.keep_open = False  # a scripted job stops after its script, without the final watermark
         self.run: Run | None = None  # its entry in the registry
@@ -134,7 +137,7 @@ class SparkJob:
         unmark_checkpoint_finished(self.checkpoint.folder)
         try:  # the lock also protects the entry of the job in the registry
             self._attach_sinks()
-            self.run = register_job(self.session, self.program, self.checkpoint, self._configuration)
+            self.run = register_job(self.session, self.program, self.checkpoint, self._configuration, self.place)
             self._repair.report = self.run.announce
             self._report_restore(self.run)
             if has_ended(self.checkpoint):

@@ -36,11 +36,17 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.02
 
 
-def register_job(session: SparkSession, program: Program, checkpoint: Checkpoint, configuration: Configuration) -> Run:
+def register_job(
+    session: SparkSession,
+    program: Program,
+    checkpoint: Checkpoint,
+    configuration: Configuration,
+    place: tuple[int, str],
+) -> Run:
     """Registers a job that is about to start."""
     master = session.sparkContext.master or ""
     local = working_copy_folder(configuration, checkpoint.job_id, master)
-    return register(program, checkpoint, configuration, master, session.sparkContext.uiWebUrl or "", local)
+    return register(program, checkpoint, configuration, place, master, session.sparkContext.uiWebUrl or "", local)
 
 
 class RegisteredJob:
