@@ -7,16 +7,16 @@ import re
 from penstock.errors import JobError, PenstockError
 from penstock.spark.checkpoint.storage_watch import java_stack
 from penstock.spark.report.helper_processes import HelperProcesses
-from penstock.spark.session.jvm_process import jvm_exit_code
+from penstock.spark.session.jvm_process import await_lost_jvm
 
 # What Spark reports when the process at the other end of a connection is gone.
 _CONNECTION_LOST = re.compile(r"Broken pipe|Connection reset|EOFException|SocketException|Python worker exited")
 _COMMIT = re.compile(r"PythonStreamingSinkCommitRunner|PythonStreamingWrite")
 
 
-def lost_jvm_error() -> JobError | None:
-    """Returns the error of a job whose JVM has ended; None if the JVM still runs."""
-    code = jvm_exit_code()
+def lost_jvm_error(error: BaseException) -> JobError | None:
+    """Returns the error of a job that failed because its JVM has ended; None if the JVM still runs."""
+    code = await_lost_jvm(error)
     if code is None:
         return None
     ended = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"

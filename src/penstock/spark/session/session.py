@@ -35,7 +35,7 @@ from penstock.jobs.run.log import process_log
 from penstock.jobs.run.output import redirect_output
 from penstock.spark.session.class_archive import ClassArchive, find_archive, launch_options
 from penstock.spark.session.fork_server import ForkServer
-from penstock.spark.session.jvm_process import end_started_processes_on_interrupt
+from penstock.spark.session.jvm_process import end_started_processes_on_interrupt, log_connection_errors_quietly
 from penstock.spark.session.jvm_signals import ignore_signals
 from penstock.spark.session.local_directory import local_directory_settings
 from penstock.spark.session.spark_home import linked_spark_home, spark_home
@@ -83,6 +83,7 @@ def get_session(configuration: Configuration) -> SparkSession:
         return active
     check_java()
     logging.getLogger("py4j").setLevel(logging.WARNING)  # logging at INFO in a program does not concern py4j
+    log_connection_errors_quietly()
     python = os.environ.setdefault("PYSPARK_PYTHON", configuration.get(PYTHON_EXECUTABLE) or sys.executable)
     builder = SparkSession.builder.appName("penstock")
     master = configuration.get(MASTER)
