@@ -11,6 +11,8 @@ from penstock.spark.session.jvm_process import await_lost_jvm
 
 # What Spark reports when the process at the other end of a connection is gone.
 _CONNECTION_LOST = re.compile(r"Broken pipe|Connection reset|EOFException|SocketException|Python worker exited")
+# A worker of a task has ended. Spark ends the helper processes after such a failure, so they are not its reason.
+_TASK = re.compile(r"Job aborted due to stage failure")
 _COMMIT = re.compile(r"PythonStreamingSinkCommitRunner|PythonStreamingWrite")
 
 
@@ -32,7 +34,7 @@ def explain_lost_process(error: BaseException, failure: Exception, processes: He
     """Returns an error that names the process that was killed, or `failure` if the query failed for another reason."""
     is_unexplained = isinstance(failure, PenstockError) and failure.code in ("JOB_FAILED", "WORKER_DIED")
     stack = f"{error}\n{java_stack(error)}"
-    if not is_unexplained or not _CONNECTION_LOST.search(stack):
+    if not is_unexplained or not _CONNECTION_LOST.search(stack) or _TASK.search(stack):
         return failure
     killed = [f"the process that {p.task} (process {p.process.pid} on {p.process.host})" for p in processes.killed()]
     if not killed and _COMMIT.search(stack):

@@ -1,6 +1,7 @@
 """An archive of the classes that Spark loads, so that the JVM of the next job starts faster (class-data sharing).
 
-The first JVM writes the archive when it ends, which delays nothing: the program has ended before. The archive is a file of the
+The first JVM writes the archive when it ends, which delays nothing: the program has ended before, and the JVM then has the lowest
+priority, so that it yields the processors to the next program. The archive is a file of the
 user's cache folder, and may be deleted at any time. Its name contains a digest of Java and of Spark's jars. A file `.json`
 beside it has its size and time, because the JVM does not check the contents of an archive that has changed.
 """
@@ -54,6 +55,7 @@ class ClassArchive:
         self.file = folder / f"classes-{key}.jsa"
         self._stamp = folder / f"classes-{key}.json"
         self._claim = folder / f"classes-{key}.claim"
+        self.is_written = False  # by the JVM that was launched with the options
 
     def options(self) -> list[str]:
         """The JVM options that use the archive, or that write it when the JVM ends. Raises OSError if the folder is unusable."""
@@ -65,6 +67,7 @@ class ClassArchive:
             return [*quiet, "-Xshare:auto", f"-XX:SharedArchiveFile={self.file}"]
         if not self._take_claim():
             return []
+        self.is_written = True
         return [*quiet, f"-XX:ArchiveClassesAtExit={self._written_file(os.getpid())}"]
 
     def discard(self) -> None:
@@ -125,6 +128,10 @@ class ClassArchive:
                 if stamp.stat().st_mtime < time.time() - _KEEP_SECONDS:
                     _remove(stamp.with_suffix(".jsa"))
                     _remove(stamp)
+        for other in (*self._folder.glob(".classes-*.jsa.*"), *self._folder.glob("classes-*.claim")):
+            with suppress(OSError):  # of a Java or Spark that was removed before the archive was used
+                if other.stat().st_mtime < time.time() - _KEEP_SECONDS:
+                    _remove(other)
 
 
 def _begins_with_magic(file: Path) -> bool:

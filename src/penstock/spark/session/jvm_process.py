@@ -11,13 +11,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from py4j import java_gateway
-from py4j.protocol import Py4JError, Py4JNetworkError
+from py4j import java_gateway  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.jobs.registry.cpu_time import CpuTime, process_cpu_time
 
+_LOWEST_PRIORITY = 19
 _EXIT_SECONDS = 10.0  # the system closes the connections of a killed process before the process has ended
 
 
@@ -80,6 +81,16 @@ def log_connection_errors_quietly() -> None:
     """
     module: Any = java_gateway
     module.logging = logging.getLogger(java_gateway.__name__)
+
+
+def lower_jvm_priority() -> None:
+    """Gives all threads of the JVM that this process has started the lowest priority. Only on Linux."""
+    process: Any = getattr(SparkContext._gateway, "proc", None)
+    if process is None or process.poll() is not None:
+        return
+    for thread in Path(f"/proc/{process.pid}/task").glob("*"):
+        with suppress(OSError):  # it has ended
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), _LOWEST_PRIORITY)
 
 
 def jvm_cpu_time(session: SparkSession) -> CpuTime:

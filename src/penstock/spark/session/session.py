@@ -35,7 +35,11 @@ from penstock.jobs.run.log import process_log
 from penstock.jobs.run.output import redirect_output
 from penstock.spark.session.class_archive import ClassArchive, find_archive, launch_options
 from penstock.spark.session.fork_server import ForkServer
-from penstock.spark.session.jvm_process import end_started_processes_on_interrupt, log_connection_errors_quietly
+from penstock.spark.session.jvm_process import (
+    end_started_processes_on_interrupt,
+    log_connection_errors_quietly,
+    lower_jvm_priority,
+)
 from penstock.spark.session.jvm_signals import ignore_signals
 from penstock.spark.session.local_directory import local_directory_settings
 from penstock.spark.session.spark_home import linked_spark_home, spark_home
@@ -113,6 +117,8 @@ def get_session(configuration: Configuration) -> SparkSession:
                 session = _launch(builder, archive)
     except Exception as error:
         raise start_error(error, master, log) from error
+    if archive is not None and archive.is_written:
+        atexit.register(lower_jvm_priority)
     ignore_signals(session)
     _ignore_closed_connections(session)
     if server is not None:

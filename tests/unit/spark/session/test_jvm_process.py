@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from py4j import java_gateway
-from py4j.protocol import Py4JError, Py4JNetworkError
+from py4j import java_gateway  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 
 from penstock.spark.session.jvm_process import (
     await_lost_jvm,
     end_started_processes_on_interrupt,
     log_connection_errors_quietly,
+    lower_jvm_priority,
 )
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -55,6 +58,20 @@ def test_the_end_of_a_killed_jvm_is_awaited(monkeypatch: pytest.MonkeyPatch, err
         killer.start()
         assert await_lost_jvm(error) == -signal.SIGKILL
         killer.join()
+
+
+def test_all_threads_of_a_jvm_that_ends_get_the_lowest_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "import threading; threading.Thread(target=input, daemon=True).start(); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as jvm:
+        assert jvm.stdout is not None
+        jvm.stdout.readline()
+        monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(proc=jvm))
+        lower_jvm_priority()
+        threads = [int(thread.name) for thread in Path(f"/proc/{jvm.pid}/task").iterdir()]
+        assert len(threads) == 2
+        assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {19}
+        jvm.kill()
+    lower_jvm_priority()  # it has ended
 
 
 def test_py4j_prints_no_stack_traces(
