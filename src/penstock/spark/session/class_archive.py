@@ -50,8 +50,9 @@ class ClassArchive:
     (True, [])
     """
 
-    def __init__(self, folder: Path, key: str) -> None:
+    def __init__(self, folder: Path, key: str, may_write: bool = True) -> None:
         self._folder = folder
+        self._may_write = may_write
         self.file = folder / f"classes-{key}.jsa"
         self._stamp = folder / f"classes-{key}.json"
         self._claim = folder / f"classes-{key}.claim"
@@ -65,7 +66,7 @@ class ClassArchive:
         if self._is_usable():
             os.utime(self._stamp)  # the time of its last use
             return [*quiet, "-Xshare:auto", f"-XX:SharedArchiveFile={self.file}"]
-        if not self._take_claim():
+        if not self._may_write or not self._take_claim():
             return []
         self.is_written = True
         return [*quiet, f"-XX:ArchiveClassesAtExit={self._written_file(os.getpid())}"]
@@ -168,8 +169,11 @@ def archive_key(java: str, spark_home: Path, class_path: str = "") -> str | None
     return digest.hexdigest()[:16]
 
 
-def find_archive(spark_home: Path, settings: Mapping[str, str]) -> ClassArchive | None:
-    """The archive for a JVM with these settings of Spark; None if the user has chosen another one, or it cannot be used."""
+def find_archive(spark_home: Path, settings: Mapping[str, str], may_write: bool = True) -> ClassArchive | None:
+    """The archive for a JVM with these settings of Spark; None if the user has chosen another one, or it cannot be used.
+
+    A JVM whose output is that of the program must not write it, because a reader of the output would wait for the JVM.
+    """
     variables = (_OPTIONS, "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
     chosen = " ".join([settings.get("spark.driver.extraJavaOptions", ""), *(os.environ.get(v, "") for v in variables)])
     if any(name in chosen for name in _CHOSEN_BY_USER):
@@ -178,7 +182,7 @@ def find_archive(spark_home: Path, settings: Mapping[str, str]) -> ClassArchive 
         key = archive_key(java_command(), spark_home, settings.get("spark.driver.extraClassPath", ""))
     except OSError:
         return None
-    return None if key is None else ClassArchive(cache_folder(), key)
+    return None if key is None else ClassArchive(cache_folder(), key, may_write)
 
 
 @contextmanager

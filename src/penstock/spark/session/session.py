@@ -112,7 +112,7 @@ def get_session(configuration: Configuration) -> SparkSession:
     try:
         with linked_spark_home() if master.startswith("local") else nullcontext(), redirect_output(log):
             server = _start_fork_server() if master.startswith("local") and python == sys.executable else None
-            archive = _class_archive(configuration, settings) if master.startswith("local") else None
+            archive = _class_archive(configuration, settings, log is not None) if master.startswith("local") else None
             with _lookups_by(server), end_started_processes_on_interrupt():
                 session = _launch(builder, archive)
     except Exception as error:
@@ -167,12 +167,12 @@ def _lookups_by(server: ForkServer | None) -> Iterator[None]:
         del os.environ[name]
 
 
-def _class_archive(configuration: Configuration, settings: Mapping[str, str]) -> ClassArchive | None:
+def _class_archive(configuration: Configuration, settings: Mapping[str, str], may_write: bool) -> ClassArchive | None:
     """The archive of classes for a JVM that this process launches."""
     home = spark_home()
     if home is None or not configuration.get(CLASS_ARCHIVE) or os.environ.get("PYSPARK_GATEWAY_PORT"):
         return None
-    return find_archive(home, settings)
+    return find_archive(home, settings, may_write)
 
 
 def _launch(builder: SparkSession.Builder, archive: ClassArchive | None) -> SparkSession:
