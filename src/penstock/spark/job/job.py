@@ -218,7 +218,7 @@ class SparkJob:
         except Exception as error:
             if not self._cancel.is_set() and final_status is not JobStatus.FINISHED:
                 final_status = JobStatus.FAILED
-            if (lost := lost_jvm_error()) is not None:
+            if (lost := lost_jvm_error(error)) is not None:
                 raise lost from error
             raise
         finally:
