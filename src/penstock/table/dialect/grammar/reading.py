@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from typing import NoReturn, TypeVar
@@ -22,6 +23,7 @@ _Node = TypeVar("_Node", bound=exp.Expr)
 _NO_WORDS = frozenset(
     {TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING}
 )
+_ESCAPE = re.compile(r"[^0-9a-fA-F+\"\s]")
 _STRINGS = frozenset({TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING})
 _SYMBOLS = {
     TokenType.L_PAREN: "(",
@@ -162,7 +164,7 @@ class Reading(Parser):
             return False
         if token.token_type == TokenType.IDENTIFIER:
             return True
-        return token.text[0].isidentifier() and token.token_type not in _NO_WORDS and token.text.upper() not in RESERVED
+        return token.token_type not in _NO_WORDS and token.text[0].isidentifier() and token.text.upper() not in RESERVED
 
     def identifier(self, what: str = "a name") -> exp.Identifier:
         """Reads a name of one part."""
@@ -218,8 +220,8 @@ class Reading(Parser):
             return token.text
         escape = "\\"
         if self.take("UESCAPE"):
-            if self._curr.token_type != TokenType.STRING or len(self._curr.text) != 1:
-                self.fail("one character in single quotes")
+            if self._curr.token_type != TokenType.STRING or not _ESCAPE.fullmatch(self._curr.text):
+                self.fail('one character in single quotes that is no hexadecimal digit, blank, + or "')
             escape = self._curr.text
             self._advance()
         return self._unescape(token, escape)

@@ -106,7 +106,9 @@ def _show_create(p: FlinkParser) -> Statement:
 def _list(p: FlinkParser, what: str, plain: str) -> Show:
     has_source, operators = _LISTS[plain]
     preposition = p.take_one("FROM", "IN") if has_source else None
-    source = object_name(p) if preposition else None
+    source = None
+    if preposition:
+        source = simple_name(p, "the name of a catalog") if plain == "DATABASES" else object_name(p)
     return Show(what, source, preposition, _like(p, operators))
 
 
