@@ -14,7 +14,7 @@ from penstock.table.dialect.excerpt import place
 from penstock.table.dialect.grammar.queries import FlinkParser
 from penstock.table.dialect.rules.client import client_statement
 from penstock.table.dialect.rules.statement import statement
-from penstock.table.dialect.script import split_script
+from penstock.table.dialect.script import after_comments, split_script
 from penstock.table.dialect.statements.statement import Statement
 
 _T = TypeVar("_T")
@@ -53,7 +53,7 @@ def one_statement(text: str) -> Statement:
 
 def script(text: str) -> Iterator[ScriptStatement]:
     for part in split_script(text):
-        start = part.start + len(text[part.start : part.end]) - len(text[part.start : part.end].lstrip())
+        start = after_comments(text, part.start, part.end)
         line, _ = place(text, start)
         own_text = text[start : part.end].rstrip()
         try:

@@ -9,10 +9,6 @@ from penstock.table.dialect import nodes
 from penstock.table.dialect.grammar.primaries import Primaries
 from penstock.table.dialect.keywords import RESERVED_FUNCTIONS
 
-# Aggregates whose argument list may have ORDER BY.
-_RESERVED_LISTS = ("ARRAY_CONCAT_AGG", "GROUP_CONCAT", "STRING_AGG")
-_LISTS = ("ARRAY_AGG", *_RESERVED_LISTS)
-
 
 class Calls(Primaries):
     """Calls of functions, with their aggregate and window clauses."""
@@ -42,7 +38,7 @@ class Calls(Primaries):
             special = self.special_call(token, word)
             if special is not None:
                 return special
-        if word in RESERVED_FUNCTIONS or word in _RESERVED_LISTS:
+        if word in RESERVED_FUNCTIONS:
             if not self.at_symbol(TokenType.L_PAREN, 1):
                 return None
         elif not (quoted or word) or not self.at_identifier() or not self._parenthesis_after_name():
@@ -73,7 +69,7 @@ class Calls(Primaries):
     def _named_call(self) -> exp.Expr:
         token = self._curr
         word = token.text.upper()
-        if token.token_type != TokenType.IDENTIFIER and (word in RESERVED_FUNCTIONS or word in _RESERVED_LISTS):
+        if token.token_type != TokenType.IDENTIFIER and word in RESERVED_FUNCTIONS:
             self._advance()
             parts = [exp.Identifier(this=token.text)]
         else:
@@ -98,7 +94,7 @@ class Calls(Primaries):
         while self.take_symbol(TokenType.COMMA):
             arguments.append(self.argument())
         call.set("expressions", arguments)
-        if call.name.upper() in _LISTS:
+        if call.name.upper() == "ARRAY_AGG":
             call.set("nulls", self._null_treatment())
             if self.at_sequence("ORDER", "BY"):
                 call.set("order", self.order_by())

@@ -74,7 +74,7 @@ class Primaries(Expressions):
                 return self._binary(token)
             if word == "E":
                 self._advance()
-                return self.node(exp.Literal.string(self._c_style(self.string())), token)
+                return self.node(exp.Literal.string(self._c_style(self.one_string())), token)
             if word.startswith("_"):  # the character set of the text, such as _utf8'...'
                 self._advance()
                 return self.node(exp.Literal.string(self.string()), token)
@@ -135,7 +135,7 @@ class Primaries(Expressions):
         else:
             self._advance()
             self.fail("a text in single quotes")
-        return self.node(nodes.DateTimeLiteral(this=kind, text=self.string()), token)
+        return self.node(nodes.DateTimeLiteral(this=kind, text=self.one_string()), token)
 
     def _decimal(self) -> str:
         """Reads the text of DECIMAL '1.5'."""
@@ -152,7 +152,7 @@ class Primaries(Expressions):
         if not negative:
             self.take_symbol(TokenType.PLUS)
         if self._curr.token_type == TokenType.STRING:
-            text = self.string()
+            text = self.one_string()
             qualifier = self.interval_qualifier()
             return self.node(nodes.IntervalLiteral(this=text, qualifier=qualifier, negative=negative), token)
         if self.take_symbol(TokenType.L_PAREN):

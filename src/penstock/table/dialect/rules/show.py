@@ -63,7 +63,7 @@ def describe(p: FlinkParser) -> Statement:
         token = p.next_token()
         p.take("JOB")
         if p.at_string():
-            return Describe("JOB", ObjectName((p.string(),), token.line, token.col))
+            return Describe("JOB", ObjectName((p.one_string(),), token.line, token.col))
         return Describe("TABLE", ObjectName(("JOB",), token.line, token.col))
     extended = p.take("EXTENDED")
     return Describe("TABLE", object_name(p, "the name of a table"), extended)
@@ -116,7 +116,7 @@ def _like(p: FlinkParser, operators: tuple[str, ...]) -> LikeFilter | None:
     if not p.at("NOT", *operators):
         return None
     negated = p.take("NOT")
-    return LikeFilter(p.expect_one(*operators), p.string("a pattern in single quotes"), negated)
+    return LikeFilter(p.expect_one(*operators), p.one_string("a pattern in single quotes"), negated)
 
 
 def _drop(p: FlinkParser, kind: str, temporary: bool, system: bool) -> Drop:
