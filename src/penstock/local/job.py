@@ -22,6 +22,7 @@ from penstock.engine.program.program import Program
 from penstock.engine.wire.log_capture import LogLine, capture_logs, replay_lines
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from penstock.jobs.registry.entry import IN_PROCESS
 from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint, named_folder
 from penstock.jobs.registry.program_jobs import first_job, next_job
 from penstock.jobs.registry.savepoint_requests import (
@@ -31,13 +32,13 @@ from penstock.jobs.registry.savepoint_requests import (
 )
 from penstock.jobs.run.accumulators import count_accumulators
 from penstock.jobs.run.driver_outputs import DriverOutput, DriverOutputs
-from penstock.jobs.run.registration import end_run, end_run_on_error
+from penstock.jobs.run.registration import end_run, end_run_on_error, register
 from penstock.jobs.run.restarts import DefaultRestarts, is_retryable, restart_strategy, restarts_by_default
 from penstock.jobs.run.resumption import ended_message, keep_parallelism
 from penstock.jobs.run.run import Run
 from penstock.local.attempt import Attempt, CommittedOutput
 from penstock.local.batch_start import BatchStart
-from penstock.local.registered_job import RegisteredJob, register
+from penstock.local.registered_job import RegisteredJob
 from penstock.local.reporter import BatchReporter
 from penstock.local.requests import JobRequests, Report
 from penstock.local.savepoint_source import open_saved_state
@@ -100,7 +101,7 @@ class InProcessJob:
         """Registers the run. Its batches begin when `wait` is called."""
         self.checkpoint.lock.acquire()
         try:
-            self.run = register(self.program, self.checkpoint, self._configuration, self.place)
+            self.run = register(self.program, self.checkpoint, self._configuration, self.place, IN_PROCESS)
             with end_run_on_error(self.run):
                 if self._restore is not None:
                     for message in self._restore.messages():

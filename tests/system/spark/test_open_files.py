@@ -11,13 +11,14 @@ from pyspark.sql import SparkSession
 import penstock as ps
 from penstock.connectors import CallableSink, ScriptedSource, Step
 from penstock.spark.job.job import SparkJob
+from penstock.spark.session.deletions_at_exit import DeletionsAtExit
 
 pytestmark = pytest.mark.spark
 
 BATCHES = 30
 
 
-def test_the_jvm_closes_the_connections_of_its_tasks(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_jvm_closes_the_connections_of_its_tasks_and_forgets_them(spark: SparkSession, tmp_path: Path) -> None:
     settings = {
         "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
         "state.local.dir": str(tmp_path / "local"),
@@ -38,6 +39,12 @@ def test_the_jvm_closes_the_connections_of_its_tasks(spark: SparkSession, tmp_pa
     found = [int(line) for line in counts.read_text().split()]
     assert len(found) == BATCHES
     assert found[-1] < found[BATCHES // 3] + BATCHES // 3, found  # one per batch and slot would be 40 more
+    deletions = DeletionsAtExit(spark)
+    assert sum(path.endswith(".sock") for path in deletions.paths()) >= BATCHES
+    other = [path for path in deletions.paths() if not path.endswith(".sock")]
+    deletions.forget_sockets()
+    assert sum(path.endswith(".sock") for path in deletions.paths()) < BATCHES
+    assert [path for path in deletions.paths() if not path.endswith(".sock")] == other
 
 
 def _jvm(spark: SparkSession) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from penstock.errors import PlanError
@@ -209,17 +210,23 @@ class WindowOperator:
         )
 
     def on_failed_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
-        """Called after `on_timer` raised and a dead letter was emitted. Clears the window if it is due for cleanup."""
-        self._clear_after_failed_timer(
+        """Called after `on_timer` raised and a dead letter was emitted."""
+        self._continue_after_failed_timer(
             timer, context, self._cache.from_namespace(timer.namespace), (timer.key, timer.namespace)
         )
         return None
 
-    def _clear_after_failed_timer(
+    def _continue_after_failed_timer(
         self, timer: Timer, context: OperatorContext, cached: CachedWindow, pane_key: PaneKey
     ) -> None:
-        if (context.domain == TimeDomain.EVENT_TIME) == self._event_time and timer.time == cached.cleanup_time:
+        """Clears the window if it is due for cleanup. Otherwise calls the trigger again, so that it sets its next timer."""
+        in_event_time = context.domain == TimeDomain.EVENT_TIME
+        if in_event_time == self._event_time and timer.time == cached.cleanup_time:
             self._clear_window(timer.key, cached, pane_key)
+            return
+        on_time = self._trigger.on_event_time if in_event_time else self._trigger.on_processing_time
+        with suppress(Exception):  # if the trigger itself has failed
+            on_time(timer.time, cached.window, self._pane.set_current(timer.key, cached.namespace))
 
     def _process_timer(
         self, timer: Timer, context: OperatorContext, cached: CachedWindow, pane_key: PaneKey
