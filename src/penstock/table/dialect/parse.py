@@ -12,8 +12,9 @@ from sqlglot.errors import SqlglotError
 from penstock.errors import SqlParseError
 from penstock.table.dialect.excerpt import place
 from penstock.table.dialect.grammar.queries import FlinkParser
+from penstock.table.dialect.rules.client import client_statement
 from penstock.table.dialect.rules.statement import statement
-from penstock.table.dialect.script import split_script
+from penstock.table.dialect.script import after_comments, split_script
 from penstock.table.dialect.statements.statement import Statement
 
 _T = TypeVar("_T")
@@ -47,20 +48,24 @@ def query(text: str) -> exp.Expr:
 
 
 def one_statement(text: str) -> Statement:
-    return _parse(statement, text)
+    return _statement(text, 0, len(text))
 
 
 def script(text: str) -> Iterator[ScriptStatement]:
     for part in split_script(text):
-        start = part.start + len(text[part.start : part.end]) - len(text[part.start : part.end].lstrip())
+        start = after_comments(text, part.start, part.end)
         line, _ = place(text, start)
         own_text = text[start : part.end].rstrip()
         try:
-            found = _parse(statement, text, part.start, part.end)
+            found = _statement(text, part.start, part.end)
         except SqlParseError as error:
             yield ScriptStatement(own_text, line, error=error)
         else:
             yield ScriptStatement(own_text, line, found)
+
+
+def _statement(text: str, start: int, end: int) -> Statement:
+    return client_statement(text, start, end) or _parse(statement, text, start, end)
 
 
 def _parse(read: Callable[[FlinkParser], _T], text: str, start: int = 0, end: int | None = None) -> _T:

@@ -14,6 +14,9 @@ _STATEMENT_SET = re.compile(r"\bSTATEMENT\s+SET\s+BEGIN\b", re.IGNORECASE)
 _SET_END = re.compile(r"\s*END\b", re.IGNORECASE)
 
 
+_COMMENTS = re.compile(r"(?:\s+|(?:--|//)[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)*", re.DOTALL)
+
+
 class Part(NamedTuple):
     """Where a statement is in the script, without its semicolon."""
 
@@ -32,6 +35,12 @@ def split_script(text: str) -> Iterator[Part]:
         if _has_words(text, start, end):
             yield Part(start, end)
         start = end + 1
+
+
+def after_comments(text: str, start: int, end: int) -> int:
+    """Returns the offset of the first character that is neither a blank nor part of a comment."""
+    found = _COMMENTS.match(text, start, end)
+    return found.end() if found else start
 
 
 def _end_of_statement(text: str, start: int) -> int:

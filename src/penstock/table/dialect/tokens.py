@@ -39,6 +39,7 @@ class FlinkTokenizer(Tokenizer):
     STRING_ESCAPES = ["'"]
     UNICODE_STRINGS = [("u&'", "'"), ("U&'", "'")]
     COMMENTS = ["--", "//", ("/*", "*/")]
+    NESTED_COMMENTS = False
     COMMANDS: ClassVar[set[TokenType]] = set()
     KEYWORDS = {
         "/*+": HINT_START,

@@ -9,8 +9,6 @@ from penstock.table.dialect import nodes
 from penstock.table.dialect.grammar.primaries import Primaries
 from penstock.table.dialect.keywords import RESERVED_FUNCTIONS
 
-_LISTS = ("ARRAY_AGG", "ARRAY_CONCAT_AGG", "GROUP_CONCAT", "STRING_AGG")
-
 
 class Calls(Primaries):
     """Calls of functions, with their aggregate and window clauses."""
@@ -40,7 +38,7 @@ class Calls(Primaries):
             special = self.special_call(token, word)
             if special is not None:
                 return special
-        if word in RESERVED_FUNCTIONS or word in _LISTS:
+        if word in RESERVED_FUNCTIONS:
             if not self.at_symbol(TokenType.L_PAREN, 1):
                 return None
         elif not (quoted or word) or not self.at_identifier() or not self._parenthesis_after_name():
@@ -70,7 +68,8 @@ class Calls(Primaries):
 
     def _named_call(self) -> exp.Expr:
         token = self._curr
-        if token.text.upper() in RESERVED_FUNCTIONS and token.token_type != TokenType.IDENTIFIER:
+        word = token.text.upper()
+        if token.token_type != TokenType.IDENTIFIER and word in RESERVED_FUNCTIONS:
             self._advance()
             parts = [exp.Identifier(this=token.text)]
         else:
@@ -91,8 +90,11 @@ class Calls(Primaries):
         if self.take_symbol(TokenType.R_PAREN):
             return
         call.set("quantifier", self.take_one("DISTINCT", "ALL"))
-        call.set("expressions", self.comma_list(self.argument))
-        if call.name.upper() in _LISTS:
+        arguments = [self.argument(first=True)]
+        while self.take_symbol(TokenType.COMMA):
+            arguments.append(self.argument())
+        call.set("expressions", arguments)
+        if call.name.upper() == "ARRAY_AGG":
             call.set("nulls", self._null_treatment())
             if self.at_sequence("ORDER", "BY"):
                 call.set("order", self.order_by())
@@ -135,16 +137,16 @@ class Calls(Primaries):
 
     # -------------------------------------------------------------------------------------------- arguments
 
-    def argument(self) -> exp.Expr:
+    def argument(self, first: bool = False) -> exp.Expr:
         """Reads an argument: an expression, a table, a descriptor, a model, DEFAULT, and any of these with a name."""
         token = self._curr
         if self.at_identifier() and self.at_symbol(TokenType.FARROW, 1):
             name = self.identifier()
             self._advance()
-            return self.node(nodes.NamedArgument(this=name, expression=self._argument_value()), token)
-        return self._argument_value()
+            return self.node(nodes.NamedArgument(this=name, expression=self._argument_value(first)), token)
+        return self._argument_value(first)
 
-    def _argument_value(self) -> exp.Expr:
+    def _argument_value(self, first: bool) -> exp.Expr:
         token = self._curr
         if self.take("DEFAULT"):
             return self.node(nodes.DefaultArgument(), token)
@@ -152,21 +154,19 @@ class Calls(Primaries):
             return self._partitioned(self.node(nodes.TableArgument(this=self._table_argument()), token))
         if self.at("DESCRIPTOR") and self.at_symbol(TokenType.L_PAREN, 1):
             return self.descriptor()
-        if self.at_query() and self._is_table_query():
+        if self.at_query() and self._is_table_argument(first):
             return self._partitioned(self.node(nodes.TableArgument(this=self.query()), token))
         return self.read_expression()
 
-    def _is_table_query(self) -> bool:
-        """A query without parentheses is a table. One with parentheses is a table if PARTITION BY or ORDER BY follows it."""
+    def _is_table_argument(self, first: bool) -> bool:
+        """A query without parentheses is a table, and is possible as the first argument only.
+
+        A query with parentheses is a table if PARTITION BY or ORDER BY follows it, and a value otherwise.
+        """
         if not self.at_symbol(TokenType.L_PAREN):
-            return True
-        if self.word_ahead(1, "TABLE"):
-            return True
-        distance, depth = 1, 1
-        while depth and (token := self.ahead(distance)) is not None:
-            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
-            distance += 1
-        return self.word_ahead(distance, "PARTITION", "ORDER")
+            return first
+        after = self._after_parentheses(0)
+        return self.word_ahead(1, "TABLE") or (after is not None and after.text.upper() in ("PARTITION", "ORDER"))
 
     def _table_argument(self) -> exp.Expr:
         if self.at_symbol(TokenType.L_PAREN):

@@ -6,16 +6,20 @@ from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.parser import IsPredicatePrecedence
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.table.dialect import nodes
 from penstock.table.dialect.grammar.types import Types
 
+# Words that continue a query.
+_AFTER_QUERY = ("UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT", "OFFSET", "FETCH")
 _JSON_KINDS = ("VALUE", "OBJECT", "ARRAY", "SCALAR")
 
 
 class Expressions(Types):
     """Expressions with operators."""
+
+    _queries_refused = False
 
     # In Flink, IS binds less tightly than a comparison, all comparisons bind equally, and || binds like a product.
     IS_PREDICATE_PRECEDENCE = IsPredicatePrecedence.LOW
@@ -58,11 +62,44 @@ class Expressions(Types):
         """Reads a query: see `Queries`."""
         raise NotImplementedError
 
+    def read_expression_without_query(self) -> exp.Expr:
+        """Reads an expression that must not contain a query."""
+        before, self._queries_refused = self._queries_refused, True
+        try:
+            return self.read_expression()
+        finally:
+            self._queries_refused = before
+
     def at_query(self, distance: int = 0) -> bool:
-        """Does a query begin here? Any number of parentheses may come first."""
+        """Does a query begin here? It may be in parentheses.
+
+        An expression or a join may begin with a query as well. What follows the parentheses decides: (SELECT 1) UNION SELECT 2 is a
+        query, and (SELECT 1) + 2 is not.
+        """
         while self.at_symbol(TokenType.L_PAREN, distance):
+            after = self._after_parentheses(distance)
+            if distance and after and after.token_type != TokenType.R_PAREN and after.text.upper() not in _AFTER_QUERY:
+                return False
             distance += 1
         return self.word_ahead(distance, "SELECT", "WITH", "VALUES", "VALUE", "TABLE")
+
+    def at_query_in_parentheses(self) -> bool:
+        """Is the content of the parentheses that begin here a query?"""
+        if not self.at_query(1):
+            return False
+        if self._queries_refused:
+            self.fail("an expression without a query", self.ahead(1))
+        return True
+
+    def _after_parentheses(self, distance: int) -> Token | None:
+        """Returns the token behind the parenthesis that closes the one at a distance."""
+        depth = 0
+        while (token := self.ahead(distance)) is not None:
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+            distance += 1
+            if depth == 0:
+                break
+        return self.ahead(distance)
 
     # --------------------------------------------------------------------------------------------- operators
 
@@ -81,17 +118,21 @@ class Expressions(Types):
         if self.take_symbol(TokenType.NOT):
             return self.node(exp.Not(this=self._parse_equality()), token)
         if self.at_sequence("EXISTS") and self.at_symbol(TokenType.L_PAREN, 1):
-            self._advance(2)
-            query = self.query()
-            self.expect_symbol(TokenType.R_PAREN)
-            return self.node(exp.Exists(this=query), token)
+            self._advance()
+            _, query = self.query_or_list()
+            if query is None:
+                self.fail("a query", token)
+            return self.node(exp.Exists(this=query.this), token)
         return self._accessed(self.primary())
 
     def _accessed(self, this: exp.Expr) -> exp.Expr:
         """Reads [index] and .field behind an operand."""
         while True:
             if self.take_symbol(TokenType.L_BRACKET):
+                counted = self.take_one("OFFSET", "ORDINAL", "SAFE_OFFSET", "SAFE_ORDINAL")
                 this = exp.Bracket(this=this, expressions=[self.read_expression()])
+                if counted is not None:
+                    this.set("offset", counted)
                 self.expect_symbol(TokenType.R_BRACKET)
             elif self.at_symbol(TokenType.DOT):
                 self._advance()
@@ -124,13 +165,12 @@ class Expressions(Types):
 
     def query_or_list(self) -> tuple[list[exp.Expr], exp.Expr | None]:
         """Reads expressions in parentheses, or one query."""
+        is_query = self.at_query_in_parentheses()
         token = self.expect_symbol(TokenType.L_PAREN)
-        if self.at_query():
-            index = self._index
+        if is_query:
             query = self.query()
-            if self.take_symbol(TokenType.R_PAREN):
-                return [], self.node(exp.Subquery(this=query), token)
-            self._retreat(index)  # ((SELECT 1), 2)
+            self.expect_symbol(TokenType.R_PAREN)
+            return [], self.node(exp.Subquery(this=query), token)
         expressions = self.comma_list(self.read_expression)
         self.expect_symbol(TokenType.R_PAREN)
         return expressions, None

@@ -31,16 +31,16 @@ class JsonCalls(Calls):
         return self.after_call(call) if word.endswith("AGG") else call
 
     def _document_and_path(self, call: nodes.Call) -> None:
-        document = self.read_expression()
+        document = self.read_expression_without_query()
         if self.take("FORMAT"):
             self._representation()
         self.expect_symbol(TokenType.COMMA)
-        call.set("expressions", [document, self.read_expression()])
+        call.set("expressions", [document, self.read_expression_without_query()])
         if self.take("PASSING"):
             call.set("passing", self.comma_list(self._passed))
 
     def _passed(self) -> exp.Expr:
-        value = self.read_expression()
+        value = self.read_expression_without_query()
         self.expect("AS")
         return exp.Alias(this=value, alias=self.identifier())
 
@@ -67,7 +67,7 @@ class JsonCalls(Calls):
         while self.at("ERROR", "NULL", "DEFAULT"):
             token = self._curr
             word = self.expect_one("ERROR", "NULL", "DEFAULT")
-            value = self.read_expression() if word == "DEFAULT" else None
+            value = self.read_expression_without_query() if word == "DEFAULT" else None
             self._behavior(call, self.node(nodes.Behavior(this=word, expression=value), token))
 
     def _json_query(self, call: nodes.Call) -> None:
@@ -113,23 +113,29 @@ class JsonCalls(Calls):
         )
         if keyed:
             self._advance()
-        key = self.read_expression()
+        key = self.read_expression_without_query()
         if not self.take("VALUE"):
             if keyed:
                 self.fail("VALUE")
             self.expect_symbol(TokenType.COLON)
-        value = self.read_expression()
+        value = self.read_expression_without_query()
         if self.take("FORMAT"):
             self._representation()
         return self.node(nodes.KeyValue(this=key, expression=value), token)
 
     def _json_array(self, call: nodes.Call) -> None:
         if not self.at_symbol(TokenType.R_PAREN) and not self._at_null_clause():
-            call.set("expressions", self.comma_list(self.read_expression))
+            call.set("expressions", self.comma_list(self._element))
         self._null_clause(call)
 
+    def _element(self) -> exp.Expr:
+        value = self.read_expression_without_query()
+        if self.take("FORMAT"):
+            self._representation()
+        return value
+
     def _json_array_aggregate(self, call: nodes.Call) -> None:
-        call.set("expressions", [self.read_expression()])
+        call.set("expressions", [self._element()])
         if self.at_sequence("ORDER", "BY"):
             call.set("order", self.order_by())
         self._null_clause(call)

@@ -18,7 +18,7 @@ class MatchRecognition(Windows):
         self.expect_symbol(TokenType.L_PAREN)
         match = self.node(nodes.MatchRecognize(this=table), token)
         if self.take("PARTITION", "BY"):
-            match.set("partition_by", self.comma_list(self.read_expression))
+            match.set("partition_by", self.comma_list(self.read_expression_without_query))
         if self.at("ORDER"):
             match.set("order", self.order_by())
         if self.take("MEASURES"):

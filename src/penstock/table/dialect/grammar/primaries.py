@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -10,6 +13,9 @@ from penstock.table.dialect.data_type import IntervalQualifier
 from penstock.table.dialect.grammar.expressions import Expressions
 from penstock.table.dialect.keywords import CONTEXT_FUNCTIONS, RESERVED_FUNCTIONS
 
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_C_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(.))", re.DOTALL)
+_C_CHARACTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX = frozenset("0123456789abcdefABCDEF")
 _COMPARISONS = frozenset({TokenType.EQ, TokenType.NEQ, TokenType.GT, TokenType.GTE, TokenType.LT, TokenType.LTE})
 _LITERALS = (
@@ -43,6 +49,9 @@ class Primaries(Expressions):
         if kind == TokenType.NUMBER:
             self._advance()
             return self.node(exp.Literal.number(token.text), token)
+        if kind == TokenType.DOT and self.at_symbol(TokenType.NUMBER, 1) and self._next.start == token.end + 1:
+            self._advance(2)  # .5
+            return self.node(exp.Literal.number(f".{self._prev.text}"), token)
         if self.at_string():
             return self.node(exp.Literal.string(self.string()), token)
         if kind == TokenType.L_PAREN:
@@ -63,6 +72,9 @@ class Primaries(Expressions):
         if after is not None and after.token_type == TokenType.STRING and after.start == token.end + 1:
             if word == "X":
                 return self._binary(token)
+            if word == "E":
+                self._advance()
+                return self.node(exp.Literal.string(self._c_style(self.one_string())), token)
             if word.startswith("_"):  # the character set of the text, such as _utf8'...'
                 self._advance()
                 return self.node(exp.Literal.string(self.string()), token)
@@ -74,6 +86,9 @@ class Primaries(Expressions):
             return self.node(exp.Null() if word == "NULL" else nodes.UnknownLiteral(), token)
         if word in ("DATE", "TIME", "TIMESTAMP", "DATETIME"):
             return self._date_time(token, word)
+        if word == "DECIMAL" and self.at_symbol(TokenType.STRING, 1):
+            self._advance()
+            return self.node(exp.Literal.number(self._decimal()), token)
         if word == "INTERVAL":
             return self.interval()
         if word == "CASE":
@@ -104,6 +119,10 @@ class Primaries(Expressions):
             self.fail("an even number of hexadecimal digits", self._prev)
         return self.node(exp.HexString(this=digits), token)
 
+    def _c_style(self, text: str) -> str:
+        """Replaces the escapes of the language C, as in E'a\\tb'."""
+        return _C_ESCAPE.sub(_c_character, text)
+
     def _date_time(self, token: Token, word: str) -> exp.Expr | None:
         if self.at_symbol(TokenType.STRING, 1):
             self._advance()
@@ -116,7 +135,14 @@ class Primaries(Expressions):
         else:
             self._advance()
             self.fail("a text in single quotes")
-        return self.node(nodes.DateTimeLiteral(this=kind, text=self.string()), token)
+        return self.node(nodes.DateTimeLiteral(this=kind, text=self.one_string()), token)
+
+    def _decimal(self) -> str:
+        """Reads the text of DECIMAL '1.5'."""
+        text = self.string().strip()
+        if not _DECIMAL.fullmatch(text):
+            self.fail("a number in single quotes", self._prev)
+        return text.removeprefix("+")
 
     def interval(self) -> exp.Expr:
         """Reads INTERVAL '1' DAY, or INTERVAL with an expression."""
@@ -126,7 +152,7 @@ class Primaries(Expressions):
         if not negative:
             self.take_symbol(TokenType.PLUS)
         if self._curr.token_type == TokenType.STRING:
-            text = self.string()
+            text = self.one_string()
             qualifier = self.interval_qualifier()
             return self.node(nodes.IntervalLiteral(this=text, qualifier=qualifier, negative=negative), token)
         if self.take_symbol(TokenType.L_PAREN):
@@ -185,14 +211,9 @@ class Primaries(Expressions):
     def _parentheses(self) -> exp.Expr:
         """Reads (a), the row (a, b), a query in parentheses, or (a - b) DAY."""
         token = self._curr
-        if self.at_query(1):
-            expressions, query = self.query_or_list()
-            if query is not None:
-                return query
-        else:
-            self._advance()
-            expressions = self.comma_list(self.read_expression)
-            self.expect_symbol(TokenType.R_PAREN)
+        expressions, query = self.query_or_list()
+        if query is not None:
+            return query
         if len(expressions) > 1:
             return self.node(nodes.RowConstructor(expressions=expressions, explicit=False), token)
         inner = self.node(exp.Paren(this=expressions[0]), token)
@@ -237,7 +258,7 @@ class Primaries(Expressions):
         kind = _CONSTRUCTORS[word]
         if self.at_symbol(TokenType.L_BRACKET, 1):
             self._advance(2)
-            values = [] if self.at_symbol(TokenType.R_BRACKET) else self.comma_list(self.read_expression)
+            values = [] if self.at_symbol(TokenType.R_BRACKET) else self.comma_list(self.read_expression_without_query)
             self.expect_symbol(TokenType.R_BRACKET)
             return self.node(kind(expressions=values), token)
         if self.at_symbol(TokenType.L_PAREN, 1) and self.at_query(2):
@@ -248,3 +269,12 @@ class Primaries(Expressions):
             return None
         self._advance()
         return self.fail("[")
+
+
+def _c_character(found: re.Match[str]) -> str:
+    hexadecimal = found.group(1) or found.group(2) or found.group(3)
+    if hexadecimal and int(hexadecimal, 16) <= sys.maxunicode:
+        return chr(int(hexadecimal, 16))
+    if found.group(4):
+        return chr(int(found.group(4), 8))
+    return _C_CHARACTERS.get(found.group(5) or "", found.group(5) or found.group())

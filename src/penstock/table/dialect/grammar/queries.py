@@ -157,8 +157,9 @@ class FlinkParser(Tables):
     def _select_item(self) -> exp.Expr:
         token = self._curr
         if self.take_symbol(TokenType.STAR):
-            return self.node(exp.Star(), token)
-        value = self.read_expression()
+            value: exp.Expr = self.node(exp.Star(), token)
+        else:
+            value = self.read_expression()
         if self.take("AS") or self.at_identifier():
             return self.node(exp.Alias(this=value, alias=self.identifier("an alias")), token)
         return value

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import NoReturn, TypeVar
 
 from sqlglot import exp
@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import SqlParseError
 from penstock.table.dialect.excerpt import excerpt, place
+from penstock.table.dialect.grammar.messages import closest, either, shorten
 from penstock.table.dialect.keywords import CLAUSE_STARTS, RESERVED
 from penstock.table.dialect.tokens import tokenize
 
@@ -22,6 +23,7 @@ _Node = TypeVar("_Node", bound=exp.Expr)
 _NO_WORDS = frozenset(
     {TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING}
 )
+_ESCAPE = re.compile(r"[^0-9a-fA-F+\"\s]")
 _STRINGS = frozenset({TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING})
 _SYMBOLS = {
     TokenType.L_PAREN: "(",
@@ -162,9 +164,7 @@ class Reading(Parser):
             return False
         if token.token_type == TokenType.IDENTIFIER:
             return True
-        return (
-            token.text[:1].isidentifier() and token.token_type not in _NO_WORDS and token.text.upper() not in RESERVED
-        )
+        return token.token_type not in _NO_WORDS and token.text[0].isidentifier() and token.text.upper() not in RESERVED
 
     def identifier(self, what: str = "a name") -> exp.Identifier:
         """Reads a name of one part."""
@@ -213,6 +213,13 @@ class Reading(Parser):
             parts.append(self._string_part())
         return "".join(parts)
 
+    def one_string(self, what: str = "a text in single quotes") -> str:
+        """Reads a text in single quotes where Flink accepts a plain one only."""
+        if self._curr.token_type != TokenType.STRING:
+            self.fail(what)
+        self._advance()
+        return self._prev.text
+
     def _string_part(self) -> str:
         token = self._curr
         self._advance()
@@ -220,8 +227,8 @@ class Reading(Parser):
             return token.text
         escape = "\\"
         if self.take("UESCAPE"):
-            if self._curr.token_type != TokenType.STRING or len(self._curr.text) != 1:
-                self.fail("one character in single quotes")
+            if self._curr.token_type != TokenType.STRING or not _ESCAPE.fullmatch(self._curr.text):
+                self.fail('one character in single quotes that is no hexadecimal digit, blank, + or "')
             escape = self._curr.text
             self._advance()
         return self._unescape(token, escape)
@@ -285,13 +292,13 @@ class Reading(Parser):
         token = token or self._curr
         here = token is self._curr
         if token:
-            offset, found = token.start, f"'{_shorten(self.sql[token.start : token.end + 1])}'"
+            offset, found = token.start, f"'{shorten(self.sql[token.start : token.end + 1])}'"
         else:
             offset, found = len(self.sql[: self._end].rstrip().rstrip(";").rstrip()), "the end of the statement"
         line, column = place(self.sql, offset)
         tried = sorted(self._tried - {expected}) if here and self._tried_at == self._index else []
-        wanted = _either([*([expected] if expected else []), *tried])
-        if token and not advice and (close := _closest(token.text, [expected, *tried])):
+        wanted = either([*([expected] if expected else []), *tried])
+        if token and not advice and (close := closest(token.text, [expected, *tried])):
             advice = f"Did you mean {close}?"
         message = f"Line {line}, column {column}: found {found}, expected {wanted}.\n{excerpt(self.sql, line, column)}"
         raise SqlParseError("SQL_SYNTAX", f"{message}\n{advice}" if advice else message, line, column)
@@ -303,23 +310,3 @@ class Reading(Parser):
     def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
         """sqlglot reports errors through this method."""
         self.fail("an expression" if message.startswith("Required argument") else message)
-
-
-def _closest(found: str, wanted: list[str]) -> str | None:
-    """Returns the keyword that was probably meant."""
-    words = [word for word in wanted if word.isupper()]
-    close = get_close_matches(found.upper(), words, n=1, cutoff=0.7)
-    return close[0] if close and close[0] != found.upper() else None
-
-
-def _either(wanted: list[str]) -> str:
-    if len(wanted) > 8:
-        wanted = [*wanted[:7], "..."]
-    if len(wanted) < 2:
-        return wanted[0] if wanted else "something else"
-    return f"{', '.join(wanted[:-1])} or {wanted[-1]}"
-
-
-def _shorten(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 40 else f"{text[:37]}..."

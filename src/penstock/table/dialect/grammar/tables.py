@@ -22,11 +22,11 @@ class Tables(MatchRecognition):
 
     # ---------------------------------------------------------------------------------------------- joins
 
-    def _joins(self) -> list[exp.Join]:
+    def _joins(self, commas: bool = True) -> list[exp.Join]:
         joins: list[exp.Join] = []
         while True:
             token = self._curr
-            if self.take_symbol(TokenType.COMMA):
+            if commas and self.take_symbol(TokenType.COMMA):
                 joins.append(self.node(exp.Join(this=self._table(), kind="COMMA"), token))
             elif self.at(*_JOINS):
                 joins.append(self._join())
@@ -83,18 +83,18 @@ class Tables(MatchRecognition):
     def _in_parentheses(self, lateral: bool) -> exp.Expr:
         """Reads a query in parentheses, or tables with joins."""
         token = self._curr
-        if self.at_query():
-            index = self._index
+        if self.at_query_in_parentheses():
             self._advance()
             query = self.query()
-            if self.take_symbol(TokenType.R_PAREN):
-                subquery = self.node(exp.Subquery(this=query), token)
-                return exp.Lateral(this=subquery) if lateral else subquery
-            self._retreat(index)  # ((SELECT ...) AS a JOIN b ON ...)
+            self.expect_symbol(TokenType.R_PAREN)
+            subquery = self.node(exp.Subquery(this=query), token)
+            return exp.Lateral(this=subquery) if lateral else subquery
         self.expect_symbol(TokenType.L_PAREN)
         first = self._table()
-        joins = self._joins()
+        joins = self._joins(commas=False)
         self.expect_symbol(TokenType.R_PAREN)
+        if not joins and not isinstance(first, nodes.JoinedTables):
+            self.fail("a query or a join in the parentheses", token)
         return nodes.JoinedTables(this=first, joins=joins) if joins else first
 
     def _unnest(self) -> exp.Expr:
@@ -173,9 +173,19 @@ class Tables(MatchRecognition):
         hint = self.node(nodes.HintCall(this=self.identifier("the name of a hint").name.upper()), token)
         if self.take_symbol(TokenType.L_PAREN):
             if not self.at_symbol(TokenType.R_PAREN):
-                hint.set("expressions", self.comma_list(self._hint_option))
+                hint.set("expressions", self._hint_options())
             self.expect_symbol(TokenType.R_PAREN)
         return hint
+
+    def _hint_options(self) -> list[exp.Expr]:
+        """Reads keys with values, or names, or literals, and not a mixture of them."""
+        options = [self._hint_option()]
+        while self.take_symbol(TokenType.COMMA):
+            token = self._curr
+            options.append(self._hint_option())
+            if type(options[-1]) is not type(options[0]):
+                self.fail("an option like those before it", token)
+        return options
 
     def _hint_option(self) -> exp.Expr:
         token = self._curr

@@ -31,7 +31,7 @@ class Windows(SpecialCalls):
         if self.at_identifier() and not self.at_sequence("PARTITION", "BY"):
             window.set("alias", self.identifier("a window"))
         if self.take("PARTITION", "BY"):
-            window.set("partition_by", self.comma_list(self.read_expression))
+            window.set("partition_by", self.comma_list(self.read_expression_without_query))
         if self.at("ORDER"):
             window.set("order", self.order_by())
         if self.at("ROWS", "RANGE"):

@@ -57,7 +57,7 @@ def _catalog(p: FlinkParser) -> Statement:
         return SetCatalogOptions(name, options(p))
     if action == "RESET":
         return ResetCatalogOptions(name, option_keys(p))
-    return CommentCatalog(name, p.string())
+    return CommentCatalog(name, p.one_string())
 
 
 def _model_or_connection(p: FlinkParser, kind: str) -> AlterOptions:
@@ -76,6 +76,6 @@ def _function(p: FlinkParser, temporary: bool, system: bool) -> AlterFunction:
     exists = if_exists(p)
     name = object_name(p, "the name of a function")
     p.expect("AS")
-    implementation = p.string()
+    implementation = p.one_string()
     language = p.expect_one(*LANGUAGES) if p.take("LANGUAGE") else None
     return AlterFunction(name, implementation, language, temporary, system, exists)

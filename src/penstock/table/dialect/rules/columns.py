@@ -115,7 +115,7 @@ def _watermark(p: FlinkParser) -> Watermark:
     column = column_path(p)
     p.expect("AS")
     start = p.next_token().start
-    expression = p.read_expression()
+    expression = p.read_expression_without_query()
     return Watermark(column, expression, p.text_from(start), token.line, token.col)
 
 
@@ -124,7 +124,7 @@ def _column(p: FlinkParser) -> Column:
     name = column_path(p)
     if p.take("AS"):
         start = p.next_token().start
-        expression = p.read_expression()
+        expression = p.read_expression_without_query()
         text = p.text_from(start)
         return ComputedColumn(name, expression, text, comment(p), token.line, token.col)
     kind = p.column_type()

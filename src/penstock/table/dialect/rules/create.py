@@ -103,9 +103,9 @@ def _function(p: FlinkParser, temporary: bool, system: bool) -> CreateFunction:
     absent = if_not_exists(p)
     name = simple_name(p, "the name of a function") if system else object_name(p, "the name of a function")
     p.expect("AS")
-    implementation = p.string()
+    implementation = p.one_string()
     language = p.expect_one(*LANGUAGES) if p.take("LANGUAGE") else None
     resources: tuple[FunctionResource, ...] = ()
     if language not in ("SQL", "PYTHON") and p.take("USING"):
-        resources = tuple(p.comma_list(lambda: FunctionResource(p.expect_one("JAR", "ARTIFACT"), p.string())))
+        resources = tuple(p.comma_list(lambda: FunctionResource(p.expect_one("JAR", "ARTIFACT"), p.one_string())))
     return CreateFunction(name, implementation, language, resources, with_options(p), temporary, system, absent)

@@ -49,7 +49,7 @@ def if_not_exists(p: FlinkParser) -> bool:
 
 def comment(p: FlinkParser) -> str | None:
     """Reads COMMENT '...' if it is there."""
-    return p.string() if p.take("COMMENT") else None
+    return p.one_string() if p.take("COMMENT") else None
 
 
 def options(p: FlinkParser) -> tuple[SqlOption, ...]:

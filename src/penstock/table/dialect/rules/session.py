@@ -51,17 +51,17 @@ def unload_module(p: FlinkParser) -> UnloadModule:
 
 def add_jar(p: FlinkParser) -> AddJar:
     p.expect("ADD", "JAR")
-    return AddJar(p.string("a path in single quotes"))
+    return AddJar(p.one_string("a path in single quotes"))
 
 
 def remove_jar(p: FlinkParser) -> RemoveJar:
     p.expect("REMOVE", "JAR")
-    return RemoveJar(p.string("a path in single quotes"))
+    return RemoveJar(p.one_string("a path in single quotes"))
 
 
 def stop_job(p: FlinkParser) -> StopJob:
     p.expect("STOP", "JOB")
-    job = p.string("the id of a job in single quotes")
+    job = p.one_string("the id of a job in single quotes")
     savepoint = p.take("WITH", "SAVEPOINT")
     drain = savepoint and p.take("WITH", "DRAIN")
     return StopJob(job, savepoint, drain)

@@ -63,7 +63,7 @@ def describe(p: FlinkParser) -> Statement:
         token = p.next_token()
         p.take("JOB")
         if p.at_string():
-            return Describe("JOB", ObjectName((p.string(),), token.line, token.col))
+            return Describe("JOB", ObjectName((p.one_string(),), token.line, token.col))
         return Describe("TABLE", ObjectName(("JOB",), token.line, token.col))
     extended = p.take("EXTENDED")
     return Describe("TABLE", object_name(p, "the name of a table"), extended)
@@ -106,7 +106,9 @@ def _show_create(p: FlinkParser) -> Statement:
 def _list(p: FlinkParser, what: str, plain: str) -> Show:
     has_source, operators = _LISTS[plain]
     preposition = p.take_one("FROM", "IN") if has_source else None
-    source = object_name(p) if preposition else None
+    source = None
+    if preposition:
+        source = simple_name(p, "the name of a catalog") if plain == "DATABASES" else object_name(p)
     return Show(what, source, preposition, _like(p, operators))
 
 
@@ -114,7 +116,7 @@ def _like(p: FlinkParser, operators: tuple[str, ...]) -> LikeFilter | None:
     if not p.at("NOT", *operators):
         return None
     negated = p.take("NOT")
-    return LikeFilter(p.expect_one(*operators), p.string("a pattern in single quotes"), negated)
+    return LikeFilter(p.expect_one(*operators), p.one_string("a pattern in single quotes"), negated)
 
 
 def _drop(p: FlinkParser, kind: str, temporary: bool, system: bool) -> Drop:

@@ -29,6 +29,15 @@ class ResetOption(Statement, frozen=True):
     column: int = 0
 
 
+class ClientCommand(Statement, frozen=True):
+    """HELP, CLEAR, QUIT or EXIT of the SQL client."""
+
+    command: str
+
+    def statement_kind(self) -> str:
+        return "Quit" if self.command == "EXIT" else self.command.capitalize()
+
+
 class LoadModule(Statement, frozen=True):
     """LOAD MODULE m WITH (...)."""
 
