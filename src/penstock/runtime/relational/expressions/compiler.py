@@ -74,7 +74,9 @@ class Compiler:
             raise KeyError(f"function {call.function} is not known")
         deterministic = function is None or function.deterministic
         constant = deterministic and all(a.constant for a in arguments)
-        raises = any(a.raises for a in arguments) or (function is not None and function.raises)
+        raises = any(a.raises for a in arguments)
+        if function is not None and special is None:
+            raises = raises or function.can_raise([a.type for a in arguments], call.type)
         if special is not None:
             evaluate = special(call, arguments)
         else:

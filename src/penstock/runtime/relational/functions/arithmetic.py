@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -88,13 +89,17 @@ _sums("-", pc.subtract, CONTEXT.subtract, "a - b")
 _sums("*", pc.multiply, CONTEXT.multiply, "a * b")
 
 
+def _divides_exactly(arguments: Sequence[LogicalType], result: LogicalType) -> bool:
+    return not isinstance(result, FloatType)
+
+
 def _quotient(x: decimal.Decimal, y: decimal.Decimal) -> decimal.Decimal:
     if not y:
         raise division_by_zero()
     return CONTEXT.divide(x, y)
 
 
-@_family.columns("/", _numeric_rule("/"), "a / b; integers are truncated", raises=True)
+@_family.columns("/", _numeric_rule("/"), "a / b; integers are truncated", raises=_divides_exactly)
 def divide(call: CallContext, a: Value, b: Value) -> Value:
     if isinstance(call.type, DecimalType):
         return _exact(_quotient, call, a, b)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from penstock.runtime.relational.casts.cast import cast_column
@@ -11,6 +13,7 @@ from penstock.runtime.relational.functions.kernels import Family
 from penstock.runtime.relational.functions.signatures import nullable_if_any, takes
 from penstock.types.logical.kinds import (
     BOOLEAN,
+    COLLECTIONS,
     DATETIME,
     INTERVALS,
     NUMERIC,
@@ -93,6 +96,14 @@ def _cast_rule(lenient: bool):  # type: ignore[no-untyped-def]
     return rule
 
 
+def _cast_can_raise(arguments: Sequence[LogicalType], result: LogicalType) -> bool:
+    """Text may be no number; a number that must not be null may be too large for a decimal."""
+    source = arguments[0]
+    if isinstance(source, (*COLLECTIONS, CharType)):
+        return not isinstance(result, CharType | BinaryType)
+    return isinstance(result, DecimalType) and not result.nullable and not isinstance(source, IntegerType)
+
+
 def _cast(lenient: bool):  # type: ignore[no-untyped-def]
     def kernel(call: CallContext, value: Value) -> Value:
         column = value if isinstance(value, pa.Array) else pa.array([value], value.type)
@@ -103,7 +114,7 @@ def _cast(lenient: bool):  # type: ignore[no-untyped-def]
 
 
 _family.columns(
-    "CAST", _cast_rule(False), "the value as another type; an error if it cannot be converted", raises=True
+    "CAST", _cast_rule(False), "the value as another type; an error if it cannot be converted", raises=_cast_can_raise
 )(_cast(False))
 _family.columns("TRY_CAST", _cast_rule(True), "the value as another type; null if it cannot be converted")(_cast(True))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from penstock.runtime.relational.expressions.frame import Session, Value
@@ -80,10 +80,15 @@ class Function:
     documentation: str = ""
     family: str = ""
     aliases: tuple[str, ...] = ()
-    raises: bool = False  # may fail for some rows, so branches of CASE are guarded
+    raises: bool | Callable[[Sequence[LogicalType], LogicalType], bool] = (
+        False  # may fail for some rows: branches are guarded
+    )
     deterministic: bool = True
-    whole_batch: bool = False  # needs arguments as columns even if all are constants
-    by_value: bool = field(default=False)
+    by_value: bool = False
+
+    def can_raise(self, arguments: Sequence[LogicalType], result: LogicalType) -> bool:
+        """Whether a call with arguments of these types may fail for some rows."""
+        return self.raises(arguments, result) if callable(self.raises) else self.raises
 
 
 FUNCTIONS: dict[str, Function] = {}

@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 from penstock.runtime.relational.expressions.frame import Value
 from penstock.runtime.relational.expressions.values import from_values, to_values, value_of
 from penstock.runtime.relational.functions.definition import CallContext, Function, Kernel, TypeRule, register
+from penstock.types.logical.kinds import LogicalType
 
+Raises = bool | Callable[[Sequence[LogicalType], LogicalType], bool]
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -23,7 +25,7 @@ class Family:
         self.name = name
 
     def columns(
-        self, names: str, rule: TypeRule, documentation: str, *, raises: bool = False, deterministic: bool = True
+        self, names: str, rule: TypeRule, documentation: str, *, raises: Raises = False, deterministic: bool = True
     ) -> Decorator:
         """Declares a kernel: (context, *columns or scalars) -> column or scalar."""
 
@@ -65,7 +67,7 @@ class Family:
         kernel: Kernel,
         documentation: str,
         *,
-        raises: bool,
+        raises: Raises,
         deterministic: bool,
         by_value: bool = False,
     ) -> None:
