@@ -174,6 +174,8 @@ class ExpressionBinder:
                     column = self.field(column, name, node)
                 return column
         name = ".".join(parts)
+        if name.upper() == "PI":  # the only function of the registry that may be written without parentheses
+            return self.call("PI", [], node)
         near = closest(name, self.scope.names())
         hint = f" Did you mean '{near}'?" if near else ""
         raise self.refuse("SQL_COLUMN", f"Column '{name}' not found in any table.{hint}", node)

@@ -9,6 +9,7 @@ from penstock.runtime.relational.expressions.tree import Call, Expression, Liter
 from penstock.table.dialect import nodes
 from penstock.types.logical.common import common_type
 from penstock.types.logical.kinds import (
+    COLLECTIONS,
     STRING,
     BooleanType,
     CharType,
@@ -47,7 +48,15 @@ def _if(binder: ExpressionBinder, node: nodes.Call) -> Expression:
     condition, yes, no = _arguments(binder, node, 3, 3)
     if not isinstance(condition.type, BooleanType):
         raise binder.refuse("SQL_TYPE", f"IF takes a boolean first, found {summary(condition.type)}.", node)
-    return binder.case([condition, yes, no], node)
+    if any(isinstance(v.type, (*COLLECTIONS, NullType)) for v in (yes, no)):
+        raise binder.refuse(
+            "SQL_TYPE", "IF takes numbers, texts, booleans or points in time. Use CASE for other values.", node
+        )
+    found = binder.case([condition, yes, no], node)
+    assert isinstance(found, Call)
+    return Call(
+        found.function, found.arguments, found.type.with_nullable(found.type.nullable or condition.type.nullable)
+    )
 
 
 def _nullif(binder: ExpressionBinder, node: nodes.Call) -> Expression:
@@ -63,7 +72,10 @@ def _ifnull(binder: ExpressionBinder, node: nodes.Call) -> Expression:
         raise binder.refuse(
             "SQL_TYPE", f"IFNULL of {summary(first.type)} and {summary(second.type)}: no common type.", node
         )
-    return binder.call("COALESCE", [first, second], node)
+    found = binder.call("COALESCE", [first, second], node)
+    if isinstance(first.type, CharType) and not first.type.nullable:
+        return first
+    return found
 
 
 def _typeof(binder: ExpressionBinder, node: nodes.Call) -> Expression:

@@ -15,7 +15,6 @@ from penstock.types.logical.kinds import (
     ArrayType,
     BinaryType,
     CharType,
-    DateType,
     DecimalType,
     Field,
     FloatType,
@@ -69,10 +68,6 @@ def _pair(a: LogicalType, b: LogicalType) -> LogicalType | None:
             return TimeType(max(a.precision, b.precision))
         case TimestampType(), TimestampType():
             return TimestampType(max(a.precision, b.precision), a.local or b.local)
-        case (TimestampType(), DateType()):
-            return a
-        case (DateType(), TimestampType()):
-            return b
         case ArrayType(), ArrayType():
             element = common_type([a.element, b.element])
             return None if element is None else ArrayType(element)

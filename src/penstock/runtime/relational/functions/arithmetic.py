@@ -29,6 +29,7 @@ from penstock.types.logical.kinds import (
 )
 
 _family = Family("arithmetic")
+_LONGEST = 76  # digits of Arrow's decimals of 256 bits
 _DECIMAL_TYPES = {"+": sum_type, "-": sum_type, "*": product_type, "/": quotient_type, "%": remainder_type}
 
 
@@ -54,7 +55,9 @@ def _numeric_rule(operator: str) -> Any:
             call.cast(0, x)
             call.cast(1, y)
             return _DECIMAL_TYPES[operator](x, y)
-        found = common_numeric(a.with_nullable(True), b.with_nullable(True))
+        # FLOAT and DOUBLE count as equally precise here, so the first one wins.
+        both = isinstance(a, FloatType) and isinstance(b, FloatType)
+        found = a if both else common_numeric(a.with_nullable(True), b.with_nullable(True))
         call.cast(0, found)
         call.cast(1, found)
         return found.with_nullable(nullable)
@@ -102,17 +105,44 @@ def _quotient(x: decimal.Decimal, y: decimal.Decimal) -> decimal.Decimal:
 @_family.columns("/", _numeric_rule("/"), "a / b; integers are truncated", raises=_divides_exactly)
 def divide(call: CallContext, a: Value, b: Value) -> Value:
     if isinstance(call.type, DecimalType):
-        return _exact(_quotient, call, a, b)
+        found = _decimal_quotient(call.type, a, b)
+        return _exact(_quotient, call, a, b) if found is None else found
     if isinstance(call.type, FloatType):
         return pc.divide(a, b)
     return _integer_quotient(a, b)
 
 
-def _integer_quotient(a: Value, b: Value) -> Value:
+def _decimal_quotient(wanted: DecimalType, a: Value, b: Value) -> Value | None:
+    """Divides with one digit more than is wanted, and rounds it. None if Arrow's decimals are too short for that."""
+    arrow_scale = a.type.scale + b.type.precision - b.type.scale + 1  # of Arrow's quotient, cut off behind it
+    more = max(0, wanted.scale + 1 - arrow_scale, 4 - arrow_scale)
+    whole = a.type.precision - a.type.scale + b.type.scale
+    if whole + arrow_scale + more > _LONGEST or a.type.precision + more > _LONGEST:
+        return None
+    dividend = pc.cast(a, pa.decimal256(a.type.precision + more, a.type.scale + more))
     try:
-        return pc.divide(a, b)
+        quotient = pc.divide(dividend, pc.cast(b, pa.decimal256(b.type.precision, b.type.scale)))
     except pa.ArrowInvalid as error:
         raise division_by_zero() from error
+    try:
+        return pc.cast(pc.round(quotient, wanted.scale, round_mode="half_towards_infinity"), arrow_type(wanted))
+    except pa.ArrowInvalid:  # a result has too many digits and becomes null
+        return None
+
+
+def _integer_quotient(a: Value, b: Value) -> Value:
+    try:
+        quotient = pc.divide(a, b)
+    except pa.ArrowInvalid as error:
+        raise division_by_zero() from error
+    # Arrow makes 0 of the least integer divided by -1, which wraps around to itself.
+    return pc.if_else(pc.equal(b, pa.scalar(-1, b.type)), pc.negate(a), quotient) if _has_minus_one(b) else quotient
+
+
+def _has_minus_one(divisor: Value) -> bool:
+    if isinstance(divisor, pa.Scalar):
+        return bool(divisor.as_py() == -1)
+    return bool(pc.any(pc.equal(divisor, pa.scalar(-1, divisor.type))).as_py())
 
 
 def _remainder(x: decimal.Decimal, y: decimal.Decimal) -> decimal.Decimal:

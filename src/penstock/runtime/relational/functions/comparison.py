@@ -19,9 +19,11 @@ from penstock.types.logical.kinds import (
     DATETIME,
     INTERVALS,
     NUMERIC,
+    STRING,
     BooleanType,
     CharType,
     DateType,
+    FloatType,
     LogicalType,
     MapType,
     NullType,
@@ -52,16 +54,20 @@ def unify(call: Typing, what: str) -> None:
 
 
 def _comparable(a: LogicalType, b: LogicalType) -> LogicalType | None:
-    if isinstance(a, CharType) and isinstance(b, (*NUMERIC, *DATETIME, *INTERVALS, BooleanType)):
+    if isinstance(a, CharType) and isinstance(b, (*NUMERIC, *DATETIME, *INTERVALS)):
         return b
-    if isinstance(b, CharType) and isinstance(a, (*NUMERIC, *DATETIME, *INTERVALS, BooleanType)):
+    if isinstance(b, CharType) and isinstance(a, (*NUMERIC, *DATETIME, *INTERVALS)):
         return a
+    if {type(a), type(b)} == {CharType, BooleanType}:
+        return STRING  # TRUE is compared as its text
     if (isinstance(a, DateType) and isinstance(b, TimestampType)) or (
         isinstance(b, DateType) and isinstance(a, TimestampType)
     ):
         return None
     if isinstance(a, INTERVALS) != isinstance(b, INTERVALS):
         return None
+    if isinstance(a, FloatType) and isinstance(b, FloatType):
+        return a  # as in arithmetic
     return common_type([a, b])
 
 
@@ -72,6 +78,8 @@ def _rule(operator: str) -> TypeRule:
             other = b if type(a) in NUMERIC else a
             if isinstance(other, CharType):
                 call.refuse("a number on both sides, or a CAST")
+        if operator not in ("=", "<>") and any(isinstance(t, RowType) for t in call.types):
+            call.refuse("values that have an order")
         nullable = call.any_nullable
         unify(call, operator)
         return BOOLEAN.with_nullable(nullable)
@@ -154,8 +162,3 @@ def _in_collections(call: CallContext, a: Value, options: tuple[Value, ...]) -> 
         found = value is not None and value in others
         results.append(True if found else None if value is None or None in others else False)
     return from_values(results, BOOLEAN)
-
-
-def is_row(type_: LogicalType) -> bool:
-    """Whether values of the type are compared field by field."""
-    return isinstance(type_, RowType)

@@ -12,7 +12,7 @@ from penstock.runtime.relational.functions.definition import CallContext, Typing
 from penstock.runtime.relational.functions.kernels import Family
 from penstock.runtime.relational.functions.signatures import never_null, takes
 from penstock.types.logical.common import common_type
-from penstock.types.logical.kinds import BOOLEAN, COLLECTIONS, STRING, LogicalType
+from penstock.types.logical.kinds import BOOLEAN, COLLECTIONS, STRING, LogicalType, NullType
 from penstock.types.logical.text import summary
 
 _family = Family("conditional")
@@ -53,8 +53,8 @@ _family.columns("CASE", _choice_rule, "the value of the first condition that is 
 def _extreme_rule(call: Typing) -> LogicalType:
     if not len(call):
         call.refuse("at least one value")
-    if any(isinstance(t, COLLECTIONS) for t in call.types):
-        call.refuse("comparable values")
+    if any(isinstance(t, (*COLLECTIONS, NullType)) for t in call.types):
+        call.refuse("comparable values with a type")
     return common_arguments(call)
 
 
@@ -71,13 +71,6 @@ def least(call: CallContext, *arguments: Value) -> Value:
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def _text_or_number(function: Any) -> Any:
-    def test(value: Any) -> bool:
-        return bool(function(value)) if isinstance(value, str) else value is not None and function(str(value))
-
-    return test
-
-
 _tests = takes("text", "numeric", returns=never_null(BOOLEAN))
 
 
@@ -89,7 +82,7 @@ def is_alpha(value: Any) -> bool:
 @_family.values("IS_DECIMAL", _tests, "the text is a number", strict=False)
 def is_decimal(value: Any) -> bool:
     if not isinstance(value, str):
-        return value is not None
+        return isinstance(value, int)
     return _NUMBER.fullmatch(value) is not None
 
 

@@ -133,6 +133,11 @@ def _instant_type(call: Typing) -> LogicalType:
     return TimestampType(3, local=True)
 
 
+def _within_years(nanos: int) -> int | None:
+    """An instant from the year 1 to 9999, None for others."""
+    return nanos if -62_135_596_800 * _SECOND <= nanos < 253_402_300_800 * _SECOND else None
+
+
 @_family.values(
     "TO_TIMESTAMP_LTZ", _instant_type, "the instant of a number since 1970, or of a text", raises=True, context=True
 )
@@ -140,8 +145,8 @@ def to_timestamp_ltz(call: CallContext, value: Any, *rest: Any) -> int | None:
     if not isinstance(value, str):
         precision = int(rest[0]) if rest else 3
         if isinstance(value, float | decimal.Decimal):  # with fractions of the unit, down to milliseconds
-            return int(value * 10 ** (9 - precision)) // 1_000_000 * 1_000_000
-        return int(int(value) * 10 ** (9 - precision))
+            return _within_years(int(value * 10 ** (9 - precision)) // 1_000_000 * 1_000_000)
+        return _within_years(int(int(value) * 10 ** (9 - precision)))
     local = _timestamp(value, rest[0] if rest else None)
     zone = rest[1] if len(rest) > 1 else "UTC"
     if zones.zone_of(zone) is None:

@@ -27,7 +27,7 @@ from penstock.runtime.relational.java.json_path import (
     split_mode,
     write_json,
 )
-from penstock.runtime.relational.java.numbers import double_text, float_text
+from penstock.runtime.relational.java.numbers import double_text
 from penstock.types.logical.kinds import (
     BOOLEAN,
     INT,
@@ -224,8 +224,7 @@ def _encoder(type_: LogicalType, session: Session) -> Callable[[Any], Any]:
         case DecimalType():
             return lambda value: RawJson(format(value, "f"))
         case FloatType():
-            number = float_text if type_.bits == 32 else double_text
-            return lambda value: RawJson(number(value))
+            return lambda value: RawJson(double_text(value))
         case BinaryType():
             return lambda value: base64.b64encode(value).decode()
         case VariantType():

@@ -41,7 +41,7 @@ class Family:
         rule: TypeRule,
         documentation: str,
         *,
-        raises: bool = False,
+        raises: Raises = False,
         strict: bool = True,
         deterministic: bool = True,
         context: bool = False,

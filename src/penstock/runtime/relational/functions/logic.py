@@ -8,16 +8,14 @@ import pyarrow.compute as pc
 from penstock.runtime.relational.expressions.frame import Value
 from penstock.runtime.relational.functions.definition import CallContext, Typing
 from penstock.runtime.relational.functions.kernels import Family
-from penstock.types.logical.kinds import BOOLEAN, BooleanType, LogicalType, NullType
+from penstock.types.logical.kinds import BOOLEAN, BooleanType, LogicalType
 
 _family = Family("logical")
 
 
 def _booleans(call: Typing) -> LogicalType:
     for position, type_ in enumerate(call.types):
-        if isinstance(type_, NullType) and len(call) == 1:
-            call.cast(position, BOOLEAN)
-        elif not isinstance(type_, BooleanType):
+        if not isinstance(type_, BooleanType):
             call.refuse("<BOOLEAN>", position)
     return BOOLEAN.with_nullable(call.any_nullable)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import decimal
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.runtime.relational.expressions.errors import bad_argument
 from penstock.runtime.relational.expressions.frame import Value
 from penstock.runtime.relational.functions.definition import MISSING, CallContext, Typing
 from penstock.runtime.relational.functions.kernels import Family, as_column, by_value
@@ -30,6 +31,7 @@ from penstock.types.logical.decimals import rounded_type
 from penstock.types.logical.kinds import BYTES, DOUBLE, DecimalType, FloatType, IntegerType, LogicalType
 
 _family = Family("mathematics")
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
 def _doubles(call: Typing) -> LogicalType:
@@ -164,7 +166,7 @@ def _round(mode: str) -> Any:
     def compute(call: CallContext, value: Any, digits: int = 0) -> Any:
         if isinstance(value, float):
             if not math.isfinite(value):
-                return value
+                raise bad_argument("ROUND", f"{value} cannot be rounded")
             single = isinstance(call.type, FloatType) and call.type.bits == 32
             exact = decimal.Decimal(repr(value)) if not single or mode == decimal.ROUND_DOWN else decimal.Decimal(value)
             return float(_to_digits(exact, digits, mode))
@@ -181,6 +183,10 @@ def _round(mode: str) -> Any:
     return compute
 
 
+def _of_floats(arguments: Sequence[LogicalType], result: LogicalType) -> bool:
+    return isinstance(result, FloatType)
+
+
 def _to_digits(value: decimal.Decimal, digits: int, mode: str) -> decimal.Decimal:
     if digits >= 0 and -value.as_tuple().exponent <= digits:  # type: ignore[operator]
         return value
@@ -192,10 +198,10 @@ def _to_digits(value: decimal.Decimal, digits: int, mode: str) -> decimal.Decima
     )
 
 
-_family.values("ROUND", _rounding, "a number rounded half up to a number of digits", context=True)(
+_family.values("ROUND", _rounding, "a number rounded half up to a number of digits", raises=_of_floats, context=True)(
     _round(decimal.ROUND_HALF_UP)
 )
-_family.values("TRUNCATE", _rounding, "a number cut off behind a number of digits", context=True)(
+_family.values("TRUNCATE", _rounding, "a number cut off behind a number of digits", raises=_of_floats, context=True)(
     _round(decimal.ROUND_DOWN)
 )
 
@@ -222,10 +228,10 @@ def hexadecimal(value: int | str) -> str:
     "UNHEX", takes("text", returns=always_nullable(BYTES)), "the bytes of hexadecimal digits, null if there are others"
 )
 def unhex(value: str) -> bytes | None:
-    try:
-        return bytes.fromhex(("0" if len(value) % 2 else "") + value) if value.isalnum() or value == "" else None
-    except ValueError:
+    if not all(c in _HEX_DIGITS for c in value):
         return None
+    # Of an odd number of digits, Flink makes 0 of the first one.
+    return b"\0" * (len(value) % 2) + bytes.fromhex(value[len(value) % 2 :])
 
 
 # --------------------------------------------------------------------------------------------------- chance

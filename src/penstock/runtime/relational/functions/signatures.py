@@ -3,7 +3,7 @@
     takes("text, int[, int]")        two or three arguments
     takes("text ...")                one or more of a family
 
-A NULL literal fits every argument and becomes the usual type of the family.
+A NULL literal has no type, and most functions refuse it, as in Flink. With `nulls` it becomes the usual type of the family.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ FAMILIES: dict[str, tuple[tuple[type, ...], LogicalType]] = {
 }
 
 
-def matches(pattern: str) -> Callable[[Typing], bool]:
+def matches(pattern: str, nulls: bool = True) -> Callable[[Typing], bool]:
     """Returns a function that tells whether the arguments fit a pattern, and types NULL literals."""
     optional = pattern.count("[")
     flat = re.sub(r"[\[\]]", "", pattern).strip()
@@ -81,6 +81,8 @@ def matches(pattern: str) -> Callable[[Typing], bool]:
             return False
         wanted = [families[min(i, len(families) - 1)] for i in range(count)]
         for type_, names in zip(call.types, wanted, strict=True):
+            if isinstance(type_, NullType) and not nulls and "any" not in names:
+                return False
             if not isinstance(type_, NullType) and not any(isinstance(type_, FAMILIES[n][0]) for n in names):
                 return False
         for position, names in enumerate(wanted):
@@ -91,9 +93,9 @@ def matches(pattern: str) -> Callable[[Typing], bool]:
     return fits
 
 
-def takes(*patterns: str, returns: Callable[[Typing], LogicalType]) -> TypeRule:
+def takes(*patterns: str, returns: Callable[[Typing], LogicalType], nulls: bool = False) -> TypeRule:
     """Returns a rule that accepts one of the patterns."""
-    checks = [matches(p) for p in patterns]
+    checks = [matches(p, nulls) for p in patterns]
 
     def rule(call: Typing) -> LogicalType:
         for check in checks:
