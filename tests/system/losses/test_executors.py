@@ -118,6 +118,7 @@ def test_executors_end_with_a_killed_driver(job: DisturbedJob, cluster: Standalo
     job.wait_for_batches(2, PATIENCE)
     assert job.process is not None
     job.process.process.kill()
+    job.process.process.wait()
     until(lambda: not cluster.executors(), seconds=PATIENCE)
     until(lambda: not job.process.members(), seconds=PATIENCE)  # type: ignore[union-attr]
     job.start(resume=True)
