@@ -84,7 +84,7 @@ def log_connection_errors_quietly() -> None:
 
 
 def lower_jvm_priority() -> None:
-    """Gives all threads of the JVM that this process has started the lowest priority. Only on Linux."""
+    """Sets the lowest priority for all threads of the JVM that this process has started. Only on Linux."""
     process: Any = getattr(SparkContext._gateway, "proc", None)
     if process is None or process.poll() is not None:
         return
