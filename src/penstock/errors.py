@@ -3,6 +3,7 @@
     PenstockError                     base class of all errors: a stable code and a message
     ├── ConfigError                   an option is unknown, has a wrong value, or conflicts with another
     ├── PlanError                     the program cannot be translated to a job
+    ├── SqlParseError                 a SQL statement has a syntax error; has line and column
     ├── UnsupportedOperation          Penstock does not support a feature of Flink
     ├── ElementError                  an element does not fit its declared type
     ├── InvalidKeyError               a key cannot be used as a key
@@ -127,6 +128,15 @@ class ConfigError(PenstockError):
 
 class PlanError(PenstockError):
     """Raised if the program cannot be translated to a job."""
+
+
+class SqlParseError(PenstockError):
+    """Raised if a SQL statement cannot be parsed. `line` and `column` are the place in the text, both from 1."""
+
+    def __init__(self, code: str, text: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(code, text)
+        self.line = line
+        self.column = column
 
 
 class UnsupportedOperation(PenstockError):  # noqa: N818 - the name users know from PyFlink

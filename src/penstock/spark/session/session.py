@@ -52,7 +52,6 @@ _PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStorePro
 _LAUNCH = {
     "spark.ui.enabled": "false",
     "spark.speculation": "false",
-    "spark.python.unix.domain.socket.enabled": "true",
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -100,6 +99,8 @@ def get_session(configuration: Configuration) -> SparkSession:
         settings |= local_directory_settings()
         # Only workers of a local master have this package before a job ships its files.
         settings["spark.python.daemon.module"] = "penstock.spark.session.daemon"
+        # They make batches faster, but the JVM remembers each socket file: see DeletionsAtExit.
+        settings["spark.python.unix.domain.socket.enabled"] = "true"
     if extra := configuration.get(JVM_OPTIONS):
         settings["spark.driver.extraJavaOptions"] = extra
     settings |= configuration.spark

@@ -1,0 +1,1 @@
+"""Tables and SQL. Nothing here is imported by `import penstock`."""

@@ -1,0 +1,27 @@
+"""Imports sqlglot and checks that it is a build that can be extended.
+
+The compiled build (the distribution `sqlglotc`, by the extras `c` and `rs`) replaces sqlglot's modules with classes that Python
+code cannot extend. Without this check the import of the grammar ends in a TypeError of the interpreter.
+"""
+
+from __future__ import annotations
+
+from penstock.errors import ConfigError
+
+
+def check_build() -> None:
+    """Raises an error unless sqlglot is installed as Python code."""
+    try:
+        from sqlglot import tokens
+    except ImportError as error:
+        raise ConfigError(
+            "SQL_PARSER_MISSING",
+            f"SQL needs the package sqlglot, which cannot be imported: {error}. Install it with: pip install sqlglot",
+        ) from error
+    if getattr(tokens, "SQLGLOTC_INSTALLED", False):
+        raise ConfigError(
+            "SQL_PARSER_COMPILED",
+            "The compiled build of sqlglot is installed, and its parser cannot be extended with Flink's dialect. Penstock needs "
+            "the build in Python. Run: pip uninstall --yes sqlglotc sqlglotrs, "
+            "then: pip install --force-reinstall --no-deps sqlglot",
+        )

@@ -1,0 +1,1 @@
+"""The grammar of expressions and queries, on sqlglot's parser."""

@@ -1,0 +1,312 @@
+"""Reads tokens strictly: what is expected is there, or the error says what was found instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+from sqlglot import exp
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from penstock.errors import SqlParseError
+from penstock.table.dialect.excerpt import excerpt, place
+from penstock.table.dialect.grammar.messages import closest, either, shorten
+from penstock.table.dialect.keywords import CLAUSE_STARTS, RESERVED
+from penstock.table.dialect.tokens import tokenize
+
+_T = TypeVar("_T")
+_Node = TypeVar("_Node", bound=exp.Expr)
+
+# Tokens whose text is never a keyword.
+_NO_WORDS = frozenset(
+    {TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING}
+)
+_ESCAPE = re.compile(r"[^0-9a-fA-F+\"\s]")
+_STRINGS = frozenset({TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING})
+_SYMBOLS = {
+    TokenType.L_PAREN: "(",
+    TokenType.R_PAREN: ")",
+    TokenType.L_BRACKET: "[",
+    TokenType.R_BRACKET: "]",
+    TokenType.L_BRACE: "{",
+    TokenType.R_BRACE: "}",
+    TokenType.COMMA: ",",
+    TokenType.DOT: ".",
+    TokenType.EQ: "=",
+    TokenType.LT: "<",
+    TokenType.GT: ">",
+    TokenType.DASH: "-",
+    TokenType.COLON: ":",
+    TokenType.SEMICOLON: ";",
+    TokenType.BLOCK_END: "*/",
+}
+
+
+class Reading(Parser):
+    """Strict reading on top of sqlglot's parser. Rules of statements use these methods as well."""
+
+    def __init__(self, text: str, start: int = 0, end: int | None = None) -> None:
+        super().__init__()
+        self.sql = text
+        self._end = len(text) if end is None else end
+        self._tokens = tokenize(text, start, self._end)
+        self._tokens_size = len(self._tokens)
+        self._index = -1
+        self._advance()
+        # Keywords that were tried at the last place where one was tried: what could have been there.
+        self._tried: set[str] = set()
+        self._tried_at = -1
+
+    # ------------------------------------------------------------------------------------------------ words
+
+    def at(self, *words: str) -> bool:
+        """Is the next token one of these keywords?"""
+        if self._curr.token_type not in _NO_WORDS and self._curr.text.upper() in words:
+            return True
+        self._try(words)
+        return False
+
+    def at_sequence(self, *words: str) -> bool:
+        """Are the next tokens these keywords, in this order?"""
+        for distance, word in enumerate(words):
+            token = self.ahead(distance)
+            if token is None or token.token_type in _NO_WORDS or token.text.upper() != word:
+                if distance == 0:
+                    self._try((word,))
+                return False
+        return True
+
+    def take(self, *words: str) -> bool:
+        """Reads these keywords, in this order, if they are there."""
+        if not self.at_sequence(*words):
+            return False
+        self._advance(len(words))
+        return True
+
+    def take_one(self, *words: str) -> str | None:
+        """Reads one of these keywords, and returns it in upper case."""
+        if not self.at(*words):
+            return None
+        self._advance()
+        return self._prev.text.upper()
+
+    def take_ahead(self, *words: str) -> str | None:
+        """Returns the next keyword in upper case if it is one of these, and does not read it."""
+        return self._curr.text.upper() if self.at(*words) else None
+
+    def at_end(self) -> bool:
+        """Does nothing but a semicolon follow?"""
+        return not self._curr or self._curr.token_type == TokenType.SEMICOLON
+
+    def expect(self, *words: str) -> None:
+        """Reads these keywords, in this order."""
+        for word in words:
+            if not self.take(word):
+                self.fail(word)
+
+    def expect_one(self, *words: str) -> str:
+        """Reads one of these keywords, and returns it in upper case."""
+        return self.take_one(*words) or self.fail()
+
+    def ahead(self, distance: int = 1) -> Token | None:
+        """Returns the token at a distance: 0 is the next one."""
+        index = self._index + distance
+        return self._tokens[index] if index < self._tokens_size else None
+
+    def word_ahead(self, distance: int, *words: str) -> bool:
+        token = self.ahead(distance)
+        return token is not None and token.token_type not in _NO_WORDS and token.text.upper() in words
+
+    def _try(self, words: tuple[str, ...]) -> None:
+        if self._tried_at != self._index:
+            self._tried_at, self._tried = self._index, set()
+        self._tried.update(words)
+
+    # ---------------------------------------------------------------------------------------------- symbols
+
+    def at_symbol(self, symbol: TokenType, distance: int = 0) -> bool:
+        token = self.ahead(distance)
+        return token is not None and token.token_type == symbol
+
+    def take_symbol(self, symbol: TokenType) -> bool:
+        if self._curr.token_type != symbol:
+            return False
+        self._advance()
+        return True
+
+    def expect_symbol(self, symbol: TokenType) -> Token:
+        if not self.take_symbol(symbol):
+            self.fail(_SYMBOLS[symbol])
+        return self._prev
+
+    def comma_list(self, item: Callable[[], _T]) -> list[_T]:
+        """Reads one or more items, separated by commas."""
+        items = [item()]
+        while self.take_symbol(TokenType.COMMA):
+            items.append(item())
+        return items
+
+    def parenthesized(self, item: Callable[[], _T]) -> list[_T]:
+        """Reads one or more items in parentheses."""
+        self.expect_symbol(TokenType.L_PAREN)
+        items = self.comma_list(item)
+        self.expect_symbol(TokenType.R_PAREN)
+        return items
+
+    # ------------------------------------------------------------------------------------------------ names
+
+    def at_identifier(self, distance: int = 0) -> bool:
+        """Is the token a name: quoted, or a word that is not reserved?"""
+        token = self.ahead(distance)
+        if token is None:
+            return False
+        if token.token_type == TokenType.IDENTIFIER:
+            return True
+        return token.token_type not in _NO_WORDS and token.text[0].isidentifier() and token.text.upper() not in RESERVED
+
+    def identifier(self, what: str = "a name") -> exp.Identifier:
+        """Reads a name of one part."""
+        if not self.at_identifier():
+            self._refuse_reserved(what)
+            self.fail(what)
+        token = self._curr
+        self._advance()
+        return self.node(exp.Identifier(this=token.text, quoted=token.token_type == TokenType.IDENTIFIER), token)
+
+    def identifiers(self, what: str = "a name") -> list[exp.Identifier]:
+        """Reads a name of one or more parts."""
+        parts = [self.identifier(what)]
+        while self.take_symbol(TokenType.DOT):
+            parts.append(self.identifier(what))
+        return parts
+
+    def _refuse_reserved(self, what: str) -> None:
+        token = self._curr
+        if token and token.token_type not in _NO_WORDS and token.text.upper() in RESERVED:
+            after = self.ahead(1)
+            # `SELECT FROM t` lacks an expression: the advice to quote FROM would mislead.
+            ends = after is None or after.token_type in (
+                TokenType.COMMA,
+                TokenType.R_PAREN,
+                TokenType.DOT,
+                TokenType.EQ,
+            )
+            ends = ends or not self.at_identifier(1)
+            if ends and token.text.upper() not in CLAUSE_STARTS:
+                self.fail(
+                    what, advice=f"{token.text} is a reserved word. As a name, write it in backquotes: `{token.text}`."
+                )
+
+    # --------------------------------------------------------------------------------------------- literals
+
+    def at_string(self) -> bool:
+        return self._curr.token_type in _STRINGS
+
+    def string(self, what: str = "a text in single quotes") -> str:
+        """Reads a text in single quotes. Texts that follow each other are one text."""
+        if not self.at_string():
+            self.fail(what)
+        parts = [self._string_part()]
+        while self._curr.token_type == TokenType.STRING:
+            parts.append(self._string_part())
+        return "".join(parts)
+
+    def one_string(self, what: str = "a text in single quotes") -> str:
+        """Reads a text in single quotes where Flink accepts a plain one only."""
+        if self._curr.token_type != TokenType.STRING:
+            self.fail(what)
+        self._advance()
+        return self._prev.text
+
+    def _string_part(self) -> str:
+        token = self._curr
+        self._advance()
+        if token.token_type != TokenType.UNICODE_STRING:
+            return token.text
+        escape = "\\"
+        if self.take("UESCAPE"):
+            if self._curr.token_type != TokenType.STRING or not _ESCAPE.fullmatch(self._curr.text):
+                self.fail('one character in single quotes that is no hexadecimal digit, blank, + or "')
+            escape = self._curr.text
+            self._advance()
+        return self._unescape(token, escape)
+
+    def _unescape(self, token: Token, escape: str) -> str:
+        """Replaces \\0041 with the character of this code, and the doubled escape character with one."""
+        text, result, place = token.text, [], 0
+        while place < len(text):
+            if text[place] != escape:
+                result.append(text[place])
+                place += 1
+            elif text[place + 1 : place + 2] == escape:
+                result.append(escape)
+                place += 2
+            else:
+                digits = text[place + 1 : place + 5]
+                try:
+                    result.append(chr(int(digits, 16)) if len(digits) == 4 else self.fail_escape(token, escape))
+                except ValueError:
+                    self.fail_escape(token, escape)
+                place += 5
+        return "".join(result)
+
+    def fail_escape(self, token: Token, escape: str) -> NoReturn:
+        self.fail(f"four hexadecimal digits after each {escape}", token)
+
+    def unsigned_integer(self) -> int:
+        """Reads a number without sign, point and exponent."""
+        if self._curr.token_type != TokenType.NUMBER or not self._curr.text.isdigit():
+            self.fail("a whole number")
+        self._advance()
+        return int(self._prev.text)
+
+    # ---------------------------------------------------------------------------------------------- results
+
+    def next_token(self) -> Token:
+        """Returns the next token, or a token without text behind the last one."""
+        if self._curr:
+            return self._curr
+        line, column = place(self.sql, self._end)
+        return Token(TokenType.VAR, "", line, column, self._end, self._end)
+
+    def text_from(self, start: int) -> str:
+        """Returns the text from an offset to the end of the last token that was read."""
+        return self.sql[start : self._prev.end + 1]
+
+    def node(self, node: _Node, token: Token) -> _Node:
+        """Remembers where a node begins."""
+        node.update_positions(token)
+        return node
+
+    def end_of_statement(self) -> None:
+        """Reads the optional semicolon. Nothing may follow."""
+        while self.take_symbol(TokenType.SEMICOLON):
+            pass
+        if self._curr:
+            self.fail("the end of the statement")
+
+    def fail(self, expected: str = "", token: Token | None = None, advice: str = "") -> NoReturn:
+        """Raises an error about the next token, or another one."""
+        token = token or self._curr
+        here = token is self._curr
+        if token:
+            offset, found = token.start, f"'{shorten(self.sql[token.start : token.end + 1])}'"
+        else:
+            offset, found = len(self.sql[: self._end].rstrip().rstrip(";").rstrip()), "the end of the statement"
+        line, column = place(self.sql, offset)
+        tried = sorted(self._tried - {expected}) if here and self._tried_at == self._index else []
+        wanted = either([*([expected] if expected else []), *tried])
+        if token and not advice and (close := closest(token.text, [expected, *tried])):
+            advice = f"Did you mean {close}?"
+        message = f"Line {line}, column {column}: found {found}, expected {wanted}.\n{excerpt(self.sql, line, column)}"
+        raise SqlParseError("SQL_SYNTAX", f"{message}\n{advice}" if advice else message, line, column)
+
+    def fail_at(self, expected: str, line: int, column: int) -> NoReturn:
+        """Raises an error about the token that begins at a place."""
+        self.fail(expected, next((token for token in self._tokens if (token.line, token.col) == (line, column)), None))
+
+    def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
+        """sqlglot reports errors through this method."""
+        self.fail("an expression" if message.startswith("Required argument") else message)

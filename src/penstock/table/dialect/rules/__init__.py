@@ -1,0 +1,1 @@
+"""Rules of statements: functions that read a statement from the parser."""
