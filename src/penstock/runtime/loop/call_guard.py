@@ -123,10 +123,6 @@ class CallGuard:
         def process() -> Emitted:
             return operator.on_timer_part(timer, context, limit)
 
-        def drop() -> Emitted:
-            operator.drop_part(timer, context)
-            return None
-
         def details() -> dict[str, Any]:
             return {"key": timer.key, **operator.part_details(timer)}
 
@@ -138,4 +134,12 @@ class CallGuard:
             elif limit > 1:
                 limit = max(1, min(limit, operator.part_size) // 2)
             else:
-                self.run(drop, emitter, site, details, out)
+                self._drop_part(operator, timer, site)
+
+    def _drop_part(self, operator: PartwiseOperator, timer: Timer, site: CallSite) -> None:
+        """Removes the element that has failed. If that raises too, the error is not about the element, so the job fails."""
+        try:
+            operator.drop_part(timer, self._context)
+            self._context.backend.flush()
+        except Exception as error:
+            raise site.error(error, key=timer.key, timer=timer.time) from error

@@ -10,6 +10,7 @@ import pytest
 from penstock import DEAD_LETTERS, OutputTag, StreamExecutionEnvironment
 from penstock.cep import CEP, Pattern, PatternProcessFunction, TimedOutPartialMatchHandler
 from penstock.connectors import At, Mark
+from penstock.errors import UserFunctionError
 from penstock.testing import Harness, PushSource
 
 TIMED_OUT = OutputTag[Any]("timed out")
@@ -43,10 +44,12 @@ PAIR = Pattern.begin("a").where(is_even).next("b").where(is_even)
 class PatternRun:
     """A harness with the outputs of a pattern."""
 
-    def __init__(self, pattern: Pattern[Any], in_event_time: bool = True, batch_mode: bool = False) -> None:
+    def __init__(
+        self, pattern: Pattern[Any], in_event_time: bool = True, batch_mode: bool = False, comparator: Any = None
+    ) -> None:
         env = StreamExecutionEnvironment()
         keyed = env.from_source(PushSource()).key_by(lambda number: "k", str)
-        matches = CEP.pattern(keyed, pattern)
+        matches = CEP.pattern(keyed, pattern, comparator)
         matches = matches if in_event_time else matches.in_processing_time()
         stream = matches.process(ShowNumbers(), on_error="dead_letter")
         self.harness = Harness(env, batch_mode=batch_mode)
@@ -81,6 +84,21 @@ def test_an_event_whose_match_fails_is_as_if_it_had_not_arrived(in_event_time: b
     run.harness.push_all([At(2, 1), At(4, 2), At(6, 3), At(8, 4), At(12, 5), Mark(9)])
     assert run.out == [[2, 4], [4, 8], [8, 12]]
     assert [element for element, _, _ in run.dead_letters()] == [6]
+
+
+def compare(one: int, other: int) -> int:
+    if 13 in (one, other):
+        raise ValueError("thirteen")
+    return one - other
+
+
+@pytest.mark.parametrize("in_event_time", [False, True])
+def test_a_comparator_that_fails_fails_the_job(in_event_time: bool) -> None:
+    """The error is about two events, so there is none to leave out."""
+    run = PatternRun(PAIR, in_event_time, comparator=compare)
+    run.harness.push_all([At(2, 1), At(13, 1)])
+    with pytest.raises(UserFunctionError, match="thirteen"):
+        run.harness.push_watermark(1) if in_event_time else run.harness.advance_time(2)
 
 
 @pytest.mark.parametrize("in_event_time", [False, True])
