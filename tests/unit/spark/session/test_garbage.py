@@ -33,17 +33,6 @@ def test_after_a_task_of_sparks_daemon_the_collector_has_nothing_to_do() -> None
     run("garbage.end_task(); assert gc.get_freeze_count() > 1000 and gc.collect() == 0")
 
 
-def test_cycles_of_earlier_tasks_are_found_later() -> None:
-    run("""
-found = make_cycle()
-garbage.end_task(); gc.collect()  # as Spark's daemon does
-assert found() is not None
-now = 31.0
-garbage.end_task(); gc.collect()
-assert found() is None
-""")
-
-
 def test_a_forked_worker_collects_from_time_to_time_and_leaves_frozen_modules_alone() -> None:
     run("""
 gc.freeze()  # in the fork server
