@@ -33,6 +33,12 @@ RESUME = define(
     "belongs to the name of the job; the first start begins with empty state, and later ones continue it. Not set: the job starts "
     "with empty state.",
 )
+PROGRAM_JOBS = define(
+    "execution.resume.jobs",
+    STRING,
+    "",
+    "Set by `penstock resume` for a program that runs several jobs: which of them is resumed, and the checkpoints of the others.",
+)
 FROM_SAVEPOINT = define(
     "execution.state-recovery.path",
     STRING,

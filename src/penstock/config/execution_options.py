@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.config.registry import NO_EFFECT, define
-from penstock.config.value_kinds import BOOLEAN, DURATION, MAP, PATH, STRING, choice, integer
+from penstock.config.value_kinds import BOOLEAN, DURATION, DURATION_OR_NEVER, MAP, PATH, STRING, choice, integer
 
 # -- the job
 
@@ -89,18 +89,18 @@ HEARTBEAT = define(
 )
 BUFFER_TIMEOUT = define(
     "execution.buffer-timeout.interval",
-    DURATION,
+    DURATION_OR_NEVER,
     0,
     "How long the records of an unbounded source may wait for a batch to fill. 0 starts a batch as soon as the previous one has "
-    "ended. A longer time means fewer and fuller batches, which cost less per record. A batch is full when it has "
-    "`source.batch.records` records or the bytes that the source allows.",
+    "ended, -1 only when the batch is full. A longer time means fewer and fuller batches, which cost less per record. A batch is "
+    "full when it has `source.batch.records` records or the bytes that the source allows.",
     "execution.buffer-timeout",
 )
 BUFFER_TIMEOUT_ENABLED = define(
     "execution.buffer-timeout.enabled",
     BOOLEAN,
     True,
-    "If false, a batch starts only when it is full, like `set_buffer_timeout(-1)`.",
+    "If false, a batch starts only when it is full, like with the interval -1.",
 )
 WATERMARK_EMISSION = define(
     "pipeline.watermark-emission",

@@ -64,6 +64,15 @@ def read_duration(value: Any) -> int:
     return _with_unit(value, _MILLIS)
 
 
+def read_duration_or_never(value: Any) -> int:
+    """Returns a duration in milliseconds, or -1.
+
+    >>> read_duration_or_never("10 s"), read_duration_or_never(-1), read_duration_or_never("-1 ms")
+    (10000, -1, -1)
+    """
+    return -1 if re.fullmatch(r"\s*-1\s*(ms)?\s*", str(value)) else read_duration(value)
+
+
 def write_duration(millis: int) -> str:
     """Formats a duration in the largest unit without a fraction.
 
@@ -276,6 +285,7 @@ DOUBLE = ValueKind("number", float, str, "1.5")
 FRACTION = ValueKind("number greater than 0, at most 1", read_fraction, str, "0.2")
 BOOLEAN = ValueKind("boolean", read_boolean, lambda v: str(v).lower(), "true")
 DURATION = ValueKind("duration", read_duration, write_duration, "10 s")
+DURATION_OR_NEVER = ValueKind("duration or -1", read_duration_or_never, write_duration, "10 s")
 MEMORY = ValueKind("memory size", read_memory, write_memory, "64 mb")
 LIST = list_kind(";")
 COMMA_LIST = list_kind(",")

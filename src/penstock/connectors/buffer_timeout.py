@@ -16,7 +16,8 @@ def buffer_timeout(configuration: Configuration) -> float | None:
     >>> buffer_timeout(Configuration({"execution.buffer-timeout.interval": "100 ms"}))
     0.1
     """
-    return configuration.get(BUFFER_TIMEOUT) / 1000 if configuration.get(BUFFER_TIMEOUT_ENABLED) else None
+    millis = configuration.get(BUFFER_TIMEOUT)
+    return millis / 1000 if millis >= 0 and configuration.get(BUFFER_TIMEOUT_ENABLED) else None
 
 
 class BufferTimeout:

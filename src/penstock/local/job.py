@@ -22,7 +22,9 @@ from penstock.engine.program.program import Program
 from penstock.engine.wire.log_capture import LogLine, capture_logs, replay_lines
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from penstock.jobs.registry.entry import IN_PROCESS
 from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint, named_folder
+from penstock.jobs.registry.program_jobs import first_job, next_job
 from penstock.jobs.registry.savepoint_requests import (
     AfterSavepoint,
     SavepointProgress,
@@ -30,13 +32,13 @@ from penstock.jobs.registry.savepoint_requests import (
 )
 from penstock.jobs.run.accumulators import count_accumulators
 from penstock.jobs.run.driver_outputs import DriverOutput, DriverOutputs
-from penstock.jobs.run.registration import end_run, end_run_on_error
+from penstock.jobs.run.registration import end_run, end_run_on_error, register
 from penstock.jobs.run.restarts import DefaultRestarts, is_retryable, restart_strategy, restarts_by_default
 from penstock.jobs.run.resumption import ended_message, keep_parallelism
 from penstock.jobs.run.run import Run
 from penstock.local.attempt import Attempt, CommittedOutput
 from penstock.local.batch_start import BatchStart
-from penstock.local.registered_job import RegisteredJob, register
+from penstock.local.registered_job import RegisteredJob
 from penstock.local.reporter import BatchReporter
 from penstock.local.requests import JobRequests, Report
 from penstock.local.savepoint_source import open_saved_state
@@ -54,6 +56,7 @@ class InProcessJob:
 
     def __init__(self, graph: JobGraph, configuration: Configuration) -> None:
         check_supported(graph, configuration)
+        number, configuration = next_job(graph, configuration)
         graph = keep_parallelism(graph, configuration)
         self.program: Program = build_program(graph)
         self.program.max_records = configuration.get(BATCH_RECORDS) or None
@@ -66,6 +69,7 @@ class InProcessJob:
         self.checkpoint: Checkpoint = open_checkpoint(
             self.program, configuration, engine=ENGINE, from_savepoint=from_savepoint
         )
+        self.place = number, first_job(number, self.checkpoint.job_id, configuration)  # in the program
         self.requests = JobRequests()
         self.reporter = BatchReporter(self.program)
         self.run: Run | None = None  # its entry in the registry
@@ -97,7 +101,7 @@ class InProcessJob:
         """Registers the run. Its batches begin when `wait` is called."""
         self.checkpoint.lock.acquire()
         try:
-            self.run = register(self.program, self.checkpoint, self._configuration)
+            self.run = register(self.program, self.checkpoint, self._configuration, self.place, IN_PROCESS)
             with end_run_on_error(self.run):
                 if self._restore is not None:
                     for message in self._restore.messages():
@@ -177,6 +181,7 @@ class InProcessJob:
 
     def _new_attempt(self) -> Attempt | WholeJobAttempt:
         program, checkpoint = self.program, self.checkpoint
+        checkpoint.require_present()
         if program.batch_mode:
             return WholeJobAttempt(program, checkpoint, self.requests, self.reporter)
         attempt = Attempt(
@@ -208,7 +213,10 @@ class InProcessJob:
             replay_lines(lines)
 
     def _check_lock(self) -> None:
-        if self.checkpoint.lock.lost:
+        lock = self.checkpoint.lock
+        if lock.lost or lock.unreachable:
+            self.checkpoint.require_present()
+        if lock.lost:
             raise CheckpointError(
                 "CHECKPOINT_LOST",
                 f"Another job has taken over the checkpoint {self.checkpoint.folder}, because this process did not renew its "

@@ -1,4 +1,4 @@
-"""Registers a job of this process as a run, so that other processes can inspect, stop and cancel it."""
+"""The interface of a job in this process to its run, so that other processes can inspect, stop and cancel it."""
 
 from __future__ import annotations
 
@@ -6,43 +6,15 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import Configuration
-from penstock.engine.program.program import Program
-from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.jobs.registry.batch_report import BatchReport
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings
-from penstock.jobs.registry.entry import IN_PROCESS, JobEntry
-from penstock.jobs.registry.launch import current_launch
-from penstock.jobs.registry.process import this_process
-from penstock.jobs.registry.progress import OperatorProgress, StageProgress
-from penstock.jobs.registry.registry import registry_of
+from penstock.jobs.registry.progress import StageProgress
 from penstock.jobs.registry.requests import EndAction
 from penstock.jobs.registry.savepoint_requests import SavepointProgress, SavepointRequest
-from penstock.jobs.run.registration import installed_version, program_command
-from penstock.jobs.run.run import Run
 from penstock.metrics.labels import operator_labels
 
 if TYPE_CHECKING:
     from penstock.local.job import InProcessJob
-
-
-def register(program: Program, checkpoint: Checkpoint, configuration: Configuration) -> Run:
-    """Registers a job that is about to start."""
-    entry = JobEntry(
-        id=checkpoint.job_id,
-        name=program.name,
-        process=this_process(),
-        program=program_command(),
-        master=IN_PROCESS,
-        checkpoint=checkpoint.resumable_path,
-        parallelism=program.parallelism,
-        version=installed_version(),
-        batch=program.batch_mode,
-        from_savepoint=checkpoint.from_savepoint,
-        launch=current_launch(checkpoint.settings if checkpoint.persistent else None),
-    )
-    operators = [OperatorProgress(uid, name, kind) for kind, uid, name in program.components()]
-    return Run(registry_of(configuration), entry, operators, configuration)
 
 
 class RegisteredJob:

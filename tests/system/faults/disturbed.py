@@ -35,16 +35,18 @@ class DisturbedJob:
         checkpoints: Path | None = None,
         keys: int = KEYS,
         state_size: int = 0,
+        failing_store: bool = True,
     ) -> None:
         self.root = root
         self.events, self.keys, self.state_size = events, keys, state_size
         self.checkpoints = checkpoints or root / "checkpoints"
-        self.store = FailingStore(root, self.checkpoints)
+        if failing_store:
+            self.store = FailingStore(root, self.checkpoints)
         self.registry = Registry(root / "home")
         self.lines = root / "lines"
         self._options = {
             **_OPTIONS,
-            **self.store.settings,
+            **(self.store.settings if failing_store else {}),
             "execution.checkpointing.dir": str(self.checkpoints),
             "state.local.dir": str(root / "local"),
             "jobs.registry.dir": str(root / "home"),
@@ -81,9 +83,9 @@ class DisturbedJob:
             time.sleep(0.05)
         return result
 
-    def wait_for_batches(self, more: int) -> None:
+    def wait_for_batches(self, more: int, seconds: float = 300) -> None:
         goal = self.batches() + more
-        self.wait_until(lambda: self.batches() >= goal)
+        self.wait_until(lambda: self.batches() >= goal, seconds)
 
     def check_result(self, seconds: float = 300) -> None:
         """Waits until the job has ended, and checks that every line was written exactly once."""

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import DEAD_LETTERS, Configuration, StreamExecutionEnvironment, WatermarkStrategy
-from penstock.cep import CEP, AfterMatchSkipStrategy
-from penstock.cep import Pattern as CepPattern
 from penstock.connectors.source import Source
 from penstock.datastream import AsyncDataStream, DataStream
-from penstock.functions import count, max_of, sum_of
+from penstock.functions import AsyncRetryStrategy, count, max_of, sum_of
 from penstock.functions.named_aggregates import NamedAggregate
 from penstock.types import Types
 from penstock.windows import (
@@ -44,6 +42,7 @@ from penstock.windows import (
 )
 from tests.system.invariance import functions as f
 from tests.system.invariance import program as p
+from tests.system.invariance.patterns import match_stream
 from tests.system.invariance.reading import parsed
 
 _MINUTE = 60_000
@@ -66,7 +65,7 @@ class Built:
             self.outputs[f"stage{number}"] = stream
             for tag in side_outputs(stage.operation):
                 self.outputs[f"stage{number} {tag}"] = stream.get_side_output(f.TAGS[tag])
-            if getattr(stage.operation, "fails", 0):
+            if getattr(stage.operation, "fails", 0) and not isinstance(stage.operation, p.Partition):
                 self.outputs[f"stage{number} dead"] = stream.get_side_output(DEAD_LETTERS)
 
     def _source(self, number: int, source: Source) -> DataStream[Any]:
@@ -89,17 +88,22 @@ class Built:
             case p.Map(add, fails, typed):
                 declared = _ELEMENT if typed and not self._program.changes else None
                 return first.map(f.Add(add, fails), declared, on_error=_on_error(fails))
-            case p.Filter(remainder, inverted):
-                return first.filter(f.Keep(remainder, inverted))
+            case p.Filter(remainder, inverted, modulo):
+                return first.filter(f.Keep(remainder, inverted, modulo))
             case p.FlatMap():
                 return first.flat_map(f.Repeat())
-            case p.Async(ordered, fails):
-                wait = AsyncDataStream.ordered_wait if ordered else AsyncDataStream.unordered_wait
-                return wait(first, f.Call(fails), _MINUTE, capacity=4, on_error=_on_error(fails))
+            case p.Async():
+                return _async(stage.operation, first)
             case p.Separate():
                 return first.process(f.SeparateOdd())
             case p.Side(tag):
                 return first.get_side_output(f.TAGS[tag]).map(f.Add(0, 0))
+            case p.Partition("custom", fails):
+                selector = f.FailingKeyOf(fails)
+                parts = first.partition_custom(f.SubtaskOf(), selector, on_error=_on_error(fails))
+                if fails:
+                    self.outputs[f"{uid} dead"] = parts.get_side_output(DEAD_LETTERS)
+                return parts.map(f.Add(0, 0))
             case p.Partition(kind):
                 return getattr(first, kind)().map(f.Add(0, 0))
             case p.Assign(delay):
@@ -110,6 +114,17 @@ class Built:
         return _keyed_stage(stage.operation, inputs, self._program.ordered, uid)
 
 
+def _async(spec: p.Async, stream: DataStream[Any]) -> Any:
+    function, on_error = f.Call(spec), _on_error(spec.fails)
+    if not spec.retries:
+        wait = AsyncDataStream.ordered_wait if spec.ordered else AsyncDataStream.unordered_wait
+        return wait(stream, function, _MINUTE, capacity=4, on_error=on_error)
+    again = (f.IsEmpty(), None) if spec.retries_results else (None, f.IsAgain())
+    retry: AsyncRetryStrategy[Any] = AsyncRetryStrategy.fixed_delay(spec.retries, 1, *again)
+    retrying = AsyncDataStream.ordered_wait_with_retry if spec.ordered else AsyncDataStream.unordered_wait_with_retry
+    return retrying(stream, function, _MINUTE, retry, capacity=4, on_error=on_error)
+
+
 def _keyed_stage(operation: p.Operation, inputs: list[DataStream[Any]], ordered: bool, uid: str) -> Any:
     first = inputs[0]
     match operation:
@@ -117,6 +132,14 @@ def _keyed_stage(operation: p.Operation, inputs: list[DataStream[Any]], ordered:
             key_type = _KEY_TYPES[by] if typed_key else None
             function = f.ShowStates(f.StatesAndTimers(states, timers, ordered), fails, side)
             return first.key_by(f.KeyOf(by), key_type).process(function, on_error=_on_error(fails))
+        case p.KeyedMap(how, by, states, fails):
+            kind = {"map": f.MapStates, "flat_map": f.FlatMapStates, "filter": f.FilterStates}[how]
+            return getattr(first.key_by(f.KeyOf(by)), how)(kind(states, fails), on_error=_on_error(fails))
+        case p.KeyedCoMap(flat, by, states, fails):
+            keyed: Any = first.connect(inputs[1]).key_by(f.KeyOf(by), f.KeyOf(by))
+            if flat:
+                return keyed.flat_map(f.FlatMapInputs(states, fails), on_error=_on_error(fails))
+            return keyed.map(f.MapInputs(states, fails), on_error=_on_error(fails))
         case p.Reduce(by, how):
             keyed = first.key_by(f.KeyOf(by))
             return keyed.reduce(f.Total()) if how == "reduce" else getattr(keyed, how)(1)
@@ -125,7 +148,7 @@ def _keyed_stage(operation: p.Operation, inputs: list[DataStream[Any]], ordered:
         case p.Window():
             return _window(operation, first, ordered, uid)
         case p.Match():
-            return _match(operation, first)
+            return match_stream(operation, first, _on_error(operation.fails))
         case p.Connect(by, states, timers, fails):
             connected = first.connect(inputs[1]).key_by(f.KeyOf(by), f.KeyOf(by))
             return connected.process(f.ShowInputs(f.StatesAndTimers(states, timers), fails), on_error=_on_error(fails))
@@ -134,6 +157,8 @@ def _keyed_stage(operation: p.Operation, inputs: list[DataStream[Any]], ordered:
         case p.CoMap(flat):
             both: Any = first.connect(inputs[1])
             return both.flat_map(f.FlatMapBoth()) if flat else both.map(f.MapBoth())
+        case p.CoProcess(_, fails):
+            return first.connect(inputs[1]).process(f.ProcessBoth(operation), on_error=_on_error(fails))
         case p.WindowJoin(assigner, by, lateness, flat):
             joined = first.join(inputs[1]).where(f.KeyOf(by)).equal_to(f.KeyOf(by)).window(window_assigner(assigner))
             pairs: Any = joined.allowed_lateness(lateness)
@@ -161,7 +186,7 @@ def _on_error(fails: int) -> Any:
 def side_outputs(operation: p.Operation) -> list[str]:
     """Returns the tags of the side outputs of an operation."""
     match operation:
-        case p.Separate() | p.Process(side=True):
+        case p.Separate() | p.Process(side=True) | p.CoProcess(side=True):
             return ["side"]
         case p.Window(late_output=True):
             return ["late"]
@@ -252,8 +277,8 @@ def _window(spec: p.Window, stream: DataStream[Any], ordered: bool, uid: str) ->
         windows = windows.allowed_lateness(spec.lateness)
     if spec.late_output:
         windows = windows.side_output_late_data(f.LATE)
-    process = f.ProcessAllWindow(ordered, spec.fails) if spec.by is None else f.ProcessWindow(ordered, spec)
-    apply = (f.ApplyAllWindow if spec.by is None else f.ApplyWindow)(ordered, spec.fails)
+    process = (f.ProcessAllWindow if spec.by is None else f.ProcessWindow)(ordered, spec)
+    apply = (f.ApplyAllWindow if spec.by is None else f.ApplyWindow)(ordered, spec)
     on_error = _on_error(spec.fails)
     match spec.function:
         case "reduce":
@@ -279,7 +304,7 @@ class RowElement:
         return str(row.key), row.total, f"[{row.window_start},{row.window_end}) {row.n} {row.highest}"
 
 
-# -- joins and patterns
+# -- joins
 
 
 def _interval_join(spec: p.IntervalJoin, left: DataStream[Any], right: DataStream[Any]) -> Any:
@@ -300,42 +325,3 @@ def _co_group(spec: p.CoGroup, first: DataStream[Any], second: DataStream[Any], 
     if spec.evictor is not None:
         windows = windows.evictor(window_evictor(spec.evictor))
     return windows.apply(f.ShowGroups(spec.by, ordered, spec.fails), on_error=_on_error(spec.fails))
-
-
-def _match(spec: p.Match, stream: DataStream[Any]) -> Any:
-    keyed = stream if spec.by is None else stream.key_by(f.KeyOf(spec.by))
-    matches = CEP.pattern(keyed, cep_pattern(spec))
-    if spec.time == "processing":
-        matches = matches.in_processing_time()
-    if spec.late_output:
-        matches = matches.side_output_late_data(f.LATE)
-    function = f.ShowMatchAndTimeout if spec.timeouts else f.ShowMatch
-    return matches.process(function(spec.fails), on_error=_on_error(spec.fails))
-
-
-def cep_pattern(spec: p.Match) -> Any:
-    pattern: Any = None
-    for number, step in enumerate(spec.steps):
-        name = f"p{number}"
-        if pattern is None:
-            pattern = CepPattern.begin(name, getattr(AfterMatchSkipStrategy, spec.skip)())
-        else:
-            pattern = getattr(pattern, step.strategy)(name)
-        larger = step.remainder is None
-        pattern = pattern.where(f.IsLarger("p0") if larger else f.HasRemainder(step.remainder or 0))
-        match step.quantifier:
-            case "optional":
-                pattern = pattern.optional()
-            case "one_or_more":
-                pattern = pattern.one_or_more()
-            case "times":
-                pattern = pattern.times(2)
-            case "greedy":
-                pattern = pattern.one_or_more().greedy()
-            case "consecutive":
-                pattern = pattern.one_or_more().consecutive()
-            case "combinations":
-                pattern = pattern.times(2).allow_combinations()
-            case "times_or_more":
-                pattern = pattern.times_or_more(2)
-    return pattern.within(spec.within) if spec.within else pattern

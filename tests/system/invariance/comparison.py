@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.system.invariance.execution import Outcome, Record, run_in_harness
+from tests.system.invariance.failures import can_avoid_failures, without_failures
 from tests.system.invariance.program import Example, Run
 from tests.system.invariance.properties import ordered_outputs, restarts
 
@@ -21,9 +22,11 @@ def check(example: Example) -> None:
         run, outcome = outcomes[0]
         expected = run_in_harness(replace(program, changes=False), items, run)
         _compare(run, run, _by_batch(expected, ordered), _by_batch(outcome, ordered))
+    if can_avoid_failures(program):
+        _check_failures(example, outcomes[-1][1])
     first: dict[Any, tuple[Run, Outcome]] = {}  # by batches
     for run, outcome in outcomes:
-        batches = run.cuts, run.ends_with_input, run.per_batch, restarts(program, run)
+        batches = run.cuts, run.ends_with_input, run.per_batch, run.found, restarts(program, run)
         reference, expected = first.setdefault(batches, (run, outcome))
         _compare(reference, run, _by_batch(expected, ordered), _by_batch(outcome, ordered))
     if program.promise == "batches":
@@ -33,6 +36,22 @@ def check(example: Example) -> None:
     (reference, expected), *others = outcomes
     for run, outcome in others:
         _compare(reference, run, _view(expected, ordered), _view(outcome, ordered))
+
+
+def _check_failures(example: Example, outcome: Outcome) -> None:
+    """Compares the last run with a program that removes the failing elements itself."""
+    program, names = without_failures(example.program)
+    *_, run = example.runs
+    ordered = ordered_outputs(example.program)
+    expected = _by_batch(run_in_harness(program, example.items, run), {names[stage] for stage in ordered})
+    found = _by_batch(outcome, ordered)
+    for output in outcome.batches:
+        stage, *tag = output.split()
+        if tag != ["dead"]:
+            name = " ".join((names[stage], *tag))
+            assert found[output] == expected[name], (
+                f"'{output}' differs without failures:\n  {run}\n    {expected[name]}\n  with failures\n    {found[output]}"
+            )
 
 
 def _compare(reference: Run, run: Run, expected: dict[str, Any], found: dict[str, Any]) -> None:

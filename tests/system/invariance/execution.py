@@ -58,7 +58,6 @@ def run_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Outco
 def _read_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Outcome:
     """Runs a program that reads its sources, batch by batch."""
     with tempfile.TemporaryDirectory() as folder:
-        write_files(program, items, Path(folder))
 
         def sources() -> list[Source]:
             return reading_sources(program, items, run, Path(folder))
@@ -66,12 +65,16 @@ def _read_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Out
         running = _Running(program, run, run.parallelism, sources=sources)
         rescales = {rescale.batch: rescale.parallelism for rescale in run.rescales}
         for number in range(_MOST_BATCHES):
+            more_files = write_files(program, items, run, number, Path(folder))
             if number in rescales:
                 running = running.rescaled(rescales[number])
             elif number in run.restores:
                 running.harness.restore(running.harness.snapshot())
-            running.read_batch()
+            has_run = running.read_batch()
             if running.harness._ended:
+                break
+            if not has_run and not more_files:  # the sources are not bounded
+                running.run_batch([], last=True)
                 break
         else:
             raise AssertionError(f"the job has not ended after {_MOST_BATCHES} batches")
@@ -120,9 +123,15 @@ class _Running:
         self._run_items(items, last)
         self._collect()
 
-    def read_batch(self) -> None:
+    def read_batch(self) -> bool:
+        """Runs the next batch of the sources. Returns False if they have nothing to read."""
+        some = next(iter(self._collected.values()))
+        before = len(some.batches)
         self.harness.run(max_batches=1)
+        if len(some.batches) == before:
+            return False
         self._collect()
+        return True
 
     def _collect(self) -> None:
         for name, collected in self._collected.items():

@@ -14,10 +14,14 @@ from penstock.functions import (
     CoFlatMapFunction,
     CoGroupFunction,
     CoMapFunction,
+    CoProcessFunction,
+    FilterFunction,
     FlatJoinFunction,
+    FlatMapFunction,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
+    MapFunction,
     OutputTag,
     ProcessFunction,
     ProcessJoinFunction,
@@ -31,7 +35,7 @@ from penstock.state import ListStateDescriptor, MapStateDescriptor, ValueStateDe
 from penstock.time import MAX_WATERMARK, MIN_WATERMARK, WatermarkGenerator, WatermarkOutput
 from tests.system.invariance import changes
 from tests.system.invariance.payloads import PAYLOADS, show
-from tests.system.invariance.program import Broadcast, KeyBy, StateSpec, TimerSpec, Window
+from tests.system.invariance.program import Async, Broadcast, CoProcess, KeyBy, StateSpec, TimerSpec, Window
 from tests.system.invariance.states import StateTable, change, describe
 
 Element = tuple[str, int, str]  # key, number, text
@@ -99,12 +103,13 @@ class Add:
 
 
 class Keep:
-    def __init__(self, remainder: int, inverted: bool) -> None:
+    def __init__(self, remainder: int, inverted: bool, modulo: int) -> None:
         self._remainder = remainder
         self._inverted = inverted
+        self._modulo = modulo
 
     def __call__(self, element: Element) -> bool:
-        return (element[1] % 3 == self._remainder) != self._inverted
+        return (element[1] % self._modulo == self._remainder) != self._inverted
 
 
 class Repeat:
@@ -113,20 +118,64 @@ class Repeat:
         return [(element[0], element[1] + n, f"copy {n}") for n in range(element[1] % 3)]
 
 
-class Call(AsyncFunction[Any, Any]):
+class SubtaskOf:
+    """Selects the subtask of a key."""
+
+    def __call__(self, key: Any, subtasks: int) -> int:
+        return sum(map(ord, str(key))) % subtasks
+
+
+class FailingKeyOf:
     def __init__(self, fails: int) -> None:
         self._fails = fails
+
+    def __call__(self, element: Element) -> str:
+        fail(element, self._fails)
+        return element[0]
+
+
+class AgainError(Exception):
+    """Raised by calls that are retried."""
+
+
+class Call(AsyncFunction[Any, Any]):
+    """With retries, the first calls for an element raise AgainError or have no results."""
+
+    def __init__(self, spec: Async) -> None:
+        self._spec = spec
+        self._attempts: dict[Any, int] = {}  # by the task, which makes all calls for an element one after the other
 
     async def async_invoke(self, value: Element) -> Iterable[Element]:
         for _ in range(3 - value[1] % 3):
             await asyncio.sleep(0)
-        fail(value, self._fails)
+        if self._spec.retries and not self._succeeds(value):
+            if self._spec.retries_results:
+                return []
+            raise AgainError(f"{value[1]}")
+        fail(value, self._spec.fails)
         results: Iterable[Element] = self._results(value)
         return results
+
+    def _succeeds(self, value: Element) -> bool:
+        task = asyncio.current_task()
+        attempts = self._attempts.pop(task, 0) + 1
+        if attempts <= min(value[1] % 3, self._spec.retries):
+            self._attempts[task] = attempts
+        return attempts > value[1] % 3
 
     @changes.generator
     def _results(self, value: Element) -> Iterable[Element]:
         return [(value[0], value[1] + 1, "called")]
+
+
+class IsAgain:
+    def __call__(self, error: Exception) -> bool:
+        return isinstance(error, AgainError)
+
+
+class IsEmpty:
+    def __call__(self, results: list[Any]) -> bool:
+        return not results
 
 
 class SeparateOdd(ProcessFunction):
@@ -225,6 +274,63 @@ class ShowInputs(KeyedCoProcessFunction):
         yield str(ctx.get_current_key()), timestamp, self._common.timer(timestamp, ctx)
 
 
+class _WithStates:
+    """The common part of functions of one element with keyed states."""
+
+    def __init__(self, states: tuple[StateSpec, ...], fails: int) -> None:
+        self._states = StateTable(states)
+        self._fails = fails
+
+    def open(self, runtime_context: Any) -> None:
+        self._states.open(runtime_context)
+
+    def _changed(self, value: Element) -> str:
+        text = self._states.change(value[1])
+        fail(value, self._fails)  # its changes must be undone
+        return text
+
+
+class MapStates(_WithStates, MapFunction[Any, Any]):
+    @changes.function
+    def map(self, value: Element) -> Element:
+        return value[0], value[1], self._changed(value)
+
+
+class FlatMapStates(_WithStates, FlatMapFunction[Any, Any]):
+    @changes.generator
+    def flat_map(self, value: Element) -> Iterable[Element]:
+        text = self._changed(value)
+        return [(value[0], value[1] + n, text) for n in range(value[1] % 3)]
+
+
+class FilterStates(_WithStates, FilterFunction[Any]):
+    """Keeps elements whose states, as a text, have an even length."""
+
+    def filter(self, value: Element) -> bool:
+        return len(self._changed(value)) % 2 == 0
+
+
+class MapInputs(_WithStates, CoMapFunction[Any, Any, Any]):
+    @changes.function
+    def map1(self, value: Element) -> Element:
+        return value[0], value[1], "first " + self._changed(value)
+
+    @changes.function
+    def map2(self, value: Element) -> Element:
+        return value[0], value[1], "second " + self._changed(value)
+
+
+class FlatMapInputs(_WithStates, CoFlatMapFunction[Any, Any, Any]):
+    @changes.generator
+    def flat_map1(self, value: Element) -> Iterable[Element]:
+        text = self._changed(value)
+        return [(value[0], value[1] + n, f"first {text}") for n in range(value[1] % 3)]
+
+    @changes.generator
+    def flat_map2(self, value: Element) -> Iterable[Element]:
+        return [(value[0], value[1], f"second {self._changed(value)}")]
+
+
 class Total:
     @changes.function
     def __call__(self, one: Element, other: Element) -> Element:
@@ -293,6 +399,14 @@ def elements_text(elements: Iterable[Element], ordered: bool) -> tuple[int, str]
     return sum(e[1] for e in found), show(found)
 
 
+def fails_or_skips(total: int, spec: Window) -> bool:
+    """Returns whether a function must emit nothing. Raises ExpectedError if it must fail."""
+    if spec.skips:
+        return total % spec.fails == 0
+    fail_at(total, spec.fails)
+    return False
+
+
 def window_text(window: Any) -> str:
     return f"[{window.start},{window.end})" if hasattr(window, "end") else type(window).__name__
 
@@ -308,6 +422,8 @@ class ProcessWindow(ProcessWindowFunction[Any, Any, Any, Any]):
     @changes.generator
     def process(self, key: Any, context: Any, elements: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(elements, self._ordered)
+        if self._spec.skips and fails_or_skips(total, self._spec):
+            return
         states = StateTable(self._spec.states)
         states.open(context.global_state())
         seen = states.change(total)
@@ -315,7 +431,7 @@ class ProcessWindow(ProcessWindowFunction[Any, Any, Any, Any]):
             firings = context.window_state().get_state(_FIRINGS)
             firings.update((firings.value() or 0) + 1)
             seen += f" {firings.value()}"
-        fail_at(total, self._spec.fails)  # its changes must be undone
+        fails_or_skips(total, self._spec)  # its changes must be undone
         mark = mark_text(context.current_watermark()) if self._ordered else ""
         yield str(key), total, f"{window_text(context.window())} {text} {seen} {mark}"
 
@@ -325,38 +441,41 @@ class ProcessWindow(ProcessWindowFunction[Any, Any, Any, Any]):
 
 
 class ApplyWindow(WindowFunction[Any, Any, Any, Any]):
-    def __init__(self, ordered: bool, fails: int) -> None:
+    def __init__(self, ordered: bool, spec: Window) -> None:
         self._ordered = ordered
-        self._fails = fails
+        self._spec = spec
 
     @changes.generator
     def apply(self, key: Any, window: Any, inputs: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(inputs, self._ordered)
-        fail_at(total, self._fails)
+        if fails_or_skips(total, self._spec):
+            return
         yield str(key), total, f"{window_text(window)} {text}"
 
 
 class ProcessAllWindow(ProcessAllWindowFunction[Any, Any, Any]):
-    def __init__(self, ordered: bool, fails: int) -> None:
+    def __init__(self, ordered: bool, spec: Window) -> None:
         self._ordered = ordered
-        self._fails = fails
+        self._spec = spec
 
     @changes.generator
     def process(self, context: Any, elements: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(elements, self._ordered)
-        fail_at(total, self._fails)
+        if fails_or_skips(total, self._spec):
+            return
         yield "all", total, f"{window_text(context.window())} {text}"
 
 
 class ApplyAllWindow(AllWindowFunction[Any, Any, Any]):
-    def __init__(self, ordered: bool, fails: int) -> None:
+    def __init__(self, ordered: bool, spec: Window) -> None:
         self._ordered = ordered
-        self._fails = fails
+        self._spec = spec
 
     @changes.generator
     def apply(self, window: Any, inputs: Iterable[Element]) -> Iterator[Any]:
         total, text = elements_text(inputs, self._ordered)
-        fail_at(total, self._fails)
+        if fails_or_skips(total, self._spec):
+            return
         yield "all", total, f"{window_text(window)} {text}"
 
 
@@ -417,6 +536,22 @@ class MapBoth(CoMapFunction[Any, Any, Any]):
     @changes.function
     def map2(self, value: Element) -> Element:
         return value[0], value[1], "second"
+
+
+class ProcessBoth(CoProcessFunction[Any, Any, Any]):
+    def __init__(self, spec: CoProcess) -> None:
+        self._spec = spec
+
+    @changes.generator
+    def process_element1(self, value: Element, ctx: Any) -> Iterator[Any]:
+        yield value[0], value[1], f"first at {ctx.timestamp()}"
+        fail(value, self._spec.fails)
+
+    @changes.generator
+    def process_element2(self, value: Element, ctx: Any) -> Iterator[Any]:
+        result = value[0], value[1], f"second at {ctx.timestamp()}"
+        yield (SIDE, result) if self._spec.side and value[1] % 2 else result
+        fail(value, self._spec.fails)
 
 
 class FlatMapBoth(CoFlatMapFunction[Any, Any, Any]):
@@ -512,11 +647,21 @@ class ShowKeyedRules(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
 
 
 class HasRemainder:
-    def __init__(self, remainder: int) -> None:
+    def __init__(self, remainder: int, fails: int = 0) -> None:
         self._remainder = remainder
+        self._fails = fails
 
     def __call__(self, element: Element) -> bool:
+        fail(element, self._fails)
         return element[1] % 3 == self._remainder
+
+
+class IsMultiple:
+    def __init__(self, of: int) -> None:
+        self._of = of
+
+    def __call__(self, element: Element) -> bool:
+        return element[1] % self._of == 0
 
 
 class IsLarger:

@@ -59,6 +59,13 @@ class SourceSpec(Part, frozen=True):
     idle: int = 0  # idle timeout in milliseconds; 0: none
     reads: Literal["pushed", "files", "files in order", "splits"] = "pushed"
     drift: int = 0  # of watermark alignment between all sources; 0: none
+    later: int = (
+        0  # the number of files at the end that follow those before them in time, and may be found later (`Run.found`)
+    )
+
+    def age(self, file: int) -> int:
+        """Returns 0 for a file that is there from the start, 1 for the first one that may be found later, and so on."""
+        return max(0, file + 1 - len(self.splits) + self.later)
 
 
 # -- state and timers
@@ -144,10 +151,11 @@ class Map(Part, frozen=True):
 
 
 class Filter(Part, frozen=True):
-    """Keeps elements whose number has the given remainder modulo 3, or another one if it is inverted."""
+    """Keeps elements whose number has the given remainder, or another one if it is inverted."""
 
     remainder: int = 0
     inverted: bool = False
+    modulo: int = 3
 
 
 class FlatMap(Part, frozen=True):
@@ -159,6 +167,8 @@ class Async(Part, frozen=True):
 
     ordered: bool = True
     fails: int = 0
+    retries: int = 0  # a call fails or has no result as often as the number of the element modulo 3
+    retries_results: bool = False  # a call that fails is one without a result
 
 
 class Separate(Part, frozen=True):
@@ -172,7 +182,8 @@ class Side(Part, frozen=True):
 
 
 class Partition(Part, frozen=True):
-    kind: Literal["rebalance", "rescale", "shuffle", "global_", "materialize"]
+    kind: Literal["rebalance", "rescale", "shuffle", "global_", "materialize", "custom"]
+    fails: int = 0  # of the key selector, for "custom"
 
 
 class Assign(Part, frozen=True):
@@ -220,6 +231,7 @@ class Window(Part, frozen=True):
     states: tuple[StateSpec, ...] = ()  # global state of the key, for "process"
     fails: int = 0
     window_state: bool = False  # counts the firings of each window
+    skips: bool = False  # emits nothing instead of failing
 
 
 class Connect(Part, frozen=True):
@@ -235,6 +247,31 @@ class CoMap(Part, frozen=True):
     """A function with two inputs and without a key."""
 
     flat: bool = False
+
+
+class CoProcess(Part, frozen=True):
+    """A process function with two inputs and without a key."""
+
+    side: bool = False
+    fails: int = 0
+
+
+class KeyedMap(Part, frozen=True):
+    """A function of one element, with keyed states."""
+
+    how: Literal["map", "flat_map", "filter"] = "map"
+    by: KeyBy = "key"
+    states: tuple[StateSpec, ...] = ()
+    fails: int = 0
+
+
+class KeyedCoMap(Part, frozen=True):
+    """A function of one element of two inputs, with keyed states."""
+
+    flat: bool = False
+    by: KeyBy = "key"
+    states: tuple[StateSpec, ...] = ()
+    fails: int = 0
 
 
 class IntervalJoin(Part, frozen=True):
@@ -280,8 +317,21 @@ class PatternStep(Part, frozen=True):
     strategy: Literal["next", "followed_by", "followed_by_any", "not_next", "not_followed_by"] = "followed_by"
     remainder: int | None = 0  # None: larger than the last number of the first step
     quantifier: Literal[
-        "one", "optional", "one_or_more", "times", "greedy", "consecutive", "combinations", "times_or_more"
+        "one",
+        "optional",
+        "one_or_more",
+        "times",
+        "times from to",
+        "greedy",
+        "greedy times",
+        "consecutive",
+        "combinations",
+        "times_or_more",
+        "any number",
     ] = "one"
+    until: int | None = None  # the remainder modulo 3 that ends a loop
+    within: int = 0  # time since the previous event
+    either: bool = False  # also matches multiples of 7
 
 
 class Match(Part, frozen=True):
@@ -290,11 +340,14 @@ class Match(Part, frozen=True):
     steps: tuple[PatternStep, ...]
     by: KeyBy | None = "key"
     within: int = 0
-    skip: Literal["no_skip", "skip_to_next", "skip_past_last_event"] = "no_skip"
+    skip: Literal["no_skip", "skip_to_next", "skip_past_last_event", "skip_to_first", "skip_to_last"] = "no_skip"
+    skip_to: int = 0  # the number of the step
+    group: Literal["none", "times", "optional", "one_or_more"] = "none"  # of all steps but the first
     time: Times = "event"
     late_output: bool = False
     timeouts: bool = False
     fails: int = 0
+    condition_fails: bool = False  # the condition of the first step fails instead of the function
 
 
 Operation = (
@@ -313,6 +366,9 @@ Operation = (
     | Window
     | Connect
     | CoMap
+    | CoProcess
+    | KeyedMap
+    | KeyedCoMap
     | IntervalJoin
     | WindowJoin
     | CoGroup
@@ -343,6 +399,11 @@ class Program(Part, frozen=True):
     @property
     def ordered(self) -> bool:
         return self.promise != "multisets"
+
+    @property
+    def later(self) -> int:
+        """How many files may be found later."""
+        return max(source.later for source in self.sources)
 
     @property
     def reads(self) -> bool:
@@ -394,6 +455,9 @@ class Run(Part, frozen=True):
     parallelism: int = 1
     seed: int = 0
     cached: bool = False  # the state backend "hashmap"
+    found: tuple[
+        int, ...
+    ] = ()  # the batches before which the later files appear; empty: all files are there from the start
     per_batch: int = 0  # records that a batch reads of a file or split, if the program reads its sources; 0: all
     ends_with_input: bool = False  # the end of the input is in the last batch, and not in one of its own
 

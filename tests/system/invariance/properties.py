@@ -50,9 +50,12 @@ def clock_cuts(program: p.Program, items: tuple[p.Item, ...]) -> set[int]:
 
 
 def restarts(program: p.Program, run: p.Run) -> tuple[int, ...]:
-    """Returns the batches before which a run restarts, if this changes batches: alignment begins again (time-rules 2.9)."""
-    aligned = any(source.drift for source in program.sources)
-    return (*run.restores, *(rescale.batch for rescale in run.rescales)) if aligned else ()
+    """Returns the batches before which a run restarts, if this changes batches.
+
+    Alignment begins again (time-rules 2.9), and the source looks for files at once.
+    """
+    changes_batches = any(source.drift for source in program.sources) or run.found
+    return (*run.restores, *(rescale.batch for rescale in run.rescales)) if changes_batches else ()
 
 
 def ordered_outputs(program: p.Program) -> set[str]:
@@ -70,7 +73,9 @@ def ordered_outputs(program: p.Program) -> set[str]:
 
 def _merges(operation: p.Operation) -> bool:
     """Whether results of one source record may come from different subtasks."""
-    return isinstance(operation, (p.Union, p.CoMap)) or (isinstance(operation, p.Broadcast) and operation.by is None)
+    return isinstance(operation, (p.Union, p.CoMap, p.CoProcess)) or (
+        isinstance(operation, p.Broadcast) and operation.by is None
+    )
 
 
 _WITHOUT_KEYS = (p.Map, p.Filter, p.FlatMap, p.Async, p.Separate, p.Side, p.Partition, p.Assign)

@@ -68,15 +68,25 @@ class TimeOf:
         return int(element[2])
 
 
-def write_files(program: p.Program, items: tuple[p.Item, ...], folder: Path) -> None:
-    """Writes the input of all sources that read files."""
+def write_files(program: p.Program, items: tuple[p.Item, ...], run: p.Run, batch: int, folder: Path) -> bool:
+    """Writes the files that appear before a batch, for all sources that read files. Returns whether more files will follow."""
+    follows = False
     for number, source in enumerate(program.sources):
-        (folder / str(number)).mkdir()
+        (folder / str(number)).mkdir(exist_ok=True)
         for at, split in enumerate(source.splits):
-            found = [item for item in items if (item.source, item.split) == (number, split)]
-            path = folder / str(number) / f"{split}.csv"
-            path.write_text("".join(f"{i.key},{i.number},{i.timestamp}\n" for i in found), encoding="utf-8")
-            os.utime(path, (at, at))
+            path, appears = folder / str(number) / f"{split}.csv", _appears(source, at, run)
+            follows = follows or appears > batch
+            if appears <= batch and not path.exists():
+                found = [item for item in items if (item.source, item.split) == (number, split)]
+                path.write_text("".join(f"{i.key},{i.number},{i.timestamp}\n" for i in found), encoding="utf-8")
+                os.utime(path, (at, at))
+    return follows
+
+
+def _appears(source: p.SourceSpec, file: int, run: p.Run) -> int:
+    """Returns the batch before which a file appears."""
+    later = source.age(file)
+    return run.found[later - 1] if later and run.found else 0
 
 
 def reading_sources(program: p.Program, items: tuple[p.Item, ...], run: p.Run, folder: Path) -> list[Source]:
@@ -92,7 +102,9 @@ def reading_sources(program: p.Program, items: tuple[p.Item, ...], run: p.Run, f
         else:
             size = run.per_batch * _BYTES_PER_RECORD or None
             order: Any = "modification_time" if spec.reads == "files in order" else None
-            sources.append(FileSource(folder / str(number), bytes_per_batch=size, files_in_time_order=order))
+            path, bounded = folder / str(number), not run.found
+            source = FileSource(path, bytes_per_batch=size, files_in_time_order=order, bounded=bounded)
+            sources.append(source)
     return sources
 
 

@@ -10,11 +10,13 @@ from msgspec.structs import replace
 
 from tests.system.invariance import program as p
 from tests.system.invariance.build import side_outputs
+from tests.system.invariance.patterns import SKIPS_TO_STEP
 from tests.system.invariance.payloads import PAYLOADS
 from tests.system.invariance.properties import CLOCK_TRIGGERS, assigner_uses_clock, clock_cuts, uses_idleness
 
 # After all event times. Clocks end with 5, timers and windows do not, so none is due when it is registered (time-rules 3.6).
 FIRST_CLOCK = 1_000_005
+LATER = 1000  # between files that may be found later and those before them
 SLOTS = 8  # timestamps of different splits are different modulo this number, where the order of equal ones would matter
 
 keys_by = st.sampled_from(("key", "number", "pair"))
@@ -146,7 +148,9 @@ def commutative_windows(draw: Any) -> p.Window:
 # -- patterns
 
 
-_QUANTIFIERS = ("optional", "one_or_more", "times", "greedy", "consecutive", "combinations", "times_or_more")
+_LOOPS = ("one_or_more", "greedy", "consecutive", "times_or_more", "any number")
+_QUANTIFIERS = (*_LOOPS, "optional", "times", "times from to", "greedy times", "combinations")
+_OPTIONAL, _GREEDY = ("optional", "any number"), ("greedy", "greedy times")
 
 
 @st.composite
@@ -157,25 +161,38 @@ def matches(draw: Any, timed: bool, ordered: bool) -> p.Match:
         strategy = draw(one_of("followed_by", "next", "followed_by_any", "not_next", "not_followed_by"))
         quantifier = draw(one_of(*("one",) * 3, *_QUANTIFIERS))
         remainder = draw(one_of(0, 1, 2, None))
-        if quantifier == "optional" and steps[-1].quantifier == "greedy":
+        if quantifier in _OPTIONAL and steps[-1].quantifier in _GREEDY:
             quantifier = "one"  # the end of the greedy step would be ambiguous
         if strategy.startswith("not"):
             quantifier = "one"
-            if steps[-1].quantifier == "optional":
+            if steps[-1].quantifier in _OPTIONAL:
                 strategy = "followed_by"  # a negative step after an optional one is not defined
-        steps.append(p.PatternStep(strategy, remainder, quantifier))
+        until = draw(rarely(one_of(0, 1, 2), None)) if quantifier in _LOOPS else None
+        step_within = draw(rarely(one_of(4, 10), 0)) if quantifier == "one" and within != 0 else 0
+        steps.append(p.PatternStep(strategy, remainder, quantifier, until, step_within, draw(rarely(booleans, False))))
     if steps[-1].strategy.startswith("not") and not (steps[-1].strategy == "not_followed_by" and within):
         steps.append(p.PatternStep("followed_by", 2))
+    group = draw(rarely(one_of("times", "optional", "one_or_more"), "none"))
+    if any(step.strategy.startswith("not") for step in steps) or (
+        group == "optional" and steps[0].quantifier in _GREEDY
+    ):
+        group = "none"
+    skip = draw(one_of("no_skip", "skip_to_next", "skip_past_last_event", "skip_to_first", "skip_to_last"))
     time: p.Times = "event" if timed and (not ordered or draw(one_of(True, True, False))) else "processing"
+    failing = draw(fails)
+    condition_fails = draw(booleans) if failing else False
     return p.Match(
         tuple(steps),
         by=draw(one_of("key", "number", "key", None)),
         within=within,
-        skip=draw(one_of("no_skip", "skip_to_next", "skip_past_last_event")),
+        skip=skip,
+        skip_to=draw(st.integers(0, len(steps) - 1)) if skip in SKIPS_TO_STEP else 0,
+        group=group,
         time=time,
-        late_output=draw(booleans) if time == "event" else False,
+        late_output=draw(booleans) if time == "event" and not condition_fails else False,
         timeouts=draw(booleans) if within else False,
-        fails=draw(fails),
+        fails=failing,
+        condition_fails=condition_fails,
     )
 
 
@@ -193,12 +210,25 @@ class Stream:
     is_source: bool = False
 
 
-_SIMPLE = ("map", "filter", "flat_map", "async", "separate", "partition", "union", "side", "co_map")
+_SIMPLE = (
+    "map",
+    "filter",
+    "flat_map",
+    "async",
+    "separate",
+    *("partition",) * 2,
+    "union",
+    "side",
+    "co_map",
+    "co_process",
+)
 _ORDERED = (
     *("process",) * 6,
     *("window",) * 5,
     *("connect",) * 2,
     *("match",) * 2,
+    "keyed_map",
+    "keyed_co_map",
     "reduce",
     "buffer",
     "interval_join",
@@ -218,9 +248,12 @@ _COMMUTATIVE = (
 
 
 @st.composite
-def stages(draw: Any, sources: int, promise: str, disjoint: bool) -> tuple[p.Stage, ...]:
+def stages(draw: Any, sources: tuple[p.SourceSpec, ...], promise: str, disjoint: bool) -> tuple[p.Stage, ...]:
     """Stages whose inputs are sources or results of earlier stages."""
-    streams = [Stream(per_split=disjoint, is_source=True) for _ in range(sources)]
+    streams = [
+        Stream(unique=promise != "multisets" or source.watermarks != p.Ingestion(), per_split=disjoint, is_source=True)
+        for source in sources
+    ]
     found: list[p.Stage] = []
     heavy = _COMMUTATIVE if promise == "multisets" else _ORDERED
     simple = (*_SIMPLE, "assign") if promise == "batches" else _SIMPLE
@@ -243,7 +276,11 @@ def _stage(draw: Any, kind: str, streams: list[Stream], promise: str) -> tuple[p
         # Without keys, the order between the results of both sides for the same record is not defined.
         operation = replace(operation, by=operation.by or "key")
     two_inputs = isinstance(
-        operation, (p.Union, p.CoMap, p.Connect, p.IntervalJoin, p.WindowJoin, p.CoGroup, p.Broadcast)
+        operation,
+        (
+            *(p.Union, p.CoMap, p.CoProcess, p.KeyedCoMap, p.Connect),
+            *(p.IntervalJoin, p.WindowJoin, p.CoGroup, p.Broadcast),
+        ),
     )
     stage = p.Stage(operation, (at, other) if two_inputs else (at,))
     return stage, _result(operation, [source, second] if two_inputs else [source])
@@ -263,7 +300,7 @@ def _result(operation: p.Operation, inputs: list[Stream]) -> Stream:
             timed = False
     if isinstance(operation, (p.Window, p.CoGroup)) and operation.trigger is not None:
         timed = timed and operation.trigger.kind not in CLOCK_TRIGGERS
-    keeps_split = same or isinstance(operation, (p.FlatMap, p.Process, p.Reduce))
+    keeps_split = same or isinstance(operation, (p.FlatMap, p.Process, p.KeyedMap, p.Reduce))
     return Stream(
         timed,
         unique=inputs[0].unique and same,
@@ -288,15 +325,23 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
         case "flat_map":
             return p.FlatMap()
         case "async":
-            return p.Async(draw(booleans), failing)
+            return p.Async(draw(booleans), failing, draw(rarely(one_of(1, 2), 0)), draw(booleans) or not failing)
         case "separate":
             return p.Separate()
         case "partition" if not ordered or stream.unique:  # else the order of results of one element is not defined
-            return p.Partition(draw(one_of("rebalance", "rescale", "shuffle", "global_", "materialize")))
+            partition = draw(one_of("rebalance", "rescale", "shuffle", "global_", "materialize", *("custom",) * 3))
+            return p.Partition(partition, failing if partition == "custom" else 0)
         case "union":
             return p.Union()
         case "co_map":
             return p.CoMap(draw(booleans))
+        case "co_process":
+            return p.CoProcess(draw(booleans), failing)
+        case "keyed_map":
+            how = draw(one_of("map", "flat_map", "filter"))
+            return p.KeyedMap(how, draw(keys_by), draw(some_states), failing)
+        case "keyed_co_map":
+            return p.KeyedCoMap(draw(booleans), draw(keys_by), draw(some_states), failing)
         case "side" if stream.side:
             return p.Side(draw(one_of(*stream.side)))
         case "process":
@@ -304,6 +349,8 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
         case "keyed" if stream.per_split and draw(booleans):
             return p.Process("key", draw(st.lists(plain_states, min_size=1, max_size=2).map(tuple)), (), failing)
         case "keyed" if stream.per_split:
+            if draw(booleans):
+                return p.KeyedMap(draw(one_of("map", "filter")), "key", draw(st.tuples(plain_states)), failing)
             return p.Reduce("key", draw(one_of("reduce", "sum", "min", "max", "min_by", "max_by")))
         case "reduce":
             return p.Reduce(draw(keys_by), draw(one_of("reduce", "sum", "min", "max", "min_by", "max_by")))
@@ -354,7 +401,8 @@ def sources_and_promise(draw: Any, may_read: bool = False) -> tuple[tuple[p.Sour
     if promise == "batches":
         watermarks, idle = _watermarks(), draw(rarely(st.just(30), 0))
     else:
-        watermarks, idle = st.just(p.Monotonous()) | st.builds(p.Bounded, one_of(8, 30)), 0
+        ingestion = st.just(p.Ingestion())
+        watermarks, idle = st.just(p.Monotonous()) | st.builds(p.Bounded, one_of(8, 30)) | ingestion, 0
     return tuple(
         p.SourceSpec(tuple(f"s{n}" for n in range(count)), draw(watermarks), idle) for count in counts
     ), promise
@@ -364,11 +412,17 @@ def sources_and_promise(draw: Any, may_read: bool = False) -> tuple[tuple[p.Sour
 def _reading_sources(draw: Any, promise: str) -> tuple[p.SourceSpec, ...]:
     """Sources that are read. Files in order are one split in event time, so that records may also be late."""
     names = tuple(f"s{n}" for n in range(draw(st.integers(1, 3))))
+    later = draw(st.integers(0, len(names)))
     if promise == "sequences":
-        return (p.SourceSpec(names, draw(_watermarks(explicit=False)), reads="files in order"),)
-    drift, watermarks = draw(one_of(0, 1, 20)), st.just(p.Monotonous()) | st.builds(p.Bounded, one_of(8, 30))
+        return (p.SourceSpec(names, draw(_watermarks(pushed=False)), reads="files in order", later=later),)
+    # A source that waits for its next file would pause the others.
+    drift = 0 if later else draw(one_of(0, 1, 20))
+    watermarks = st.just(p.Monotonous()) | st.builds(p.Bounded, one_of(8, 30))
     reads = st.lists(one_of("files", "splits"), min_size=1, max_size=2)
-    return tuple(p.SourceSpec(names, draw(watermarks), reads=kind, drift=drift) for kind in draw(reads))
+    return tuple(
+        p.SourceSpec(names, draw(watermarks), reads=kind, drift=drift, later=later if kind == "files" else 0)
+        for kind in draw(reads)
+    )
 
 
 @st.composite
@@ -377,13 +431,12 @@ def programs(draw: Any) -> tuple[p.Program, bool]:
     sources, promise = draw(sources_and_promise(may_read=True))
     disjoint = promise == "multisets" and draw(booleans)
     changes = draw(rarely(booleans, False))
-    return p.Program(sources, draw(stages(len(sources), promise, disjoint)), promise, changes), disjoint
+    return p.Program(sources, draw(stages(sources, promise, disjoint)), promise, changes), disjoint
 
 
-def _watermarks(explicit: bool = True) -> st.SearchStrategy[p.Watermarks]:
-    # Without ingestion time, whose watermark shows how many batches there were (time-rules 7.4).
-    others = [st.just(p.Monotonous()), st.just(p.Punctuated()), *[st.just(p.Explicit())] * explicit]
-    return st.one_of(st.builds(p.Bounded, one_of(2, 10)), *others)
+def _watermarks(pushed: bool = True) -> st.SearchStrategy[p.Watermarks]:
+    others = [p.Explicit(), p.Ingestion()] if pushed else []
+    return st.one_of(st.builds(p.Bounded, one_of(2, 10)), one_of(p.Monotonous(), p.Punctuated(), *others))
 
 
 # -- input
@@ -395,7 +448,11 @@ def inputs(
 ) -> tuple[p.Item, ...]:
     """Elements of all splits. For multisets no element is late in its own split, and all timestamps are different."""
     splits = [(number, split) for number, source in enumerate(program.sources) for split in source.splits]
-    ahead = dict.fromkeys(splits, 0)  # the highest time of each split
+    ahead = {  # the highest time of each split
+        (number, split): source.age(file) * LATER if program.promise == "multisets" else 0
+        for number, source in enumerate(program.sources)
+        for file, split in enumerate(source.splits)
+    }
     clock = FIRST_CLOCK
     items: list[p.Item] = []
     for step in draw(st.lists(st.tuples(*_STEP), min_size=smallest, max_size=size)):
@@ -446,7 +503,7 @@ _STEP = (
 def runs(draw: Any, program: p.Program, items: tuple[p.Item, ...]) -> tuple[p.Run, ...]:
     """One batch, one element per batch, and random batches without and with restores and another parallelism."""
     if program.reads:
-        reading: tuple[p.Run, ...] = draw(_reading_runs())
+        reading: tuple[p.Run, ...] = draw(_reading_runs(program.later))
         return reading
     needed = clock_cuts(program, items)
     whole, single = tuple(sorted(needed)), tuple(range(1, len(items)))
@@ -458,10 +515,11 @@ def runs(draw: Any, program: p.Program, items: tuple[p.Item, ...]) -> tuple[p.Ru
     rescales = tuple(p.Rescale(batch, draw(st.integers(1, 3))) for batch in sorted(draw(some_batches)))
     if uses_idleness(program):  # a new run starts idleness again (time-rules 2.7)
         restores, rescales = (), ()
+    crashes = tuple(sorted(draw(some_batches)))
     return (
         p.Run(whole, ends_with_input=ends),
         p.Run(single, parallelism=2, seed=seed),
-        p.Run(cuts, ends_with_input=ends),
+        p.Run(cuts, crashes=crashes, parallelism=draw(st.integers(1, 2)), ends_with_input=ends),
         p.Run(
             cuts, restores, parallelism=draw(st.integers(1, 3)), seed=seed, cached=draw(booleans), ends_with_input=ends
         ),
@@ -470,17 +528,22 @@ def runs(draw: Any, program: p.Program, items: tuple[p.Item, ...]) -> tuple[p.Ru
 
 
 @st.composite
-def _reading_runs(draw: Any) -> tuple[p.Run, ...]:
-    """One batch, one record of each split per batch, and several without and with restores and another parallelism."""
+def _reading_runs(draw: Any, later: int) -> tuple[p.Run, ...]:
+    """One batch, one record of each split per batch, and several without and with restores and another parallelism.
+
+    In the second and in the last two, files are found later.
+    """
+    batches = st.lists(st.integers(0, 8), min_size=later, max_size=later).map(sorted).map(tuple)
+    found = draw(batches)
     some_batches = st.lists(st.integers(0, 4), max_size=2, unique=True)
     rescales = tuple(p.Rescale(batch, draw(st.integers(1, 3))) for batch in sorted(draw(some_batches)))
     restores, size = tuple(sorted(draw(some_batches))), draw(st.integers(1, 4))
     return (
         p.Run(),
-        p.Run(per_batch=1, parallelism=2, seed=draw(st.integers(0, 3))),
-        p.Run(per_batch=size),
-        p.Run((), restores, parallelism=2, per_batch=size, cached=draw(booleans)),
-        p.Run((), (), rescales, parallelism=2, per_batch=size),
+        p.Run(per_batch=1, parallelism=2, seed=draw(st.integers(0, 3)), found=draw(batches)),
+        p.Run(per_batch=size, found=draw(one_of((), found))),
+        p.Run((), restores, parallelism=2, per_batch=size, cached=draw(booleans), found=found),
+        p.Run((), (), rescales, parallelism=2, per_batch=size, found=found),
     )
 
 

@@ -53,7 +53,7 @@ def test_a_selected_program(spark: SparkSession, tmp_path: Path) -> None:
 def combined_examples(draw: Any) -> p.Example:
     """Several programs that read the same sources, as one job."""
     sources, promise = draw(sources_and_promise())
-    several = [p.Program(sources, draw(stages(len(sources), promise, False)), promise) for _ in range(PROGRAMS_PER_JOB)]
+    several = [p.Program(sources, draw(stages(sources, promise, False)), promise) for _ in range(PROGRAMS_PER_JOB)]
     program = replace(combined(several), changes=draw(st.booleans()))
     items = draw(inputs(program, False, 30, smallest=12, ends=False))
     *_, run = draw(runs(program, items))

@@ -50,6 +50,12 @@ def write_program(folder: Path, slow: bool = False) -> Path:
     return program
 
 
+def heed_signals() -> None:
+    """In a new process: a signal that the tests ignore, because they run in the background, is not ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class SignalledJob:
     """`penstock run` of an endless job. With `slow`, its first batch takes minutes."""
 
@@ -80,6 +86,7 @@ class SignalledJob:
                 stdout=out,
                 stderr=err,
                 start_new_session=True,
+                preexec_fn=heed_signals,
             )
 
     def send(self, number: int, to_group: bool) -> None:

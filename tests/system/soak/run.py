@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -94,6 +95,7 @@ def main() -> int:
     arguments.add_argument("--sample-seconds", type=float, default=30)
     arguments.add_argument("--interval", type=int, default=2000, help="milliseconds between batches")
     options = arguments.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the jobs are ended
     root = Path(tempfile.mkdtemp(prefix="penstock-soak-"))
     jobs = [start(name, root, options.interval) for name in JOBS]
     end = time.monotonic() + options.minutes * 60

@@ -8,8 +8,10 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pyspark
 
 
@@ -48,17 +50,35 @@ class StandaloneCluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_NO_DAEMONIZE": "1",
+            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1",
         }
         script = Path(pyspark.__file__).parent / "bin" / "spark-class"
         command = [*around, str(script), *arguments]
         self._processes.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
         log.close()
 
+    def executors(self) -> list[psutil.Process]:
+        """The JVMs of the executors that run."""
+        found = []
+        for process in self._processes[1:]:
+            for child in _children(process.pid):
+                with suppress(psutil.Error):
+                    if any("CoarseGrainedExecutorBackend" in part for part in child.cmdline()):
+                        found.append(child)
+        return found
+
     def __exit__(self, *_: object) -> None:
         for process in reversed(self._processes):
             process.terminate()
         for process in self._processes:
             process.wait(180)
+
+
+def _children(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
 
 
 def can_hide_folders() -> bool:

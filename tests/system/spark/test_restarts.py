@@ -67,6 +67,19 @@ def run(folder: Path, failures: dict[tuple[str, int], int], **options: Any) -> p
     return env.execute()
 
 
+class KilledOnce(ps.MapFunction):
+    """Its process is killed at an element, as by the OOM killer."""
+
+    def __init__(self, notes: Path) -> None:
+        self._notes = notes
+
+    def map(self, value: str) -> str:
+        if value == "b2" and not self._notes.exists():
+            self._notes.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return value
+
+
 FIXED = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "10 ms"}
 
 
@@ -184,6 +197,27 @@ def test_a_killed_source_process_is_named_and_the_job_is_restarted(
     assert "[HELPER_PROCESS_DIED]" in reasons[0]
     assert "the process that plans the batches of source 'orders' (process " in reasons[0]
     assert job.attempt == 1
+
+
+@pytest.mark.parametrize("restarts", [0, 1])
+def test_a_killed_worker_is_reported_and_the_job_is_restarted(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    restarts: int,
+) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    env = environment(tmp_path, **FIXED, **{"restart-strategy.fixed-delay.attempts": restarts})
+    words = env.from_source(ScriptedSource(STEPS)).key_by(lambda w: w[0]).map(KilledOnce(tmp_path / "killed"))
+    words.sink_to(JsonLinesSink(tmp_path / "out"))
+    if restarts:
+        assert env.execute().attempts == 2
+        assert lines_of(tmp_path / "out") == sorted(f'"{v}"' for s in STEPS for v in s.splits["s"])
+        assert "failed and is restarted in 0.0 s: [WORKER_DIED] A Python worker of Spark" in capsys.readouterr().err
+    else:
+        with pytest.raises(JobError, match=r"WORKER_DIED.*ran out of memory.*The batch was not committed"):
+            env.execute()
 
 
 def test_permanent_errors_are_not_retried(spark: SparkSession, tmp_path: Path) -> None:

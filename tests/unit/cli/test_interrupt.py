@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,15 @@ from penstock.config import Configuration
 from penstock.jobs.registry.registry import Registry
 from penstock.jobs.run.run import Run
 from tests.unit.jobs.jobs import FakeJob, entry
+
+
+@pytest.fixture(autouse=True)
+def not_ignored() -> Iterator[None]:
+    """The signals are not ignored, even if the tests run in the background of a script."""
+    before = {n: signal.signal(n, signal.default_int_handler) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def start_run(tmp_path: Path, name: str = "a") -> tuple[Run, FakeJob]:
@@ -82,3 +92,14 @@ def test_previous_handlers_are_restored() -> None:
     with handle_interrupts(Watcher()):
         assert signal.getsignal(signal.SIGINT) != before[0]
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_ignored_signals_stay_ignored_when_a_spark_session_starts(tmp_path: Path) -> None:
+    """A script that starts a job with & keeps it running when Ctrl-C ends the script."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with handle_interrupts(Watcher()):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # as pyspark does when a session starts
+        run, job = start_run(tmp_path)
+        send_signal()
+        assert job.actions == []
+        run.end("finished")

@@ -71,6 +71,20 @@ def test_list_fits_a_narrow_terminal(registry: Registry) -> None:
     assert len([line for line in text if "a1b2c3" in line]) == 1
 
 
+def test_a_long_name_does_not_hide_the_status(registry: Registry) -> None:
+    ended_run(registry, name="n" * 300)
+    for width in (50, 80):
+        assert "finished" in penstock("list", width=width).stdout
+
+
+def test_a_pipe_gets_whole_lines(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    checkpoint = f"/checkpoints/{'long/' * 60}a1b2c3"
+    ended_run(registry, checkpoint=checkpoint)
+    assert f"checkpoint     {checkpoint}\n" in CliRunner().invoke(app, ["info", "ads"]).stdout
+    assert "started" in CliRunner().invoke(app, ["list"]).stdout, "all columns"
+
+
 def test_info_shows_all_details(registry: Registry) -> None:
     ended_run(registry)
     text = penstock("info", "ads").stdout

@@ -134,6 +134,12 @@ def test_the_exit_code_of_the_program_is_returned(program: Path) -> None:
     assert run(program, text="raise SystemExit(3)").exit_code == 3
 
 
+def test_a_spark_master_for_a_job_without_spark_is_refused(program: Path) -> None:
+    result = CliRunner().invoke(app, ["run", "--local", "--master", "local[2]", str(program)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Omit one of them" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
@@ -147,7 +153,7 @@ def test_the_exit_code_of_the_program_is_returned(program: Path) -> None:
 )
 def test_a_wrong_option_is_refused_before_the_program_runs(program: Path, setting: str, message: str) -> None:
     result = run(program, "-D", setting)
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"penstock: {message}")
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from penstock import StreamExecutionEnvironment
+from penstock import Configuration, StreamExecutionEnvironment
 from penstock.connectors import DataGeneratorSource
 from penstock.connectors.buffer_timeout import BufferTimeout, buffer_timeout
 from penstock.connectors.source import Offset, Source
+from penstock.errors import ConfigError
 
 LIMIT = 10
 
@@ -29,6 +30,19 @@ def generator() -> DataGeneratorSource:
 def admitted(wait: BufferTimeout, start: int, end: int, source: Any = None) -> int:
     number: int = wait.admit(source or generator(), {"n": start}, {"n": end})["n"]
     return number
+
+
+@pytest.mark.parametrize("value", [-1, "-1", "-1 ms"])
+def test_minus_one_means_until_the_batch_is_full(value: Any) -> None:
+    options = Configuration({"execution.buffer-timeout.interval": value})
+    assert buffer_timeout(options) is None
+    assert StreamExecutionEnvironment(options).get_buffer_timeout() == -1
+
+
+@pytest.mark.parametrize("value", [-2, "-1 s", "-5 ms", ""])
+def test_other_negative_values_are_rejected(value: Any) -> None:
+    with pytest.raises(ConfigError, match=r"OPTION_VALUE.*duration or -1"):
+        Configuration({"execution.buffer-timeout.interval": value})
 
 
 def test_zero_starts_a_batch_at_once() -> None:

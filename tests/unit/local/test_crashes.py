@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,10 @@ import pytest
 
 from penstock.connectors import JsonLinesSink
 from penstock.connectors.file.sink.sink import FileSink
+from penstock.errors import CheckpointError
+from penstock.jobs.checkpoint import checkpoint
 from penstock.jobs.checkpoint.batch_log import BatchLog
+from penstock.jobs.checkpoint.lock import CheckpointLock
 from penstock.local.executor import BatchExecutor
 from tests.system.spark.processes import checkpoint_in
 from tests.unit.local.jobs import environment
@@ -110,3 +115,32 @@ def test_materialized_output_is_that_of_the_first_attempt(tmp_path: Path, monkey
     program(checkpoint_in(tmp_path / "checkpoints"))
     assert stored.read_bytes() == before
     assert len(seen) == 5
+
+
+def test_a_job_does_not_begin_again_with_empty_state_if_its_checkpoint_is_deleted(tmp_path: Path) -> None:
+    def fails(number: int) -> dict[str, int]:
+        if number == 25:
+            shutil.rmtree(tmp_path / "checkpoints")
+            raise ConnectionError("away")
+        return {"number": number}
+
+    restarts = {"restart__strategy_type": "fixed-delay", "restart__strategy_fixed__delay_delay": "1 ms"}
+    env = environment(tmp_path, source_batch_records=10, **restarts)
+    env.from_sequence(0, 49).map(fails).sink_to(JsonLinesSink(tmp_path / "out"))
+    with pytest.raises(CheckpointError, match=r"\[NO_CHECKPOINT\].* has disappeared while the job was running"):
+        env.execute()
+    assert lines(tmp_path) == sorted(f'{{"number":{n}}}' for n in range(20))
+
+
+def test_a_job_whose_checkpoint_is_deleted_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "CheckpointLock", partial(CheckpointLock, heartbeat=0.01))
+
+    def deletes(number: int) -> int:
+        if number == 25:
+            shutil.rmtree(tmp_path / "checkpoints")
+        return number
+
+    env = environment(tmp_path)
+    env.from_generator(lambda n: n, rate=1000).map(deletes).print()
+    with pytest.raises(CheckpointError, match=r"\[NO_CHECKPOINT\].* has disappeared while the job was running"):
+        env.execute()

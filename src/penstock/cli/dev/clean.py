@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.render.output_console import output_console
 from penstock.config import Configuration
 from penstock.jobs.leftovers.find import LeftoverSearch
 from penstock.jobs.leftovers.leftover import Leftover, remove_leftover
@@ -54,7 +54,7 @@ def _print_list(found: Sequence[Leftover], resumable: bool) -> None:
         if leftover.resumable and not resumable:
             text.append(" (kept unless --resumable is set)", style="yellow")
         table.add_row(leftover.kind, format_size(leftover.size), format_duration(leftover.age), text)
-    console = Console(highlight=False)
+    console = output_console()
     console.print(table)
     total = sum(leftover.size for leftover in found)
     console.print(f"{format_count(len(found), 'leftover', 'leftovers')}, {format_size(total)}")

@@ -8,13 +8,13 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.dev.clean import clean
 from penstock.cli.dev.doctor_checks import CHECKS, CheckResult
 from penstock.cli.render.error_exit import error_exit
+from penstock.cli.render.output_console import output_console
 from penstock.config import Configuration
 
 _STYLES = {"ok": "green", "warn": "yellow", "bad": "bold red"}
@@ -42,7 +42,7 @@ def doctor(
     if as_json:
         print(json.dumps({"ok": ok, "checks": [asdict(r) for r in results]}))
     else:
-        Console(highlight=False).print(results_table(results))
+        output_console().print(results_table(results))
     if not ok:
         raise typer.Exit(1)
 

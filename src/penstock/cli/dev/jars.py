@@ -6,11 +6,11 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from penstock.cli.render.error_exit import error_exit
 from penstock.cli.render.fetch_progress import parse_versions, show_steps
+from penstock.cli.render.output_console import output_console
 from penstock.devservers.jars import bundle_folder, get_jars, is_cached
 from penstock.devservers.versions import BUNDLES, chosen_versions, version_variable
 from penstock.units import format_count, format_size
@@ -74,4 +74,4 @@ def _list(versions: dict[str, str], as_json: bool) -> None:
             table.add_row("", artifact)
     table.add_row("versions", ", ".join(f"{name} {version}" for name, version in versions.items()))
     table.add_row("", "to use others: --version kafka=..., or the environment variable PENSTOCK_VERSION_KAFKA")
-    Console(highlight=False).print(table)
+    output_console().print(table)

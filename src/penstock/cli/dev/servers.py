@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from penstock.cli.dev.jars import Versions
 from penstock.cli.render.error_exit import error_exit
 from penstock.cli.render.fetch_progress import parse_versions, show_steps
+from penstock.cli.render.output_console import output_console
 from penstock.devservers import user_servers as dev
 from penstock.devservers.kinds import KINDS
 from penstock.devservers.user_servers import ServerEntry
@@ -74,7 +74,7 @@ def status(as_json: AsJson = False) -> None:
         for entry in entries:
             print(json.dumps(_as_dict(entry)))
         return
-    console = Console(highlight=False)
+    console = output_console()
     if not entries:
         console.print(
             f"No server is running. 'penstock dev up NAME' starts one of: {_NAMES}.", style="dim", soft_wrap=True

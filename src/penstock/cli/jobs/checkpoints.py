@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.arguments import Job
 from penstock.cli.render.error_exit import error_exit
+from penstock.cli.render.output_console import output_console
 from penstock.cli.render.times import format_time, format_watermark
 from penstock.jobs.actions.checkpoints import checkpoint_as_dict, find_checkpoint, list_checkpoints
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats, OperatorStats, SinkStats, SourceStats, TaskStats
@@ -46,7 +47,7 @@ def checkpoints(
         for checkpoint in found:
             print(json.dumps(checkpoint_as_dict(checkpoint)))
         return
-    console = Console(highlight=False)
+    console = output_console()
     if not found:
         none = "ran in batch mode, without checkpoints" if entry.batch else "has no checkpoints yet"
         console.print(f"Job {entry.id} {none}.", style="dim")

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from penstock.cli.arguments import Job
 from penstock.cli.render.error_exit import error_exit
+from penstock.cli.render.output_console import output_console
 from penstock.cli.render.times import format_time
 from penstock.jobs.actions.diagnose import JobDiagnosis, diagnose_job
 from penstock.jobs.registry.registry import registry_of
@@ -28,7 +29,7 @@ def diagnose(job: Job, as_json: Annotated[bool, typer.Option("--json", help="As 
     if as_json:
         print(json.dumps(result.as_dict()))
         return
-    console = Console(highlight=False)
+    console = output_console()
     for part in diagnosis_report(result, entry.name):
         console.print(part)
 

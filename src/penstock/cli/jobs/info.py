@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +17,7 @@ from penstock.cli.arguments import Job
 from penstock.cli.jobs.list_jobs import status_text
 from penstock.cli.render.board import format_state, operators_table, rejected_text, stage_text
 from penstock.cli.render.error_exit import error_exit
+from penstock.cli.render.output_console import output_console
 from penstock.cli.render.times import format_lag, format_time, format_watermark
 from penstock.jobs.actions.jobs import find_job
 from penstock.jobs.registry.entry import JobEntry
@@ -35,7 +36,7 @@ def info(job: Job, as_json: Annotated[bool, typer.Option("--json", help="As one 
     if as_json:
         print(json.dumps(found.as_dict()))
         return
-    console = Console(highlight=False)
+    console = output_console()
     for part in job_report(found.entry, found.progress, console.width):
         console.print(part, soft_wrap=isinstance(part, Text))  # a path with line breaks could not be copied
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.render.output_console import output_console
 from penstock.cli.render.times import format_time
 from penstock.jobs.actions import jobs as actions
 from penstock.jobs.actions.jobs import JobInfo
@@ -28,6 +28,8 @@ STYLES = {
 }
 _WIDE = 90
 _ID_LENGTH = 12  # characters of an id that are shown
+_MIN_NAME = 4
+_GAP = 3  # between two columns
 
 
 def list_jobs(
@@ -42,7 +44,7 @@ def list_jobs(
         for job in jobs:
             print(json.dumps(job.as_dict()))
         return
-    console = Console(highlight=False)
+    console = output_console()
     if not jobs:
         console.print(f"No jobs in {registry.folder}.", style="dim", soft_wrap=True)
         return
@@ -50,23 +52,35 @@ def list_jobs(
 
 
 def jobs_table(jobs: list[JobInfo], width: int) -> Table:
-    """A table with one row per job."""
-    table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
-    table.add_column("job", no_wrap=True, min_width=_ID_LENGTH)  # a narrow terminal shortens the name, not the id
-    table.add_column("name", no_wrap=True, overflow="ellipsis", min_width=4)
-    table.add_column("status", no_wrap=True, min_width=9)
+    """A table with one row per job. Long names are shortened, so that the other columns fit."""
     wide = width >= _WIDE
-    if wide:
-        table.add_column("started", no_wrap=True)
-    for heading in ("time", "in", "out") if wide else ("time",):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for job in jobs:
-        entry, progress = job.entry, job.progress
-        counts = [f"{progress.read:,}", f"{progress.written:,}"] if wide else []
-        started = [format_time(entry.started)] if wide else []
-        duration = format_duration(entry.seconds)
-        table.add_row(entry.id[:_ID_LENGTH], entry.name, status_text(entry), *started, duration, *counts)
+    rows = [_row(job, wide) for job in jobs]
+    headings = ("status", "started", "time", "in", "out") if wide else ("status", "time")
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
+    table.add_column("job", no_wrap=True, min_width=_ID_LENGTH)
+    name_width = max(_MIN_NAME, width - _ID_LENGTH - sum(widths) - _GAP * (len(widths) + 1))
+    table.add_column("name", no_wrap=True, overflow="ellipsis", max_width=name_width)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in ("status", "started") else "right", no_wrap=True)
+    for job, row in zip(jobs, rows, strict=True):
+        table.add_row(job.entry.id[:_ID_LENGTH], job.entry.name, *row)
     return table
+
+
+def _row(job: JobInfo, wide: bool) -> list[Text]:
+    """The columns after the name."""
+    entry, progress = job.entry, job.progress
+    status, duration = status_text(entry), Text(format_duration(entry.seconds))
+    if not wide:
+        return [status, duration]
+    return [
+        status,
+        Text(format_time(entry.started)),
+        duration,
+        Text(f"{progress.read:,}"),
+        Text(f"{progress.written:,}"),
+    ]
 
 
 def status_text(entry: JobEntry) -> Text:

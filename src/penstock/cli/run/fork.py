@@ -9,11 +9,11 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.render.error_exit import error_exit
+from penstock.cli.render.output_console import output_console
 from penstock.cli.run.program_arguments import program_arguments
 from penstock.cli.run.settings import parse_settings
 from penstock.connectors.file.system.file_system import absolute_path
@@ -91,7 +91,7 @@ def fork(
 
 
 def _print_comparison(comparison: Comparison, folder: str) -> None:
-    console = Console(highlight=False)
+    console = output_console()
     for uid, kind in dict.fromkeys((s.uid, s.kind) for run in comparison.runs.values() for s in run.redirected):
         console.print(Text(f"sink '{uid}' ({kind}) was redirected to files", style="dim"), soft_wrap=True)
     console.print(_differences_table(comparison.differences, comparison.first))

@@ -25,8 +25,8 @@ class InterruptHandler(Listener):
         self._watcher = watcher
         self.signal: int | None = None  # the last signal
         self._raised = False
-        # A program that was started by nohup ignores SIGHUP, and so do we.
-        self._signals = [n for n in _SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+        # nohup starts a program with SIGHUP ignored, a script with & starts it with SIGINT ignored. They stay ignored.
+        self._ignored = frozenset(n for n in _SIGNALS if signal.getsignal(n) is signal.SIG_IGN)
 
     @property
     def exit_code(self) -> int:
@@ -47,8 +47,8 @@ class InterruptHandler(Listener):
     def install(self) -> None:
         """Registers the signal handler. Python allows this in the main thread only."""
         if threading.current_thread() is threading.main_thread():
-            for number in self._signals:
-                signal.signal(number, self.handle)
+            for number in _SIGNALS:
+                signal.signal(number, signal.SIG_IGN if number in self._ignored else self.handle)
 
     def on_created(self, job: JobEntry) -> None:
         """Registers the handler again, because a new Spark session replaces the handler for Ctrl-C."""

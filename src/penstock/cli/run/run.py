@@ -21,7 +21,7 @@ from penstock.cli.run.stderr import discard_stdout, redirect_stderr
 from penstock.cli.run.watcher import JsonWatcher, TerminalWatcher, Watcher, log_as_json, print_event
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import LATEST
-from penstock.errors import PenstockError
+from penstock.errors import ConfigError, PenstockError
 from penstock.jobs.registry.entry import IN_PROCESS
 from penstock.jobs.registry.launch import Launch
 from penstock.jobs.registry.resume_command import resume_command
@@ -79,6 +79,10 @@ def run(
     Exit codes: 0 finished (also after 'penstock stop'), 1 failed or cancelled, 2 wrong arguments, 130 interrupted by
     Ctrl-C. The first Ctrl-C lets the running batch finish, the second one cancels it.
     """
+    if local and master is not None:
+        raise typer.BadParameter(
+            "--local runs the job without Spark, and --master selects a Spark master. Omit one of them."
+        )
     if log is not None:
         set_process_log(log)
     command = ProgramRun(as_json, verbose)
@@ -106,12 +110,12 @@ class ProgramRun:
 
     @contextmanager
     def report_errors(self) -> Iterator[None]:
-        """Prints a PenstockError of the block and exits with code 1."""
+        """Prints a PenstockError of the block and exits with code 1, or with 2 if an option of the command line is wrong."""
         try:
             yield
         except PenstockError as error:
             self.report_error(error)
-            raise typer.Exit(1) from None
+            raise typer.Exit(2 if isinstance(error, ConfigError) else 1) from None
 
     def start(self, launch: Launch) -> None:
         """Runs a program in this process, or in the background."""

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from penstock.cli.arguments import AsPyFlink, ProgramArgs, ProgramFile, Settings
 from penstock.cli.render.error_exit import error_exit
+from penstock.cli.render.output_console import output_console
 from penstock.cli.run.explain import explain_program
 from penstock.config import Configuration
 from penstock.engine.program.builder import build_program
@@ -28,7 +29,6 @@ from penstock.savepoints.savepoint import is_checkpoint
 from penstock.savepoints.values import TrialResult, try_keys, try_values
 
 _STYLES = {AS_IS: "green", AFTER_MIGRATION: "cyan", INCOMPATIBLE: "red", DROPPED: "red", UNKNOWN: "yellow"}
-_WIDE = 400  # columns if the output is not a terminal, so that lines are not wrapped
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ def savepoint_check(
     if as_json:
         print(json.dumps(_as_dict(best)))
     else:
-        _print_check(best, Console(highlight=False, width=None if Console().is_terminal else _WIDE))
+        _print_check(best, output_console())
     raise typer.Exit(0 if best.fits else 1)
 
 

@@ -10,11 +10,11 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.render.error_exit import error_exit
+from penstock.cli.render.output_console import output_console
 from penstock.cli.render.times import format_time, format_watermark
 from penstock.config import Configuration
 from penstock.config.checkpoint_options import SAVEPOINT_DIR
@@ -43,7 +43,7 @@ def list_savepoints(folder: Folder = None, as_json: Json = False) -> None:
         for savepoint in savepoints:
             print(json.dumps(actions.savepoint_as_dict(registry, savepoint)))
         return
-    console = Console(highlight=False)
+    console = output_console()
     if not savepoints:
         console.print("No savepoints.", style="dim")
         return
@@ -68,7 +68,7 @@ def show(path: Path_, as_json: Annotated[bool, typer.Option("--json", help="As o
     if as_json:
         print(json.dumps(actions.savepoint_as_dict(registry_of(), savepoint)))
         return
-    console = Console(highlight=False)
+    console = output_console()
     manifest = savepoint.manifest
     ended = {"stop": ", stopped with this savepoint", "drain": ", drained with this savepoint"}.get(manifest.ended, "")
     console.print(Text(savepoint.path, style="bold"), soft_wrap=True)

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import msgspec
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.render.error_exit import error_exit
+from penstock.cli.render.output_console import output_console
 from penstock.errors import InvalidKeyError, StateError
 from penstock.jobs.registry.registry import registry_of
 from penstock.runtime.state.evolution.shape import read_state_shape
@@ -49,7 +49,7 @@ def list_states(where: Where, as_json: Json = False) -> None:
         if as_json:
             print(json.dumps({"source": source, "batch": view.batch, "states": rows}))
             return
-        console = Console(highlight=False)
+        console = output_console()
         table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
         for heading in ("operator", "state", "kind", "type"):
             table.add_column(heading)
@@ -99,7 +99,7 @@ def get(
 
 
 def _print(shown: dict[str, list[dict[str, Any]]], operator: SavedOperator, key: str, source: str) -> None:
-    console = Console(highlight=False)
+    console = output_console()
     if not shown:
         console.print(f"Key {key} has no state in operator '{operator.uid}'.", markup=False, soft_wrap=True)
     for name, rows in shown.items():
@@ -162,7 +162,7 @@ def stats(
                 msgspec.json.encode({"source": source, "batch": view.batch, "states": to_json_values(found)}).decode()
             )
             return
-        console = Console(highlight=False)
+        console = output_console()
         console.print(_figures(found))
         for figures in found:
             if figures.biggest and figures.biggest[0].bytes * figures.keys > _LARGE_KEY * figures.bytes:

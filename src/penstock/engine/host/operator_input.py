@@ -84,10 +84,15 @@ class OperatorInput:
         return (rank << 32) + splits[frame.split]
 
     def _watermark_before(self, frame: Rows | Columns) -> int:
-        """The watermark of a split before a chunk. Watermarks assigned after an operator advance only between batches."""
+        """The watermark of a split before a chunk. Watermarks assigned after an operator advance only between batches.
+
+        That of ingestion time advances with the clock, before the first element of the batch (time-rules 7.4).
+        """
         if frame.stream < 0:
             return MIN_WATERMARK
         assert self.clock is not None
+        if self._program.streams[frame.stream].follows_clock:
+            return self.clock.now - 1
         before = self._clocks.before[frame.stream]
         if not frame.from_source:
             return before.splits[ALL_SPLITS].mark

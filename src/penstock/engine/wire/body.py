@@ -1,6 +1,6 @@
-"""Encodes elements for other Penstock processes: as Arrow if their type is known, as pickled columns, or as a plain pickle.
+"""Encodes elements for other Penstock processes: as Arrow if their type is known, as columns, or as a plain pickle.
 
-Pickling columns of strings and numbers runs in C without a call per element. Pickling many objects does not.
+Encoding columns of strings and numbers runs in C without a call per element. Pickling many objects does not.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from penstock.engine.wire.arrow import ArrowPacker, unpack_arrow
+from penstock.engine.wire.plain_columns import Column, decode_column, encode_column, find_column
 from penstock.errors import ElementError
 from penstock.runtime.failure import short_repr
 from penstock.runtime.pickling import dumps
@@ -41,10 +42,10 @@ def pack_body(keys: list[Any] | None, values: list[Any], packer: ArrowPacker | N
             kind = kinds.pop()
             if kind is tuple and len(set(map(len, values))) == 1 and values[0]:
                 columns = [list(map(itemgetter(i), values)) for i in range(len(values[0]))]
-                return dumps((_TUPLES, keys, columns))
+                return dumps((_TUPLES, *_encode_columns(keys, columns)))
             if (fields := _fields(kind, values[0])) is not None:
-                columns = [list(map(attrgetter(f), values)) for f in fields]
-                return dumps((_STRUCTS, keys, (kind, columns)))
+                keys_or_column, encoded = _encode_columns(keys, [list(map(attrgetter(f), values)) for f in fields])
+                return dumps((_STRUCTS, keys_or_column, (kind, encoded)))
     return dumps((_PLAIN, keys, values))
 
 
@@ -71,11 +72,28 @@ def unpack_body(body: bytes) -> tuple[list[Any] | None, list[Any]]:
     if shape == _ARROW:
         return unpack_arrow(packed)
     if shape == _TUPLES:
-        return keys, list(zip(*packed, strict=True))
+        keys, columns = _decode_columns(keys, packed)
+        return keys, list(zip(*columns, strict=True))
     if shape == _STRUCTS:
-        kind, columns = packed
+        kind, packed = packed
+        keys, columns = _decode_columns(keys, packed)
         return keys, list(map(kind, *columns))
     return keys, packed
+
+
+def _encode_columns(keys: list[Any] | None, columns: list[list[Any]]) -> tuple[Column | int | None, list[Column]]:
+    """Encodes keys and columns. Keys that are one of the columns are replaced by its number."""
+    if keys is None:
+        return None, list(map(encode_column, columns))
+    number = find_column(keys, columns)
+    return encode_column(keys) if number is None else number, list(map(encode_column, columns))
+
+
+def _decode_columns(keys: Column | int | None, columns: list[Column]) -> tuple[list[Any] | None, list[list[Any]]]:
+    decoded = list(map(decode_column, columns))
+    if keys is None:
+        return None, decoded
+    return decoded[keys] if isinstance(keys, int) else decode_column(keys), decoded
 
 
 def _fields(kind: type, example: Any) -> tuple[str, ...] | None:

@@ -17,6 +17,8 @@ from penstock.jobs.actions.savepoint import take_savepoint
 from penstock.jobs.actions.start import StartedProgram, start_program
 from penstock.jobs.registry.entry import JobEntry
 from penstock.jobs.registry.launch import Launch
+from penstock.jobs.registry.launch_file import StoredLaunch
+from penstock.jobs.registry.program_jobs import other_jobs
 from penstock.jobs.registry.registry import Registry
 from penstock.jobs.registry.savepoint_requests import SavepointProgress
 
@@ -57,6 +59,12 @@ def rescale_job(
     starts it.
     """
     launch = _check_restartable(entry, parallelism).revealed()
+    if other_jobs(registry, StoredLaunch(entry.id, entry.name, launch), entry.checkpoint):
+        raise JobError(
+            "JOB_NOT_RESTARTABLE",
+            f"The program of job {entry.id} runs several jobs, and a new start of the program would start all of them. Run the job "
+            "in a program of its own to rescale it. Nothing was changed.",
+        )
 
     def on_savepoint(progress: SavepointProgress) -> None:
         written = progress.written / progress.parts if progress.parts else 0.0

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.config.checkpoint_options import RESUME
+from penstock.config.checkpoint_options import PROGRAM_JOBS, RESUME
 from penstock.config.execution_options import FORK_PLAN
 from penstock.errors import CheckpointError, JobError
 from penstock.jobs.actions.start import StartedProgram, start_program
@@ -17,6 +17,7 @@ from penstock.jobs.registry.entry import JobEntry
 from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint
 from penstock.jobs.registry.launch import Launch, job_options
 from penstock.jobs.registry.launch_file import StoredLaunch, read_launch
+from penstock.jobs.registry.program_jobs import program_jobs
 from penstock.jobs.registry.registry import Registry
 from penstock.jobs.registry.resume_command import secret_command
 
@@ -55,7 +56,9 @@ def plan_resume(
             f"The command line of job {stored.job_id} contained secrets, which are not stored. Put them in place of *** and run: "
             f"{secret_command(job, launch)}",
         )
-    launch = launch.changed({RESUME.key: checkpoint}).revealed()
+    jobs = program_jobs(registry, stored, checkpoint)
+    position = {RESUME.key: checkpoint} if jobs is None else {RESUME.key: checkpoint, PROGRAM_JOBS.key: jobs.option()}
+    launch = launch.changed(position).revealed()
     folder = launch.folder if os.path.isdir(launch.folder) else ""  # it may not exist on another machine
     detached = launch.detached if detached is None else detached
     launch = msgspec.structs.replace(launch, folder=folder, detached=detached, python="")

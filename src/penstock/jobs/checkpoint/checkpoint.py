@@ -18,6 +18,7 @@ from penstock.jobs.checkpoint.job_description import (
     JobDescription,
     describe_program,
     find_differences,
+    has_job_description,
     read_job_description,
     write_job_description,
 )
@@ -82,6 +83,20 @@ class Checkpoint:
     def materialized(self) -> str:
         """The folder for the elements of `materialize()`."""
         return os.path.join(self.folder, "penstock", "materialized")
+
+    def require_present(self) -> None:
+        """Checks that the folder still exists while the job runs. Without it, a new attempt would begin with empty state.
+
+        Raises:
+            CheckpointError: the folder was removed, or its storage is no longer mounted.
+        """
+        if self.persistent and not has_job_description(self.folder):
+            raise CheckpointError(
+                "NO_CHECKPOINT",
+                f"The checkpoint {self.folder} has disappeared while the job was running, so the job cannot continue from its last "
+                "batch. If its storage was unmounted, mount it and resume the job. If the folder was deleted, restore it, or start "
+                "the job from a savepoint or with empty state.",
+            )
 
     def create_sink_folder(self, uid: str) -> str:
         """Creates the folder for files of a sink and returns its path."""

@@ -95,6 +95,11 @@ def write_job_description(folder: str, description: JobDescription) -> None:
     write_atomic(_file(folder), json.dumps(ordered, indent=1).encode(), durable=False)
 
 
+def has_job_description(folder: str) -> bool:
+    """Whether a folder contains the checkpoint of a job."""
+    return _file(folder).exists()
+
+
 def read_job_description(folder: str) -> JobDescription:
     """The description in a checkpoint folder.
 

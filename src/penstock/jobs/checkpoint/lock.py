@@ -42,6 +42,7 @@ class CheckpointLock:
         self._token = uuid.uuid4().hex
         self._released = threading.Event()
         self.lost = False  # another job has taken over the lock
+        self.unreachable = False  # the folder was not there at the last heartbeat
 
     def acquire(self) -> None:
         """Acquires the lock.
@@ -108,8 +109,9 @@ class CheckpointLock:
     def _send_heartbeats(self) -> None:
         while not self._released.wait(self._heartbeat_seconds):
             with suppress(OSError):
-                if not self._file.parent.is_dir():
-                    continue  # storage is unavailable, which is reported elsewhere
+                self.unreachable = not self._file.parent.is_dir()
+                if self.unreachable:
+                    continue  # the storage may return
                 if not self._is_held():
                     self.lost = True
                     return

@@ -10,14 +10,19 @@ from typing import Any
 import msgspec
 
 from penstock.config import environment_options
-from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, RESUME
+from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, PROGRAM_JOBS, RESUME
 from penstock.config.registry import find
 from penstock.pyflink import is_installed
 from penstock.redaction import HIDDEN, is_secret, redact_command
 
 _NOTEBOOKS = ("ipykernel_launcher.py", "colab_kernel_launcher.py")
 DETACHED_VARIABLE = "PENSTOCK_DETACHED"  # set in the process of a job that runs in the background
-_START_OPTIONS = (FROM_SAVEPOINT.key, ALLOW_DROPPED.key, RESUME.key)  # where a run starts; not a setting of the job
+_START_OPTIONS = (
+    FROM_SAVEPOINT.key,
+    ALLOW_DROPPED.key,
+    RESUME.key,
+    PROGRAM_JOBS.key,
+)  # where a run starts; not a setting of the job
 
 
 class HiddenSecret(msgspec.Struct, frozen=True):
@@ -39,6 +44,8 @@ class Launch(msgspec.Struct, frozen=True):
     python: str = ""
     detached: bool = False
     secrets: list[HiddenSecret] = []
+    job: int = 1  # which job of the program this one is
+    first_job: str = ""  # id of the first job of the program; empty: not known
 
     def command(self, options: dict[str, Any], flags: list[str]) -> list[str]:
         """The command line that runs the program with `penstock run`. `options` override the stored options.
@@ -120,10 +127,11 @@ def job_options(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def current_launch(settings: Mapping[str, Any] | None = None) -> Launch | None:
+def current_launch(settings: Mapping[str, Any] | None = None, job: int = 1, first_job: str = "") -> Launch | None:
     """How this program was started; None in a shell or a notebook.
 
-    `settings` are options of the job that the command line does not contain, such as its checkpoint folder.
+    `settings` are options of the job that the command line does not contain, such as its checkpoint folder. `job` is the number of
+    the job in the program.
     """
     script, args = (sys.argv[0], sys.argv[1:]) if sys.argv else ("", [])
     if not _is_program(script):
@@ -136,6 +144,8 @@ def current_launch(settings: Mapping[str, Any] | None = None) -> Launch | None:
         is_installed(),
         sys.executable,
         bool(os.environ.get(DETACHED_VARIABLE)),
+        job=job,
+        first_job=first_job,
     )
     return without_secrets(launch.changed(settings or {}))
 

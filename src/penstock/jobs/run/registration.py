@@ -9,12 +9,52 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 
+from penstock.config import Configuration
+from penstock.engine.program.program import Program
 from penstock.errors import PenstockError
-from penstock.jobs.registry.entry import Failure
+from penstock.jobs.checkpoint.checkpoint import Checkpoint
+from penstock.jobs.registry.entry import Failure, JobEntry
+from penstock.jobs.registry.launch import current_launch
+from penstock.jobs.registry.process import this_process
+from penstock.jobs.registry.progress import OperatorProgress
+from penstock.jobs.registry.registry import registry_of
 from penstock.jobs.run.run import Run
 from penstock.redaction import redact, redact_command
 
 _CANCELED = "JOB_CANCELED"
+
+
+def register(
+    program: Program,
+    checkpoint: Checkpoint,
+    configuration: Configuration,
+    place: tuple[int, str],
+    master: str,
+    web: str = "",
+    local: str = "",
+) -> Run:
+    """Registers a job that is about to start.
+
+    `place` is its number among the jobs of the program and the id of the first one, `web` the address of Spark's pages, and
+    `local` the folder of its working copies.
+    """
+    entry = JobEntry(
+        id=checkpoint.job_id,
+        name=program.name,
+        process=this_process(),
+        program=program_command(),
+        master=master,
+        checkpoint=checkpoint.resumable_path,
+        parallelism=program.parallelism,
+        web=web,
+        version=installed_version(),
+        local=local,
+        batch=program.batch_mode,
+        from_savepoint=checkpoint.from_savepoint,
+        launch=current_launch(checkpoint.settings if checkpoint.persistent else None, *place),
+    )
+    operators = [OperatorProgress(uid, name, kind) for kind, uid, name in program.components()]
+    return Run(registry_of(configuration), entry, operators, configuration)
 
 
 def program_command() -> str:

@@ -38,6 +38,31 @@ class KeyState:
         self.queue: list[Event] = []
         self.match_states: dict[str, tuple[str, MatchState]] = {}  # by pattern id: version and partial matches
 
+    def pop_due_events(
+        self, until: int, decode: Callable[[bytes], Any], order: Callable[[Any], Any] | None
+    ) -> list[Event]:
+        """Removes the waiting events up to a time from the queue and returns them in order. `order` decides between equal times."""
+        due = self.queue
+        if not due:
+            return due
+        self.queue = []
+        for event in due:
+            if event.value is NOT_DECODED:
+                event.value = decode(event.data or b"")
+        if len(due) > 1:
+            if order is None:
+                due.sort(key=_timestamp)
+            else:
+                due.sort(key=lambda event: (event.timestamp, order(event.value)))
+        if due[-1].timestamp > until:
+            self.queue = [event for event in due if event.timestamp > until]
+            due = due[: len(due) - len(self.queue)]
+        return due
+
+
+def _timestamp(event: Event) -> int:
+    return event.timestamp
+
 
 class EventCodec:
     """Encodes events with the type of the stream if that restores an equal value, else as pickles."""

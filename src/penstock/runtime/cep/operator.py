@@ -7,18 +7,20 @@ or to the time at which the first partial match times out.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cmp_to_key
 from typing import Any
 
 from penstock.errors import StateError, TimeError
 from penstock.functions import Function, OutputTag
-from penstock.patterns.function import PatternContext
 from penstock.patterns.pattern import Pattern
 from penstock.runtime.cep.automaton import NOT_EVALUATED, Automaton
 from penstock.runtime.cep.compiler import compile_pattern
 from penstock.runtime.cep.key_state import EventCodec, KeyState, decode_key_state, encode_key_state
-from penstock.runtime.cep.matcher import NOT_DECODED, Event, Matcher, MatchResult
+from penstock.runtime.cep.match_context import MatchContext
+from penstock.runtime.cep.matcher import Event, Matcher, MatchResult
+from penstock.runtime.loop.call_guard import PartwiseOperator
 from penstock.runtime.loop.call_results import collect_results
 from penstock.runtime.loop.element_copy import copy_elements
 from penstock.runtime.loop.lateness import pattern_is_late
@@ -32,28 +34,7 @@ Emit = Callable[[Any, int], None]  # takes a result and its time
 SINGLE_PATTERN_ID = ""  # the pattern id if there is a single pattern
 
 
-class MatchContext(PatternContext):
-    """The context of the match for which a function is called."""
-
-    def __init__(self, context: OperatorContext) -> None:
-        self._context = context
-        self.time = 0
-        self.pattern: str | None = None
-
-    def timestamp(self) -> int:
-        return self.time
-
-    def current_processing_time(self) -> int:
-        return self._context.now
-
-    def get_current_key(self) -> Any:
-        return self._context.cell.at
-
-    def pattern_id(self) -> str | None:
-        return self.pattern
-
-
-class PatternOperator:
+class PatternOperator(PartwiseOperator):
     """Calls `process_match(match, ctx)` of a function for each match of a pattern.
 
     >>> PatternOperator(Pattern.begin("a"), None).late_records
@@ -84,6 +65,7 @@ class PatternOperator:
         self._matchers: dict[str, tuple[str, Matcher]] = {}
         self.ignores_unmatched_events = False  # whether events that fulfil no condition can be dropped
         self._has_timeouts = False
+        self._part_event: Event | None = None  # the only event of the last part
         self._context: Any = None
         if pattern is not None:
             self._add_matcher(SINGLE_PATTERN_ID, "", pattern)
@@ -150,16 +132,57 @@ class PatternOperator:
         return results or None
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
-        state = self.load()
-        if state.timer is not None and timer.time >= state.timer:
-            state.timer = None
+        return self.on_timer_part(timer, context, sys.maxsize)
+
+    def on_timer_part(self, timer: Timer, context: OperatorContext, limit: int) -> Emitted:
+        self.part_size, self._part_event = 0, None
+        state = self._load_for_timer(timer)
+        due, until = self._take_part(state, self._time(context), limit)
         results: list[Any] = []
-        if self.event_time:
-            self.advance(state, context.watermark, lambda result, time: results.append(TimestampedResult(result, time)))
-        else:
-            self.advance(state, context.now, lambda result, _: results.append(TimestampedResult(result, NO_TIMESTAMP)))
+        in_event_time = self.event_time
+        self._process_events(
+            state,
+            due,
+            until,
+            lambda result, time: results.append(TimestampedResult(result, time if in_event_time else NO_TIMESTAMP)),
+        )
         self.save(state)
         return results or None
+
+    def drop_part(self, timer: Timer, context: OperatorContext) -> None:
+        state = self._load_for_timer(timer)
+        due, until = self._take_part(state, self._time(context), 1)
+        if not due:
+            for pattern, (_, match_state) in state.match_states.items():
+                self._matchers[pattern][1].process_events(match_state, [], until)  # drops those that have timed out
+        self.save(state)
+
+    def part_details(self, timer: Timer) -> dict[str, Any]:
+        event = self._part_event
+        return {"timer": timer.time} if event is None else {"element": event.value, "timestamp": event.timestamp}
+
+    def _take_part(self, state: KeyState, until: int, limit: int) -> tuple[list[Event], int]:
+        """Removes events that are due from the queue. Returns them and the time up to which partial matches time out.
+
+        With the limit 1, it returns one event, or no event if a partial match times out before it.
+        """
+        due = self._pop_due_events(state, until)
+        if limit == 1:
+            deadline = self._next_deadline(state)
+            if deadline is not None and deadline <= (due[0].timestamp if due else until):
+                state.queue = due + state.queue
+                self.part_size = 1
+                return [], deadline
+            self._part_event = due[0] if due else None
+        if len(due) >= limit:
+            state.queue = due[limit:] + state.queue
+            due = due[:limit]
+            until = due[-1].timestamp
+        self.part_size = len(due)
+        return due, until
+
+    def _time(self, context: OperatorContext) -> int:
+        return context.watermark if self.event_time else context.now
 
     def handle_late(self, value: Any, timestamp: int) -> Emitted:
         """Emits a late element to the side output, or counts it."""
@@ -209,20 +232,36 @@ class PatternOperator:
         self._set_timer(state)
         self._state.update(encode_key_state(state, self._codec.encode))
 
+    def _load_for_timer(self, timer: Timer) -> KeyState:
+        """Reads the state of the key of a timer, which has fired."""
+        state = self.load()
+        if state.timer is not None and timer.time >= state.timer:
+            state.timer = None
+        return state
+
     def _set_timer(self, state: KeyState) -> None:
         time = min((event.timestamp for event in state.queue), default=None)
         if time is not None and not self.event_time:
             time += 1  # when no more events of that time can arrive
-        if self._has_timeouts:
-            for pattern, (_, match_state) in state.match_states.items():
-                deadline = self._matchers[pattern][1].deadline(match_state)
-                if deadline is not None and (time is None or deadline < time):
-                    time = deadline
+        deadline = self._next_deadline(state)
+        if deadline is not None and (time is None or deadline < time):
+            time = deadline
         if time is not None and (state.timer is None or time < state.timer):
             state.timer = time
             context = self._context
             due = context.running_due if self.event_time else None
             self._timers.register(time, context.cell.at, None, due)
+
+    def _next_deadline(self, state: KeyState) -> int | None:
+        """Returns the time at which the first partial match times out, or None."""
+        if not self._has_timeouts:
+            return None
+        first: int | None = None
+        for pattern, (_, match_state) in state.match_states.items():
+            deadline = self._matchers[pattern][1].deadline(match_state)
+            if deadline is not None and (first is None or deadline < first):
+                first = deadline
+        return first
 
     def event_under_test(self) -> Event | None:
         """Returns the event for which a condition is evaluated, or None while a function is called with a match."""
@@ -232,7 +271,9 @@ class PatternOperator:
 
     def advance(self, state: KeyState, until: int, emit: Emit) -> None:
         """Processes all waiting events up to a time, and times out partial matches in between."""
-        due = self._pop_due_events(state, until)
+        self._process_events(state, self._pop_due_events(state, until), until, emit)
+
+    def _process_events(self, state: KeyState, due: list[Event], until: int, emit: Emit) -> None:
         if not due and not (self._has_timeouts and state.match_states):
             return
         number = state.next_number
@@ -257,24 +298,7 @@ class PatternOperator:
         return events
 
     def _pop_due_events(self, state: KeyState, until: int) -> list[Event]:
-        """Removes the waiting events up to a time from the queue and returns them in order."""
-        due = state.queue
-        if not due:
-            return due
-        state.queue = []
-        for event in due:
-            if event.value is NOT_DECODED:
-                event.value = self._codec.decode(event.data or b"")
-        if len(due) > 1:
-            if self._order is None:
-                due.sort(key=_timestamp)
-            else:
-                order = self._order
-                due.sort(key=lambda event: (event.timestamp, order(event.value)))
-        if due[-1].timestamp > until:
-            state.queue = [event for event in due if event.timestamp > until]
-            due = due[: len(due) - len(state.queue)]
-        return due
+        return state.pop_due_events(until, self._codec.decode, self._order)
 
     def _emit(self, pattern: str, matcher: Matcher, results: list[MatchResult], emit: Emit) -> None:
         context = self._match
@@ -295,7 +319,3 @@ class PatternOperator:
 def _any_condition_evaluator(automata: list[Automaton]) -> Callable[[Any], int]:
     """Returns a function that is 0 if an event matters to none of several patterns. Each pattern evaluates it again later."""
     return lambda event: NOT_EVALUATED if any(a.evaluate_conditions(event) for a in automata) else 0
-
-
-def _timestamp(event: Event) -> int:
-    return event.timestamp

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import TimeError
-from penstock.runtime.loop.call_guard import CallGuard
+from penstock.runtime.loop.call_guard import CallGuard, PartwiseOperator
 from penstock.runtime.loop.call_site import CallSite
 from penstock.runtime.loop.call_watch import LoopCalls, watch
 from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element
@@ -121,7 +121,7 @@ class SlotLoop:
         if not out.values:
             out.maybe_tagged = False  # unless a value that can be changed is emitted now or by a timer
         watermark = context.watermark
-        for index, (value, key, now) in enumerate(zip(values, keys, effective, strict=True)):
+        for index, value, key, now in zip(range(len(values)), values, keys, effective, strict=True):
             if now > watermark:
                 if timers.next_time <= now:
                     self._advance_watermark(now, marks, out)
@@ -276,6 +276,9 @@ class SlotLoop:
     def _fire_guarded(self, guard: CallGuard, timer: Timer, emitter: int, out: Emissions) -> None:
         """A timer fires once. An operator that must still act after a failed one has `on_failed_timer`."""
         operator, context, site = self._operator, self._context, self.site
+        if isinstance(operator, PartwiseOperator):
+            guard.run_in_parts(operator, timer, emitter, site, out)
+            return
         details: Callable[[], dict[str, Any]] = lambda: {"key": timer.key, "timer": timer.time}  # noqa: E731
         succeeded = guard.run(lambda: operator.on_timer(timer, context), emitter, site, details, out)
         on_failed_timer = getattr(operator, "on_failed_timer", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from penstock.errors import StateError
@@ -12,10 +13,11 @@ from penstock.runtime.state.evolution.shape import OperatorStateDescriptor, Shap
 from penstock.runtime.state.handle import StateHandle
 from penstock.runtime.state.keys import KeyTable, encoded_length, restore_key
 from penstock.runtime.state.kinds import STATE_KINDS, value_offset_of
+from penstock.runtime.state.live_entries import LiveEntries
 from penstock.runtime.state.store import Store, after_prefix
 from penstock.runtime.state.tables import KEY_TABLE, MEASURES, StateTable, StateTables, table_name
 from penstock.state import StateDescriptor
-from penstock.ttl import StateTtlConfig
+from penstock.ttl import StateTtlConfig, StateVisibility
 
 
 class KeyedStateStore:
@@ -102,11 +104,17 @@ class KeyedStateStore:
         return handle if kind.adapter is None else kind.adapter(handle, descriptor)
 
     def keys_with(self, descriptor: StateDescriptor) -> list[Any]:
-        """Returns all keys that have this state, ordered by key group and encoded key (for apply_to_keyed_state)."""
+        """Returns all keys that have this state, ordered by key group and encoded key (for apply_to_keyed_state).
+
+        State that has expired is hidden, whether it has been removed from the store or not.
+        """
         self.flush()  # includes keys whose state was created in this batch
         table = self._tables.of(self._operator, descriptor.name, descriptor.kind, self._schema(descriptor))
+        entries: Iterable[tuple[bytes, bytes]] = self._store.scan(table.prefix, after_prefix(table.prefix))
+        if descriptor.ttl is not None and descriptor.ttl.visibility is StateVisibility.NeverReturnExpired:
+            entries = LiveEntries(table, self.now).select(entries)
         keys: dict[bytes, Any] = {}
-        for stored, _ in self._store.scan(table.prefix, after_prefix(table.prefix)):
+        for stored, _ in entries:
             encoded = stored[4 : 4 + encoded_length(stored, 4)]
             if encoded not in keys:
                 keys[encoded] = self.decode_key(encoded)

@@ -15,7 +15,7 @@ from penstock.windows.assigner import get_window_type
 class CachedWindow:
     """A window with its derived times and the panes to which this batch has added elements."""
 
-    __slots__ = ("cleanup_time", "max_timestamp", "namespace", "panes", "window")
+    __slots__ = ("cleanup_time", "max_timestamp", "namespace", "panes", "slices", "window")
 
     def __init__(self, window: Window, namespace: Namespace, lateness: int) -> None:
         self.window = window
@@ -23,17 +23,27 @@ class CachedWindow:
         self.max_timestamp = window.max_timestamp()
         self.cleanup_time = cleanup_time(self.max_timestamp, lateness)
         self.panes: dict[Any, Any] = {}  # by key: read from state, marked as changed, timers registered
+        self.slices: list[CachedSlice] = []  # those whose elements belong to this window
+
+    def forget_pane(self, key: Any) -> None:
+        """Called when the contents of a pane are cleared."""
+        self.panes.pop(key, None)
+        for cached in self.slices:
+            cached.panes.pop(key, None)
 
 
 class CachedSlice:
     """A range of time whose elements all belong to the same windows."""
 
-    __slots__ = ("end", "first_max_timestamp", "start", "windows")
+    __slots__ = ("end", "first_max_timestamp", "panes", "start", "windows")
 
     def __init__(self, start: int, end: int, windows: list[CachedWindow]) -> None:
         self.start = start
         self.end = end
         self.windows = windows
+        self.panes: dict[Any, list[Any]] = {}  # by key: the panes of all windows
+        for window in windows:
+            window.slices.append(self)
         self.first_max_timestamp = min((w.max_timestamp for w in windows), default=MIN_WATERMARK)
 
 
@@ -74,7 +84,7 @@ class WindowCache:
         cached = self._windows.get(namespace)
         return cached or CachedWindow(self._type(*namespace), namespace, self._lateness)
 
-    def enter_slice(self, value: Any, time: int, timestamp: int, context: Any) -> CachedSlice:
+    def enter_slice(self, time: int, value: Any, timestamp: int, context: Any) -> CachedSlice:
         """Makes the slice of a time the current one and returns it. The windows must be on a grid."""
         start = time - (time - self._offset) % self._width
         cached = self._slices.get(start)

@@ -5,10 +5,11 @@ A pane is one window of one key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element
 from penstock.runtime.state.backend import KeyedStateStore
 from penstock.runtime.state.codec import codec_of
 from penstock.runtime.state.normal_values import Normalise
@@ -66,6 +67,11 @@ def _identity(value: Any) -> Any:
     return value
 
 
+def _is_immutable(accumulator: Any) -> bool:
+    kind = type(accumulator)
+    return kind in IMMUTABLE or (kind is tuple and IMMUTABLE.issuperset(map(type, accumulator)))
+
+
 class WindowContents(Protocol):
     """Storage of panes."""
 
@@ -75,7 +81,20 @@ class WindowContents(Protocol):
         """Returns the pane to which elements are added. It is valid until it is cleared or the batch ends."""
         ...
 
-    def add(self, pane: Any, value: Any, timestamp: int) -> None: ...
+    def add(self, pane: Any, value: Any, timestamp: int) -> None:
+        """Adds an element that nobody else uses afterwards."""
+        ...
+
+    def add_shared(self, pane: Any, value: Any, timestamp: int) -> Any:
+        """Adds an element that others use too. Returns it for them: the same object, or a copy that this pane cannot change."""
+        self.add(pane, copy_element(value), timestamp)
+        return value
+
+    def add_to_all(self, panes: list[Any], value: Any, timestamp: int) -> None:
+        """Adds an element to several panes. What one of them does to the element is not seen by the others."""
+        for pane in panes[:-1]:
+            value = self.add_shared(pane, value, timestamp)
+        self.add(panes[-1], value, timestamp)
 
     def elements(self, pane_key: PaneKey) -> list[Any] | None:
         """Returns the elements for the window function, or None if the pane is empty."""
@@ -88,7 +107,7 @@ class WindowContents(Protocol):
         ...
 
 
-class AggregatedContents:
+class AggregatedContents(WindowContents):
     """One accumulator per pane. A pane is a list of at most one value, changed in place and written once per batch.
 
     Accumulators are converted to their type after each element, so that results do not depend on the boundaries of batches.
@@ -99,12 +118,14 @@ class AggregatedContents:
         self._accumulator_type = accumulator_type
         self._type = Types.LIST(accumulator_type)
         self._normal: Normalise = _identity
+        self._normal_classes: Container[type] = ()
         self._state: Any = None
         self._cell: Any = None
 
     def open(self, backend: KeyedStateStore) -> None:
         self._state = backend.handle(ValueStateDescriptor(_NAME, self._type), "namespace")
-        self._normal = codec_of(self._accumulator_type, "accumulator").normal
+        codec = codec_of(self._accumulator_type, "accumulator")
+        self._normal, self._normal_classes = codec.normal, codec.normal_classes
         self._cell = backend.namespace_cell
 
     def pane(self, pane_key: PaneKey) -> list[Any]:
@@ -117,9 +138,32 @@ class AggregatedContents:
 
     def add(self, pane: list[Any], value: Any, timestamp: int) -> None:
         if pane:
-            pane[0] = self._normal(self.fold.add(value, pane[0]))
+            accumulator = self.fold.add(value, pane[0])
+            pane[0] = accumulator if type(accumulator) in self._normal_classes else self._normal(accumulator)
         else:
             pane.append(self._normal(self.fold.start(value)))
+
+    def add_shared(self, pane: list[Any], value: Any, timestamp: int) -> Any:
+        if not pane or not _is_immutable(pane[0]):  # an accumulator that can be changed may contain the element
+            self.add(pane, copy_element(value), timestamp)
+            return value
+        self.add(pane, value, timestamp)
+        return value if _is_immutable(pane[0]) else copy_element(value)
+
+    def add_to_all(self, panes: list[list[Any]], value: Any, timestamp: int) -> None:
+        if len(panes) == 1:
+            self.add(panes[0], value, timestamp)
+            return
+        add, classes, immutable = self.fold.add, self._normal_classes, IMMUTABLE
+        for pane in panes:  # the lines of `add_shared` for the usual case
+            if pane and type(pane[0]) in immutable:
+                accumulator = add(value, pane[0])
+                kind = type(accumulator)
+                pane[0] = accumulator if kind in classes else self._normal(accumulator)
+                if kind not in immutable:
+                    value = copy_element(value)
+            else:
+                value = self.add_shared(pane, value, timestamp)
 
     def add_partial(self, pane: list[Any], accumulator: Any) -> None:
         if pane:
@@ -148,7 +192,7 @@ class AggregatedContents:
             self.clear(target)
 
 
-class ListContents:
+class ListContents(WindowContents):
     """All elements of a pane, each stored separately. A pane is represented by its key."""
 
     def __init__(self, element_type: TypeInformation) -> None:

@@ -94,7 +94,7 @@ class MergingWindowOperator(WindowOperator):
     def on_failed_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
         state_window = self._window_set.get_state_window(timer.namespace)
         if state_window is not None:
-            self._clear_after_failed_timer(
+            self._continue_after_failed_timer(
                 timer, context, self._cache.from_namespace(timer.namespace), (timer.key, state_window)
             )
         return None

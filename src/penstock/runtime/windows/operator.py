@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from penstock.errors import PlanError
 from penstock.functions import OutputTag, TimeDomain
-from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element, copy_elements
+from penstock.runtime.loop.element_copy import copy_elements
 from penstock.runtime.loop.lateness import element_is_late, window_is_late
 from penstock.runtime.loop.operator import Emitted, OperatorContext, TimestampedResult
 from penstock.runtime.state.codec import is_immutable
@@ -81,7 +82,8 @@ class WindowOperator:
         self._function = function
         self._evaluate: WindowEvaluator = pass_through
         self._clear: Callable[[Any, Namespace, Window], None] | None = None
-        self._aligned = assigner.grid() is not None and self._trigger.waits_for_end()
+        self._on_grid = assigner.grid() is not None
+        self._aligned = self._on_grid and self._trigger.waits_for_end()
         self._cache = WindowCache(assigner, self._lateness)
         self._copies = True  # elements are copied for the function, unless they are not used again
         self._pane: PaneContext
@@ -129,22 +131,24 @@ class WindowOperator:
         time = timestamp if self._event_time else context.now
         current = self._cache.current_slice
         if not current.start <= time < current.end:
-            current = self._cache.enter_slice(value, time, timestamp, self._pane)
+            current = self._cache.enter_slice(time, value, timestamp, self._pane)
         if current.first_max_timestamp <= context.watermark:
             return self._add_to_windows(value, timestamp, context)
-        key, add = context.cell.at, self._contents.add
-        shared = len(current.windows) - 1 if value.__class__ not in IMMUTABLE else 0
-        for cached in current.windows:
-            pane = cached.panes.get(key)
-            if pane is None:
-                pane = cached.panes[key] = self._contents.pane((key, cached.namespace))
-                self._call_trigger(value, timestamp, cached, key, context)
-            if shared:  # each window has its own, because a function may change it
-                add(pane, copy_element(value), timestamp)
-                shared -= 1
-            else:
-                add(pane, value, timestamp)
+        key = context.cell.at
+        panes = current.panes.get(key)
+        if panes is None:
+            panes = current.panes[key] = [self._pane_of(w, value, timestamp, context) for w in current.windows]
+        self._contents.add_to_all(panes, value, timestamp)
         return None
+
+    def _pane_of(self, cached: CachedWindow, value: Any, timestamp: int, context: OperatorContext) -> Any:
+        """Returns the pane of a window and the current key. The first element in a batch is shown to the trigger."""
+        key = context.cell.at
+        pane = cached.panes.get(key)
+        if pane is None:
+            pane = cached.panes[key] = self._contents.pane((key, cached.namespace))
+            self._call_trigger(value, timestamp, cached, key, context)
+        return pane
 
     def _process_element(self, value: Any, context: OperatorContext) -> Emitted:
         return self._add_to_windows(value, context.timestamps[context.index], context)
@@ -154,12 +158,11 @@ class WindowOperator:
         key, contents = context.cell.at, self._contents
         emitted: list[Any] = []
         added = False
-        changeable = value.__class__ not in IMMUTABLE
         for cached, state_window in self._target_windows(value, timestamp, context):
             added = True
             pane_key = (key, state_window)
             # A function may change what a window contains. The other windows and the trigger must not see that.
-            contents.add(contents.pane(pane_key), copy_element(value) if changeable else value, timestamp)
+            value = contents.add_shared(contents.pane(pane_key), value, timestamp)
             result = self._call_trigger(value, timestamp, cached, key, context)
             if result is not CONTINUE:
                 emitted += self._apply_trigger_result(result, key, cached, pane_key, stamped=True)
@@ -171,10 +174,18 @@ class WindowOperator:
         self, value: Any, timestamp: int, context: OperatorContext
     ) -> Iterator[tuple[CachedWindow, Namespace]]:
         """Yields the windows that still accept an element, each with its state window."""
-        for window in self._assigner.assign_windows(value, timestamp, self._pane):
-            cached = self._cache.get(window)
+        for cached in self._assigned_windows(value, timestamp, context):
             if not (self._event_time and window_is_late(cached.cleanup_time, context.watermark)):
                 yield cached, cached.namespace
+
+    def _assigned_windows(self, value: Any, timestamp: int, context: OperatorContext) -> list[CachedWindow]:
+        if not self._on_grid:
+            return [self._cache.get(w) for w in self._assigner.assign_windows(value, timestamp, self._pane)]
+        time = timestamp if self._event_time else context.now
+        current = self._cache.current_slice
+        if not current.start <= time < current.end:
+            current = self._cache.enter_slice(time, value, timestamp, self._pane)
+        return current.windows
 
     def _call_trigger(
         self, value: Any, timestamp: int, cached: CachedWindow, key: Any, context: OperatorContext
@@ -199,17 +210,23 @@ class WindowOperator:
         )
 
     def on_failed_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
-        """Called after `on_timer` raised and a dead letter was emitted. Clears the window if it is due for cleanup."""
-        self._clear_after_failed_timer(
+        """Called after `on_timer` raised and a dead letter was emitted."""
+        self._continue_after_failed_timer(
             timer, context, self._cache.from_namespace(timer.namespace), (timer.key, timer.namespace)
         )
         return None
 
-    def _clear_after_failed_timer(
+    def _continue_after_failed_timer(
         self, timer: Timer, context: OperatorContext, cached: CachedWindow, pane_key: PaneKey
     ) -> None:
-        if (context.domain == TimeDomain.EVENT_TIME) == self._event_time and timer.time == cached.cleanup_time:
+        """Clears the window if it is due for cleanup. Otherwise calls the trigger again, so that it sets its next timer."""
+        in_event_time = context.domain == TimeDomain.EVENT_TIME
+        if in_event_time == self._event_time and timer.time == cached.cleanup_time:
             self._clear_window(timer.key, cached, pane_key)
+            return
+        on_time = self._trigger.on_event_time if in_event_time else self._trigger.on_processing_time
+        with suppress(Exception):  # if the trigger itself has failed
+            on_time(timer.time, cached.window, self._pane.set_current(timer.key, cached.namespace))
 
     def _process_timer(
         self, timer: Timer, context: OperatorContext, cached: CachedWindow, pane_key: PaneKey
@@ -279,7 +296,7 @@ class WindowOperator:
 
     def _clear_contents(self, key: Any, cached: CachedWindow, pane_key: PaneKey) -> None:
         self._contents.clear(pane_key)
-        cached.panes.pop(key, None)
+        cached.forget_pane(key)
 
     def _clear_window(self, key: Any, cached: CachedWindow, pane_key: PaneKey) -> None:
         """Removes all state of a window of a key."""

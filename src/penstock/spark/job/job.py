@@ -27,6 +27,7 @@ from penstock.folders import private_folder, remove_private_folder
 from penstock.jobs.checkpoint.checkpoint import Checkpoint, open_checkpoint
 from penstock.jobs.leftovers.finished_checkpoint import mark_checkpoint_finished, unmark_checkpoint_finished
 from penstock.jobs.registry.latest_checkpoint import LatestCheckpoint
+from penstock.jobs.registry.program_jobs import first_job, next_job
 from penstock.jobs.registry.savepoint_requests import AfterSavepoint
 from penstock.jobs.run.accumulators import count_accumulators
 from penstock.jobs.run.driver_outputs import DriverOutput
@@ -41,7 +42,7 @@ from penstock.spark.job.checkpoint_repair import CheckpointRepair
 from penstock.spark.job.driver_outputs import FolderOutputs
 from penstock.spark.job.lost_process import explain_lost_process, lost_jvm_error
 from penstock.spark.job.monitor import JobMonitor
-from penstock.spark.job.registration import RegisteredJob, register
+from penstock.spark.job.registration import RegisteredJob, register_job
 from penstock.spark.job.restore_plan import plan_spark_restore
 from penstock.spark.job.results import last_batches
 from penstock.spark.job.resumption import has_ended
@@ -51,6 +52,7 @@ from penstock.spark.query.batch_query import BatchQuery
 from penstock.spark.query.dataframe_sources import materialize_tables
 from penstock.spark.query.real_time import runs_in_real_time
 from penstock.spark.report.run_folder import RunFolder
+from penstock.spark.session.deletions_at_exit import DeletionsAtExit
 from penstock.spark.session.error_transport import translate_error
 from penstock.spark.session.jvm_process import jvm_exit_code
 from penstock.spark.session.session import get_session
@@ -63,12 +65,14 @@ class SparkJob:
     """One job, from its start to its end, over any number of attempts."""
 
     def __init__(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> None:
+        number, configuration = next_job(graph, configuration)
         graph = keep_parallelism(graph, configuration)
         self.real_time = runs_in_real_time(graph, configuration)
         self.program: Program = build_program(graph)
         self.session: SparkSession = get_session(configuration)
         self._restore_plan = plan_spark_restore(self.program, configuration)
         self.checkpoint: Checkpoint = open_checkpoint(self.program, configuration, self._restore_plan)
+        self.place = number, first_job(number, self.checkpoint.job_id, configuration)  # in the program
         self.folder = RunFolder(private_folder("run"))
         self.keep_open = False  # a scripted job stops after its script, without the final watermark
         self.run: Run | None = None  # its entry in the registry
@@ -98,7 +102,7 @@ class SparkJob:
         self._recovery = StorageRecovery(
             self._storage, self._attempts, configuration, is_over=self._is_over, set_status=self._set_status
         )
-        self._monitor = JobMonitor(self.folder, self.checkpoint, self._storage)
+        self._monitor = JobMonitor(self.folder, self.checkpoint, self._storage, DeletionsAtExit(self.session))
         self._accumulators: dict[str, Any] | None = None  # of a job that has ended
 
     @property
@@ -133,7 +137,7 @@ class SparkJob:
         unmark_checkpoint_finished(self.checkpoint.folder)
         try:  # the lock also protects the entry of the job in the registry
             self._attach_sinks()
-            self.run = register(self.session, self.program, self.checkpoint, self._configuration)
+            self.run = register_job(self.session, self.program, self.checkpoint, self._configuration, self.place)
             self._repair.report = self.run.announce
             self._report_restore(self.run)
             if has_ended(self.checkpoint):
@@ -214,7 +218,7 @@ class SparkJob:
         except Exception as error:
             if not self._cancel.is_set() and final_status is not JobStatus.FINISHED:
                 final_status = JobStatus.FAILED
-            if (lost := lost_jvm_error()) is not None:
+            if (lost := lost_jvm_error(error)) is not None:
                 raise lost from error
             raise
         finally:

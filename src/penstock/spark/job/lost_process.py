@@ -7,16 +7,18 @@ import re
 from penstock.errors import JobError, PenstockError
 from penstock.spark.checkpoint.storage_watch import java_stack
 from penstock.spark.report.helper_processes import HelperProcesses
-from penstock.spark.session.jvm_process import jvm_exit_code
+from penstock.spark.session.jvm_process import await_lost_jvm
 
 # What Spark reports when the process at the other end of a connection is gone.
 _CONNECTION_LOST = re.compile(r"Broken pipe|Connection reset|EOFException|SocketException|Python worker exited")
+# A worker of a task has ended. Spark ends the helper processes after such a failure, so they are not its reason.
+_TASK = re.compile(r"Job aborted due to stage failure")
 _COMMIT = re.compile(r"PythonStreamingSinkCommitRunner|PythonStreamingWrite")
 
 
-def lost_jvm_error() -> JobError | None:
-    """Returns the error of a job whose JVM has ended; None if the JVM still runs."""
-    code = jvm_exit_code()
+def lost_jvm_error(error: BaseException) -> JobError | None:
+    """Returns the error of a job that failed because its JVM has ended; None if the JVM still runs."""
+    code = await_lost_jvm(error)
     if code is None:
         return None
     ended = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
@@ -32,7 +34,7 @@ def explain_lost_process(error: BaseException, failure: Exception, processes: He
     """Returns an error that names the process that was killed, or `failure` if the query failed for another reason."""
     is_unexplained = isinstance(failure, PenstockError) and failure.code in ("JOB_FAILED", "WORKER_DIED")
     stack = f"{error}\n{java_stack(error)}"
-    if not is_unexplained or not _CONNECTION_LOST.search(stack):
+    if not is_unexplained or not _CONNECTION_LOST.search(stack) or _TASK.search(stack):
         return failure
     killed = [f"the process that {p.task} (process {p.process.pid} on {p.process.host})" for p in processes.killed()]
     if not killed and _COMMIT.search(stack):

@@ -15,6 +15,7 @@ from penstock.jobs.run.run import Run
 from penstock.spark.checkpoint.storage_watch import StorageWatch
 from penstock.spark.query.batch_query import BatchQuery
 from penstock.spark.report.run_folder import RunFolder
+from penstock.spark.session.deletions_at_exit import DeletionsAtExit
 
 _CHECK_SECONDS = 1.0
 
@@ -22,10 +23,13 @@ _CHECK_SECONDS = 1.0
 class JobMonitor:
     """Called again and again by the thread that waits for the job."""
 
-    def __init__(self, folder: RunFolder, checkpoint: Checkpoint, storage: StorageWatch) -> None:
+    def __init__(
+        self, folder: RunFolder, checkpoint: Checkpoint, storage: StorageWatch, deletions: DeletionsAtExit
+    ) -> None:
         self._folder = folder
         self._checkpoint = checkpoint
         self._storage = storage
+        self._deletions = deletions
         self._next_check = 0.0
         self._warned: set[str] = set()  # operators whose unread dead letters were reported
 
@@ -51,6 +55,7 @@ class JobMonitor:
                 "lock in time. This job stops. The batches that it committed are in the checkpoint.",
             )
         self.warn_unread_dead_letters()
+        self._deletions.forget_sockets_sometimes()
         if isinstance(query, StreamingQuery):
             self._storage.check_progress(query)
 

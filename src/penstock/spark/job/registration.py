@@ -17,14 +17,10 @@ from penstock.jobs.checkpoint.checkpoint import Checkpoint
 from penstock.jobs.registry.batch_report import BatchReport
 from penstock.jobs.registry.checkpoint_stats import CheckpointStats, SparkTimings
 from penstock.jobs.registry.cpu_time import CpuTime
-from penstock.jobs.registry.entry import JobEntry
-from penstock.jobs.registry.launch import current_launch
-from penstock.jobs.registry.process import this_process
-from penstock.jobs.registry.progress import OperatorProgress, StageProgress
-from penstock.jobs.registry.registry import registry_of
+from penstock.jobs.registry.progress import StageProgress
 from penstock.jobs.registry.requests import EndAction
 from penstock.jobs.registry.savepoint_requests import SavepointProgress, SavepointRequest
-from penstock.jobs.run.registration import installed_version, program_command
+from penstock.jobs.run.registration import register
 from penstock.jobs.run.run import Run
 from penstock.metrics.labels import operator_labels
 from penstock.spark.checkpoint.spark_log import SparkLog
@@ -40,25 +36,17 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.02
 
 
-def register(session: SparkSession, program: Program, checkpoint: Checkpoint, configuration: Configuration) -> Run:
+def register_job(
+    session: SparkSession,
+    program: Program,
+    checkpoint: Checkpoint,
+    configuration: Configuration,
+    place: tuple[int, str],
+) -> Run:
     """Registers a job that is about to start."""
-    entry = JobEntry(
-        id=checkpoint.job_id,
-        name=program.name,
-        process=this_process(),
-        program=program_command(),
-        master=session.sparkContext.master or "",
-        checkpoint=checkpoint.resumable_path,
-        parallelism=program.parallelism,
-        web=session.sparkContext.uiWebUrl or "",
-        version=installed_version(),
-        local=working_copy_folder(configuration, checkpoint.job_id, session.sparkContext.master or ""),
-        batch=program.batch_mode,
-        from_savepoint=checkpoint.from_savepoint,
-        launch=current_launch(checkpoint.settings if checkpoint.persistent else None),
-    )
-    operators = [OperatorProgress(uid, name, kind) for kind, uid, name in program.components()]
-    return Run(registry_of(configuration), entry, operators, configuration)
+    master = session.sparkContext.master or ""
+    local = working_copy_folder(configuration, checkpoint.job_id, master)
+    return register(program, checkpoint, configuration, place, master, session.sparkContext.uiWebUrl or "", local)
 
 
 class RegisteredJob:

@@ -16,7 +16,7 @@ from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.engine.wire.frames import SINK_LEVEL, Bundles, Frame, SavepointRequest, decode_bundle
 from penstock.jobs.registry.cpu_time import thread_cpu_time
 from penstock.savepoints.slot_part import SlotAssignment
-from penstock.spark.query import worker
+from penstock.spark.query import state_connection, worker
 from penstock.spark.savepoint.initial_state import read_initial_state
 from penstock.spark.savepoint.snapshot_handoff import SnapshotHandoff
 from penstock.spark.session.error_transport import wrap_errors
@@ -69,6 +69,7 @@ class SlotProcessor(StatefulProcessor):
         self._settings = settings
 
     def init(self, handle: StatefulProcessorHandle) -> None:
+        state_connection.connection.keep_open(handle._statefulProcessorApiClient)
         self._map = SparkMap(handle.getMapState("log", "k string", "v binary"))
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:

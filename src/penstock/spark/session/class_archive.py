@@ -1,6 +1,7 @@
 """An archive of the classes that Spark loads, so that the JVM of the next job starts faster (class-data sharing).
 
-The first JVM writes the archive when it ends, which delays nothing: the program has ended before. The archive is a file of the
+The first JVM writes the archive when it ends, which delays nothing: the program has ended before, and the JVM then has the lowest
+priority, so that it yields the processors to the next program. The archive is a file of the
 user's cache folder, and may be deleted at any time. Its name contains a digest of Java and of Spark's jars. A file `.json`
 beside it has its size and time, because the JVM does not check the contents of an archive that has changed.
 """
@@ -49,11 +50,13 @@ class ClassArchive:
     (True, [])
     """
 
-    def __init__(self, folder: Path, key: str) -> None:
+    def __init__(self, folder: Path, key: str, may_write: bool = True) -> None:
         self._folder = folder
+        self._may_write = may_write
         self.file = folder / f"classes-{key}.jsa"
         self._stamp = folder / f"classes-{key}.json"
         self._claim = folder / f"classes-{key}.claim"
+        self.is_written = False  # by the JVM that was launched with the options
 
     def options(self) -> list[str]:
         """The JVM options that use the archive, or that write it when the JVM ends. Raises OSError if the folder is unusable."""
@@ -63,8 +66,9 @@ class ClassArchive:
         if self._is_usable():
             os.utime(self._stamp)  # the time of its last use
             return [*quiet, "-Xshare:auto", f"-XX:SharedArchiveFile={self.file}"]
-        if not self._take_claim():
+        if not self._may_write or not self._take_claim():
             return []
+        self.is_written = True
         return [*quiet, f"-XX:ArchiveClassesAtExit={self._written_file(os.getpid())}"]
 
     def discard(self) -> None:
@@ -125,6 +129,10 @@ class ClassArchive:
                 if stamp.stat().st_mtime < time.time() - _KEEP_SECONDS:
                     _remove(stamp.with_suffix(".jsa"))
                     _remove(stamp)
+        for other in (*self._folder.glob(".classes-*.jsa.*"), *self._folder.glob("classes-*.claim")):
+            with suppress(OSError):  # of a Java or Spark that was removed before the archive was used
+                if other.stat().st_mtime < time.time() - _KEEP_SECONDS:
+                    _remove(other)
 
 
 def _begins_with_magic(file: Path) -> bool:
@@ -161,8 +169,11 @@ def archive_key(java: str, spark_home: Path, class_path: str = "") -> str | None
     return digest.hexdigest()[:16]
 
 
-def find_archive(spark_home: Path, settings: Mapping[str, str]) -> ClassArchive | None:
-    """The archive for a JVM with these settings of Spark; None if the user has chosen another one, or it cannot be used."""
+def find_archive(spark_home: Path, settings: Mapping[str, str], may_write: bool = True) -> ClassArchive | None:
+    """The archive for a JVM with these settings of Spark; None if the user has chosen another one, or it cannot be used.
+
+    A JVM whose output is that of the program must not write it, because a reader of the output would wait for the JVM.
+    """
     variables = (_OPTIONS, "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
     chosen = " ".join([settings.get("spark.driver.extraJavaOptions", ""), *(os.environ.get(v, "") for v in variables)])
     if any(name in chosen for name in _CHOSEN_BY_USER):
@@ -171,7 +182,7 @@ def find_archive(spark_home: Path, settings: Mapping[str, str]) -> ClassArchive 
         key = archive_key(java_command(), spark_home, settings.get("spark.driver.extraClassPath", ""))
     except OSError:
         return None
-    return None if key is None else ClassArchive(cache_folder(), key)
+    return None if key is None else ClassArchive(cache_folder(), key, may_write)
 
 
 @contextmanager

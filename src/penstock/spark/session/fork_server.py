@@ -177,6 +177,7 @@ class _Forks:
     def _accept(self) -> _Task | None:
         """Forks a process, or starts a worker daemon. Returns the task in the forked process and None in the server."""
         connection, _ = self._listener.accept()
+        request = None
         try:
             request = _Request(connection)
             if is_worker_daemon(request.module, request.arguments, request.environment):
@@ -184,6 +185,8 @@ class _Forks:
                 return None
             child = os.fork()
         except (OSError, ValueError, struct.error):  # the client starts an interpreter instead
+            if request is not None:  # otherwise Spark would not notice the end of that interpreter
+                request.close()
             connection.close()
             return None
         if child == 0:

@@ -40,10 +40,14 @@ class ForkedWorkers:
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._path = os.path.join(folder, f".{uuid.uuid4()}.sock")
         self._workers: set[int] = set()
-        self.listener.bind(self._path)
-        self.listener.listen(1024)
         name = self._path.encode()
-        os.write(stdout, struct.pack("!i", len(name)) + name)  # Spark connects to it
+        try:
+            self.listener.bind(self._path)
+            self.listener.listen(1024)
+            os.write(stdout, struct.pack("!i", len(name)) + name)  # Spark connects to it
+        except OSError:
+            self.end()
+            raise
 
     def add(self, worker: int) -> None:
         self._workers.add(worker)

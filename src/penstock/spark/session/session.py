@@ -35,7 +35,11 @@ from penstock.jobs.run.log import process_log
 from penstock.jobs.run.output import redirect_output
 from penstock.spark.session.class_archive import ClassArchive, find_archive, launch_options
 from penstock.spark.session.fork_server import ForkServer
-from penstock.spark.session.jvm_process import end_started_processes_on_interrupt
+from penstock.spark.session.jvm_process import (
+    end_started_processes_on_interrupt,
+    log_connection_errors_quietly,
+    lower_jvm_priority,
+)
 from penstock.spark.session.jvm_signals import ignore_signals
 from penstock.spark.session.local_directory import local_directory_settings
 from penstock.spark.session.spark_home import linked_spark_home, spark_home
@@ -48,7 +52,6 @@ _PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStorePro
 _LAUNCH = {
     "spark.ui.enabled": "false",
     "spark.speculation": "false",
-    "spark.python.unix.domain.socket.enabled": "true",
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -83,6 +86,7 @@ def get_session(configuration: Configuration) -> SparkSession:
         return active
     check_java()
     logging.getLogger("py4j").setLevel(logging.WARNING)  # logging at INFO in a program does not concern py4j
+    log_connection_errors_quietly()
     python = os.environ.setdefault("PYSPARK_PYTHON", configuration.get(PYTHON_EXECUTABLE) or sys.executable)
     builder = SparkSession.builder.appName("penstock")
     master = configuration.get(MASTER)
@@ -95,6 +99,8 @@ def get_session(configuration: Configuration) -> SparkSession:
         settings |= local_directory_settings()
         # Only workers of a local master have this package before a job ships its files.
         settings["spark.python.daemon.module"] = "penstock.spark.session.daemon"
+        # They make batches faster, but the JVM remembers each socket file: see DeletionsAtExit.
+        settings["spark.python.unix.domain.socket.enabled"] = "true"
     if extra := configuration.get(JVM_OPTIONS):
         settings["spark.driver.extraJavaOptions"] = extra
     settings |= configuration.spark
@@ -107,11 +113,13 @@ def get_session(configuration: Configuration) -> SparkSession:
     try:
         with linked_spark_home() if master.startswith("local") else nullcontext(), redirect_output(log):
             server = _start_fork_server() if master.startswith("local") and python == sys.executable else None
-            archive = _class_archive(configuration, settings) if master.startswith("local") else None
+            archive = _class_archive(configuration, settings, log is not None) if master.startswith("local") else None
             with _lookups_by(server), end_started_processes_on_interrupt():
                 session = _launch(builder, archive)
     except Exception as error:
         raise start_error(error, master, log) from error
+    if archive is not None and archive.is_written:
+        atexit.register(lower_jvm_priority)
     ignore_signals(session)
     _ignore_closed_connections(session)
     if server is not None:
@@ -160,12 +168,12 @@ def _lookups_by(server: ForkServer | None) -> Iterator[None]:
         del os.environ[name]
 
 
-def _class_archive(configuration: Configuration, settings: Mapping[str, str]) -> ClassArchive | None:
+def _class_archive(configuration: Configuration, settings: Mapping[str, str], may_write: bool) -> ClassArchive | None:
     """The archive of classes for a JVM that this process launches."""
     home = spark_home()
     if home is None or not configuration.get(CLASS_ARCHIVE) or os.environ.get("PYSPARK_GATEWAY_PORT"):
         return None
-    return find_archive(home, settings)
+    return find_archive(home, settings, may_write)
 
 
 def _launch(builder: SparkSession.Builder, archive: ClassArchive | None) -> SparkSession:

@@ -154,3 +154,37 @@ def test_ingestion_time_after_an_operator_advances_without_records() -> None:
     assert harness.next_wake() == 1101
     harness.set_time(1101)
     assert out == [1100]
+
+
+class ShowWatermark(KeyedProcessFunction):
+    """Shows the watermark of each element, and registers a timer whose time has passed."""
+
+    def process_element(self, value: str, ctx: KeyedProcessFunction.Context) -> Any:
+        timers = ctx.timer_service()
+        timers.register_event_time_timer(timers.current_processing_time() - 50)
+        yield value, timers.current_watermark()
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Any:
+        yield "timer", timestamp
+
+
+@pytest.mark.parametrize("batches", [["abc"], ["a", "bc"], ["a", "b", "c"]])
+@pytest.mark.parametrize("after_an_operator", [False, True])
+def test_the_watermark_advances_before_the_first_element_of_a_batch(
+    after_an_operator: bool, batches: list[str]
+) -> None:
+    env = StreamExecutionEnvironment()
+    if after_an_operator:
+        mapped = env.from_source(PushSource()).key_by(key).map(lambda v: v)
+        stream: DataStream[Any] = mapped.assign_timestamps_and_watermarks(INGESTION)
+    else:
+        stream = pushed(env, "s0")
+    harness = Harness(env)
+    out = harness.collect(stream.key_by(key).process(ShowWatermark()))
+    for clock in (1000, 2000):
+        for elements in batches:
+            with harness.batch():
+                harness.set_time(clock)
+                harness.push_all(elements)
+    first, second = ([(value, clock - 1) for value in "abc"] for clock in (1000, 2000))
+    assert out == [*first, ("timer", 950), *second]

@@ -344,12 +344,14 @@ def test_changing_an_entry_of_a_large_map_writes_only_that_entry() -> None:
     assert written(job) == 1
 
 
+WRITES: dict[str, Any] = {"value": ("update", ([1],)), "map": ("put", (1, [1])), "aggregating": ("add", (1,))}
+
+
 def test_reading_writes_nothing() -> None:
     for kind, descriptors in DESCRIPTORS.items():
         job = Job(descriptors[0]())
         job.backend.set_key("a")
-        writes = {"value": ("update", ([1],)), "map": ("put", (1, [1])), "aggregating": ("add", (1,))}
-        perform(job.state, *writes.get(kind, ("add", ([1],))))
+        perform(job.state, *WRITES.get(kind, ("add", ([1],))))
         written(job)
         reads = {"value": "value", "map": "items"}
         list(perform(job.state, reads.get(kind, "get"), ()))
@@ -367,6 +369,24 @@ def test_keys_with_a_state_include_those_of_the_current_batch() -> None:
         job.backend.set_key(key)
         job.state.update(1)
     assert set(job.backend.keys_with(ValueStateDescriptor("s"))) == set(KEYS)
+
+
+@pytest.mark.parametrize("kind", sorted(DESCRIPTORS))
+@pytest.mark.parametrize("removed", [False, True])
+def test_keys_whose_state_has_expired_have_no_state(removed: bool, kind: str) -> None:
+    """Whether expired state has been removed depends on the number of batches since then."""
+    descriptor = DESCRIPTORS[kind][0]()
+    descriptor.enable_time_to_live(StateTtlConfig.new_builder(10).build())
+    job = Job(descriptor)
+    for key, now in (("old", 1), ("new", 5)):
+        job.backend.now = now
+        job.backend.set_key(key)
+        perform(job.state, *WRITES.get(kind, ("add", ([1],))))
+    job.commit()
+    job.backend.now = 11
+    if removed:
+        job.backend.remove_expired()
+    assert job.backend.keys_with(descriptor) == ["new"]
 
 
 def test_a_failed_batch_does_not_lose_keys_that_cannot_be_decoded() -> None:

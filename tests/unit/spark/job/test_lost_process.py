@@ -46,6 +46,13 @@ def test_other_failures_are_not_changed(processes: HelperProcesses) -> None:
         assert explain_lost_process(failure, failure, processes) is failure
 
 
+def test_a_killed_worker_of_a_task_is_not_a_helper_process(processes: HelperProcesses) -> None:
+    """Spark has ended the helper processes because of it."""
+    task = "Job aborted due to stage failure: Task 0 failed 1 times: Python worker exited unexpectedly (crashed)"
+    died = JobError("WORKER_DIED", "A Python worker of Spark ended.")
+    assert explain_lost_process(RuntimeError(task), died, processes) is died
+
+
 def test_a_process_that_ends_as_planned_was_not_killed(processes: HelperProcesses) -> None:
     processes.end("control")
     assert [helper.task for helper in processes.all()] == ["plans the batches of source 'orders'"]

@@ -43,6 +43,25 @@ def test_an_archive_that_is_being_written_is_not_used(tmp_path: Path) -> None:
     assert not file.exists()
 
 
+def test_a_jvm_with_the_output_of_the_program_uses_an_archive_and_writes_none(tmp_path: Path) -> None:
+    """A reader of the output would wait until the archive is written."""
+    archive = ClassArchive(tmp_path, "key", may_write=False)
+    assert (archive.options(), archive.is_written) == ([], False)
+    written_file(ClassArchive(tmp_path, "key")).write_bytes(COMPLETE)
+    assert archive.options()[-1] == f"-XX:SharedArchiveFile={archive.file}"
+
+
+def test_archives_that_were_never_used_are_removed(tmp_path: Path) -> None:
+    left = written_file(ClassArchive(tmp_path, "removed-java"))
+    left.write_bytes(COMPLETE)
+    new = ClassArchive(tmp_path, "new")
+    for file in (left, tmp_path / "classes-removed-java.claim"):
+        os.utime(file, (1, 1))
+    written_file(new).write_bytes(COMPLETE)
+    new.options()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["classes-new.jsa", "classes-new.json"]
+
+
 def _make_folder(file: Path) -> None:
     file.unlink()
     (file / "inside").mkdir(parents=True)
