@@ -103,8 +103,8 @@ def check_quotes(text: str, start: int, end: int) -> None:
 
 def scan_error(text: str, offset: int, problem: str, advice: str) -> SqlParseError:
     line, column = place(text, offset)
-    message = f"{problem} Line {line}, column {column}:\n{excerpt(text, line, column)}\n{advice}"
-    return SqlParseError("SQL_TEXT", message, line, column)
+    shown = excerpt(text, line, column)
+    return SqlParseError("SQL_TEXT", f"Line {line}, column {column}: {problem}\n{shown}\n{advice}", line, column)
 
 
 def _unknown_character(text: str, token: Token) -> SqlParseError:

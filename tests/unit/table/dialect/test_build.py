@@ -28,6 +28,15 @@ def test_the_compiled_build_is_reported(monkeypatch: pytest.MonkeyPatch) -> None
     assert raised.value.code == "SQL_PARSER_COMPILED"
 
 
+def test_an_old_version_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.table.dialect.build.version", lambda name: "30.20.0")
+    with pytest.raises(
+        ConfigError, match=r"Version 30\.20\.0 of sqlglot is installed\. SQL needs 30\.24 or later"
+    ) as raised:
+        check_build()
+    assert raised.value.code == "SQL_PARSER_VERSION"
+
+
 def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     with pytest.raises(ConfigError) as raised:

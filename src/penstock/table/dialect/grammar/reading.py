@@ -311,8 +311,14 @@ class Reading(Parser):
             advice = f"Did you mean {close}?"
         elif here and not advice and (close := self._misspelt_before()):
             advice = f"Did you mean {close} instead of {self._prev.text}?"
-        message = f"Line {line}, column {column}: found {found}, expected {wanted}.\n{excerpt(self.sql, line, column)}"
-        raise SqlParseError("SQL_SYNTAX", f"{message}\n{advice}" if advice else message, line, column)
+        shown = excerpt(self.sql, line, column)
+        advice = f"\n{advice}" if advice else ""
+        raise SqlParseError(
+            "SQL_SYNTAX",
+            f"Line {line}, column {column}: found {found}, expected {wanted}.\n{shown}{advice}",
+            line,
+            column,
+        )
 
     def _misspelt_before(self) -> str | None:
         """Returns the keyword that was meant with the token before. It was read as an alias: SELECT a FORM t."""
