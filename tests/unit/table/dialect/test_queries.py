@@ -90,7 +90,7 @@ def test_lateral_and_unnest() -> None:
 
 def test_window_table_functions() -> None:
     query = parse_query(
-        "SELECT * FROM TUMBLE(DATA => TABLE s.bids /*+ OPTIONS('a' = 'b') */ PARTITION BY (x, y) ORDER BY t, "
+        "SELECT * FROM TUMBLE(DATA => TABLE s.bids PARTITION BY (x, y) ORDER BY t, "
         "TIMECOL => DESCRIPTOR(ts), SIZE => INTERVAL '10' MINUTES) AS w"
     )
     function = query.args["from_"].this

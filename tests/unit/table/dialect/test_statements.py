@@ -65,7 +65,6 @@ KINDS = [
     ("DESCRIBE DATABASE d", "DescribeDatabase"),
     ("DESCRIBE FUNCTION f", "RichDescribeFunction"),
     ("DESCRIBE JOB '1'", "DescribeJob"),
-    ("DESCRIBE database", "RichDescribeTable"),
     ("USE d", "UseDatabase"),
     ("USE CATALOG c", "UseCatalog"),
     ("USE MODULES a, b", "UseModules"),
