@@ -55,9 +55,9 @@ class Reading(Parser):
         self._tokens_size = len(self._tokens)
         self._index = -1
         self._advance()
-        # Keywords that were tried at the last place where one was tried: what could have been there.
-        self._tried: set[str] = set()
-        self._tried_at = -1
+        # The keywords that were tried for each token: what could have been there.
+        self._tried: dict[int, set[str]] = {}
+        self._closing: dict[int, int] | None = None  # found when first needed
 
     # ------------------------------------------------------------------------------------------------ words
 
@@ -120,9 +120,7 @@ class Reading(Parser):
         return token is not None and token.token_type not in _NO_WORDS and token.text.upper() in words
 
     def _try(self, words: tuple[str, ...]) -> None:
-        if self._tried_at != self._index:
-            self._tried_at, self._tried = self._index, set()
-        self._tried.update(words)
+        self._tried.setdefault(self._index, set()).update(words)
 
     # ---------------------------------------------------------------------------------------------- symbols
 
@@ -140,6 +138,17 @@ class Reading(Parser):
         if not self.take_symbol(symbol):
             self.fail(_SYMBOLS[symbol])
         return self._prev
+
+    def closing_parenthesis(self, index: int) -> int | None:
+        """Returns the index of the token that closes the parenthesis at an index, or None if nothing closes it."""
+        if self._closing is None:
+            self._closing, opened = {}, []
+            for position, token in enumerate(self._tokens):
+                if token.token_type == TokenType.L_PAREN:
+                    opened.append(position)
+                elif token.token_type == TokenType.R_PAREN and opened:
+                    self._closing[opened.pop()] = position
+        return self._closing.get(index)
 
     def comma_list(self, item: Callable[[], _T]) -> list[_T]:
         """Reads one or more items, separated by commas."""
@@ -296,12 +305,26 @@ class Reading(Parser):
         else:
             offset, found = len(self.sql[: self._end].rstrip().rstrip(";").rstrip()), "the end of the statement"
         line, column = place(self.sql, offset)
-        tried = sorted(self._tried - {expected}) if here and self._tried_at == self._index else []
+        tried = sorted(self._tried.get(self._index, set()) - {expected}) if here else []
         wanted = either([*([expected] if expected else []), *tried])
         if token and not advice and (close := closest(token.text, [expected, *tried])):
             advice = f"Did you mean {close}?"
-        message = f"Line {line}, column {column}: found {found}, expected {wanted}.\n{excerpt(self.sql, line, column)}"
-        raise SqlParseError("SQL_SYNTAX", f"{message}\n{advice}" if advice else message, line, column)
+        elif here and not advice and (close := self._misspelt_before()):
+            advice = f"Did you mean {close} instead of {self._prev.text}?"
+        shown = excerpt(self.sql, line, column)
+        advice = f"\n{advice}" if advice else ""
+        raise SqlParseError(
+            "SQL_SYNTAX",
+            f"Line {line}, column {column}: found {found}, expected {wanted}.\n{shown}{advice}",
+            line,
+            column,
+        )
+
+    def _misspelt_before(self) -> str | None:
+        """Returns the keyword that was meant with the token before. It was read as an alias: SELECT a FORM t."""
+        if not self._prev or self._prev.token_type != TokenType.VAR:
+            return None
+        return closest(self._prev.text, sorted(self._tried.get(self._index, set())))
 
     def fail_at(self, expected: str, line: int, column: int) -> NoReturn:
         """Raises an error about the token that begins at a place."""
