@@ -26,8 +26,8 @@ Server = TypeVar("Server", bound="TestServer")
 
 # Spark's Python workers import test modules.
 os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-# A time limit per example, or for drawing examples, would fail on a busy machine. Examples are the same in each run, so that a change is not blamed for a
-# defect that was there before; `make test-long` searches with --hypothesis-profile=random.
+# A time limit per example, or for drawing examples, would fail on a busy machine. Examples are the same in each run, so that a
+# change is not blamed for a defect that was there before; `make test-long` searches with --hypothesis-profile=random.
 _ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("random", _ANY_SPEED)
 settings.register_profile("penstock", _ANY_SPEED, derandomize=True)
