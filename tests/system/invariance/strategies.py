@@ -325,7 +325,7 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
         case "flat_map":
             return p.FlatMap()
         case "async":
-            return p.Async(draw(booleans), failing, draw(rarely(one_of(1, 2), 0)), draw(booleans) or not failing)
+            return p.Async(draw(booleans), failing, draw(one_of(0, 1, 2)), draw(booleans) or not failing)
         case "separate":
             return p.Separate()
         case "partition" if not ordered or stream.unique:  # else the order of results of one element is not defined
