@@ -6,8 +6,6 @@ code cannot extend. Without this check the import of the grammar ends in a TypeE
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 from penstock.errors import ConfigError
 
 _OLDEST = (30, 24)  # as in pyproject.toml
@@ -16,9 +14,8 @@ _OLDEST = (30, 24)  # as in pyproject.toml
 def check_build() -> None:
     """Raises an error unless sqlglot is installed as Python code, in a version that has what the grammar needs."""
     try:
+        from sqlglot import __version__ as installed
         from sqlglot import tokens
-
-        installed = version("sqlglot")
     except ImportError as error:
         raise ConfigError(
             "SQL_PARSER_MISSING",
