@@ -14,13 +14,14 @@ _OLDEST = (30, 24)  # as in pyproject.toml
 def check_build() -> None:
     """Raises an error unless sqlglot is installed as Python code, in a version that has what the grammar needs."""
     try:
-        from sqlglot import __version__ as installed
+        import sqlglot
         from sqlglot import tokens
     except ImportError as error:
         raise ConfigError(
             "SQL_PARSER_MISSING",
             f"SQL needs the package sqlglot, which cannot be imported: {error}. Run: pip install sqlglot",
         ) from error
+    installed = str(vars(sqlglot).get("__version__", "0"))
     if getattr(tokens, "SQLGLOTC_INSTALLED", False):
         raise ConfigError(
             "SQL_PARSER_COMPILED",
