@@ -4,6 +4,7 @@
     ├── ConfigError                   an option is unknown, has a wrong value, or conflicts with another
     ├── PlanError                     the program cannot be translated to a job
     ├── SqlParseError                 a SQL statement has a syntax error; has line and column
+    ├── SqlValidationError            a SQL statement has unknown names or wrong types; has line and column
     ├── UnsupportedOperation          Penstock does not support a feature of Flink
     ├── ElementError                  an element does not fit its declared type
     ├── InvalidKeyError               a key cannot be used as a key
@@ -132,6 +133,15 @@ class PlanError(PenstockError):
 
 class SqlParseError(PenstockError):
     """Raised if a SQL statement cannot be parsed. `line` and `column` are the place in the text, both from 1."""
+
+    def __init__(self, code: str, text: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(code, text)
+        self.line = line
+        self.column = column
+
+
+class SqlValidationError(PenstockError):
+    """Raised if a SQL statement has unknown names or wrong types. `line` and `column` are the place in the text, both from 1."""
 
     def __init__(self, code: str, text: str, line: int = 1, column: int = 1) -> None:
         super().__init__(code, text)

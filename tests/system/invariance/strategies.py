@@ -177,6 +177,8 @@ def matches(draw: Any, timed: bool, ordered: bool) -> p.Match:
         group == "optional" and steps[0].quantifier in _GREEDY
     ):
         group = "none"
+    if group == "one_or_more" and all(step.quantifier in _OPTIONAL for step in steps[1:]):
+        group = "none"  # it could be repeated without an event
     skip = draw(one_of("no_skip", "skip_to_next", "skip_past_last_event", "skip_to_first", "skip_to_last"))
     time: p.Times = "event" if timed and (not ordered or draw(one_of(True, True, False))) else "processing"
     failing = draw(fails)

@@ -1,0 +1,1 @@
+"""Casts between logical types on columns, with Flink's rules."""

@@ -1,0 +1,113 @@
+"""Functions that choose between values."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pyarrow.compute as pc
+
+from penstock.runtime.relational.expressions.frame import Value
+from penstock.runtime.relational.functions.definition import CallContext, Typing
+from penstock.runtime.relational.functions.kernels import Family
+from penstock.runtime.relational.functions.signatures import never_null, takes
+from penstock.types.logical.common import common_type
+from penstock.types.logical.kinds import BOOLEAN, COLLECTIONS, STRING, LogicalType
+from penstock.types.logical.text import summary
+
+_family = Family("conditional")
+
+
+def common_arguments(call: Typing, positions: list[int] | None = None) -> LogicalType:
+    """Converts arguments to their common type and returns it; nullable if one of them is."""
+    chosen = list(range(len(call))) if positions is None else positions
+    found = common_type([call.types[p] for p in chosen])
+    if found is None:
+        call.refuse("values of a common type")
+    for position in chosen:
+        call.cast(position, found)
+    return found
+
+
+def _coalesce_rule(call: Typing) -> LogicalType:
+    if not len(call):
+        call.refuse("at least one value")
+    all_nullable = all(t.nullable for t in call.types)
+    return common_arguments(call).with_nullable(all_nullable)
+
+
+def _computed_by_compiler(call: CallContext, *arguments: Value) -> Value:
+    raise AssertionError("the compiler evaluates this function itself")
+
+
+_family.columns("COALESCE", _coalesce_rule, "the first value that is not null")(_computed_by_compiler)
+
+
+def _choice_rule(call: Typing) -> LogicalType:
+    return common_arguments(call, [*range(1, len(call) - 1, 2), len(call) - 1])
+
+
+_family.columns("CASE", _choice_rule, "the value of the first condition that is true")(_computed_by_compiler)
+
+
+def _extreme_rule(call: Typing) -> LogicalType:
+    if not len(call):
+        call.refuse("at least one value")
+    if any(isinstance(t, COLLECTIONS) for t in call.types):
+        call.refuse("comparable values")
+    return common_arguments(call)
+
+
+@_family.columns("GREATEST", _extreme_rule, "the greatest value, null if one of them is null")
+def greatest(call: CallContext, *arguments: Value) -> Value:
+    return pc.max_element_wise(*arguments, skip_nulls=False)
+
+
+@_family.columns("LEAST", _extreme_rule, "the least value, null if one of them is null")
+def least(call: CallContext, *arguments: Value) -> Value:
+    return pc.min_element_wise(*arguments, skip_nulls=False)
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def _text_or_number(function: Any) -> Any:
+    def test(value: Any) -> bool:
+        return bool(function(value)) if isinstance(value, str) else value is not None and function(str(value))
+
+    return test
+
+
+_tests = takes("text", "numeric", returns=never_null(BOOLEAN))
+
+
+@_family.values("IS_ALPHA", _tests, "all characters are alphabetic", strict=False)
+def is_alpha(value: Any) -> bool:
+    return isinstance(value, str) and value.isalpha()
+
+
+@_family.values("IS_DECIMAL", _tests, "the text is a number", strict=False)
+def is_decimal(value: Any) -> bool:
+    if not isinstance(value, str):
+        return value is not None
+    return _NUMBER.fullmatch(value) is not None
+
+
+@_family.values("IS_DIGIT", _tests, "all characters are digits", strict=False)
+def is_digit(value: Any) -> bool:
+    if not isinstance(value, str):
+        return value is not None
+    return value != "" and all(c.isdecimal() for c in value)
+
+
+def _typeof_rule(call: Typing) -> LogicalType:
+    if len(call) not in (1, 2):
+        call.refuse("TYPEOF(value[, force_serializable])")
+    return STRING
+
+
+@_family.columns("TYPEOF", _typeof_rule, "the type of an expression as text")
+def type_of(call: CallContext, *arguments: Value) -> Value:
+    from penstock.runtime.relational.expressions.values import scalar
+
+    return scalar(summary(call.argument_types[0]), STRING)

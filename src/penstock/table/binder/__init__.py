@@ -1,0 +1,1 @@
+"""From syntax to typed trees: names, types, functions."""

@@ -1,0 +1,73 @@
+"""The compiler: guarded branches, shared results, distinct values, constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from penstock.runtime.relational.expressions.compiler import Compiler, Condition, Projection
+from penstock.runtime.relational.expressions.errors import ExpressionError
+from penstock.runtime.relational.expressions.frame import Frame, Session
+from penstock.runtime.relational.expressions.tree import Call, Column, Expression, Literal
+from penstock.runtime.relational.functions.definition import CallContext
+from penstock.runtime.relational.functions.kernels import by_value
+from penstock.types.logical.kinds import BOOLEAN, INT, STRING
+
+A = Column(0, INT, "a")
+ZERO, ONE = Literal(0, INT), Literal(1, INT)
+DIVIDED = Call("/", (Literal(10, INT), A), INT)
+
+
+def run(expression: Expression, *columns: list[Any]) -> list[Any]:
+    arrays = [pa.array(c, pa.int32()) for c in columns]
+    return Projection([expression])(arrays, len(columns[0]))[0].to_pylist()  # type: ignore[no-any-return]
+
+
+def test_division_by_zero_is_an_error() -> None:
+    with pytest.raises(ExpressionError, match="DIVISION_BY_ZERO"):
+        run(DIVIDED, [1, 0])
+
+
+def test_a_branch_that_can_fail_runs_on_its_rows_only() -> None:
+    case = Call("CASE", (Call("=", (A, ZERO), BOOLEAN), ZERO, DIVIDED), INT)
+    assert run(case, [0, 5, None, 2]) == [0, 2, None, 5]
+
+
+def test_coalesce_stops_at_the_first_value() -> None:
+    assert run(Call("COALESCE", (A, Call("/", (ONE, ZERO), INT)), INT), [3, 4]) == [3, 4]
+
+
+def test_and_does_not_evaluate_decided_rows() -> None:
+    condition = Call("AND", (Call("<>", (A, ZERO), BOOLEAN), Call(">", (DIVIDED, ONE), BOOLEAN)), BOOLEAN)
+    assert run(condition, [0, 5, 20, None]) == [False, True, False, None]
+    assert Condition(condition)([pa.array([0, 5, None], pa.int32())], 3).to_pylist() == [False, True, False]
+
+
+def test_equal_subexpressions_are_computed_once() -> None:
+    compiler = Compiler()
+    first = compiler.compile(Call("*", (Call("+", (A, ONE), INT), ONE), INT))
+    second = compiler.compile(Call("-", (Call("+", (A, ONE), INT), ONE), INT))
+    frame = Frame([pa.array([1, 2], pa.int32())], 2, Session())
+    first.column(frame)
+    known = len(frame.results)
+    second.column(frame)
+    assert len(frame.results) == known + 1
+
+
+def test_functions_without_a_kernel_run_once_per_distinct_value() -> None:
+    calls: list[str] = []
+
+    def counted(value: str) -> str:
+        calls.append(value)
+        return value.upper()
+
+    column = pa.array(["a", "b", None] * 20)
+    context = CallContext(STRING, (STRING,), (), 60, Session())
+    assert by_value(counted, strict=True)(context, column).to_pylist() == ["A", "B", None] * 20
+    assert calls == ["a", "b"]
+
+
+def test_integers_wrap_around() -> None:
+    assert run(Call("+", (A, ONE), INT), [2**31 - 1]) == [-(2**31)]
