@@ -6,8 +6,6 @@ code cannot extend. Without this check the import of the grammar ends in a TypeE
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 from penstock.errors import ConfigError
 
 _OLDEST = (30, 24)  # as in pyproject.toml
@@ -16,14 +14,14 @@ _OLDEST = (30, 24)  # as in pyproject.toml
 def check_build() -> None:
     """Raises an error unless sqlglot is installed as Python code, in a version that has what the grammar needs."""
     try:
+        import sqlglot
         from sqlglot import tokens
-
-        installed = version("sqlglot")
     except ImportError as error:
         raise ConfigError(
             "SQL_PARSER_MISSING",
             f"SQL needs the package sqlglot, which cannot be imported: {error}. Run: pip install sqlglot",
         ) from error
+    installed = str(vars(sqlglot).get("__version__", "0"))
     if getattr(tokens, "SQLGLOTC_INSTALLED", False):
         raise ConfigError(
             "SQL_PARSER_COMPILED",

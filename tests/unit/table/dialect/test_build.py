@@ -29,7 +29,7 @@ def test_the_compiled_build_is_reported(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_an_old_version_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.table.dialect.build.version", lambda name: "30.20.0")
+    monkeypatch.setattr("sqlglot.__version__", "30.20.0")
     with pytest.raises(
         ConfigError, match=r"Version 30\.20\.0 of sqlglot is installed\. SQL needs 30\.24 or later"
     ) as raised:

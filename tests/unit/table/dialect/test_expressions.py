@@ -32,6 +32,7 @@ GROUPS = [
     ("a NOT LIKE 'x' ESCAPE '\\'", "(NOT ((a LIKE 'x') ESCAPE '\\'))"),
     ("a SIMILAR TO b", "(a SIMILARTO b)"),
     ("a IS NOT DISTINCT FROM b + 1", "(a NULLSAFEEQ (b + 1))"),
+    ("a IS DISTINCT FROM b LIKE c", "(a NULLSAFENEQ (b LIKE c))"),
     ("a <> b AND a >= b", "((a <> b) AND (a >= b))"),
 ]
 

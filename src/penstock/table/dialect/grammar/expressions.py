@@ -174,7 +174,7 @@ class Expressions(Types):
         negative = self.take("NOT")
         token = self._curr
         if self.take("DISTINCT", "FROM"):
-            other = self._parse_bitwise()
+            other = self._parse_range()
             return (exp.NullSafeEQ if negative else exp.NullSafeNEQ)(this=this, expression=other)
         value: exp.Expr
         if self.take("NULL"):
