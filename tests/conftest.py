@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from penstock import redaction
 from tests.cleanup import TestRun
@@ -26,10 +26,11 @@ Server = TypeVar("Server", bound="TestServer")
 
 # Spark's Python workers import test modules.
 os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-# A time limit per example would fail on a busy machine. Examples are the same in each run, so that a change is not blamed for a
-# defect that was there before; `make test-long` searches with --hypothesis-profile=random.
-settings.register_profile("random", deadline=None)
-settings.register_profile("penstock", deadline=None, derandomize=True)
+# A time limit per example, or for drawing examples, would fail on a busy machine. Examples are the same in each run, so that a
+# change is not blamed for a defect that was there before; `make test-long` searches with --hypothesis-profile=random.
+_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("random", _ANY_SPEED)
+settings.register_profile("penstock", _ANY_SPEED, derandomize=True)
 settings.load_profile("penstock")
 
 _JVM_FIXTURES = frozenset({"spark", "kafka", "hdfs"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,12 +47,16 @@ def _replace(temporary: Path, target: Path) -> None:
     try:
         os.replace(temporary, target)
     except IsADirectoryError:  # something else created it; its contents are kept
-        target.rename(target.with_name(f".{target.name}.was-a-folder-{secrets.token_hex(3)}"))
+        _move_away(target)
         os.replace(temporary, target)
 
 
+def _move_away(folder: Path) -> None:
+    folder.rename(folder.with_name(f".{folder.name}.was-a-folder-{secrets.token_hex(3)}"))
+
+
 def remove_file(path: str | os.PathLike[str]) -> None:
-    """Removes a file that may be missing. Something else with its name is removed too, because it would be in the way.
+    """Removes a file that may be missing. A folder with its name is renamed, because it would be in the way.
 
     >>> remove_file("no-such-file")
     """
@@ -64,4 +67,4 @@ def remove_file(path: str | os.PathLike[str]) -> None:
     except OSError:
         if not os.path.isdir(path):
             raise
-        shutil.rmtree(path)
+        _move_away(Path(path))  # a folder of another user can be renamed, but not emptied

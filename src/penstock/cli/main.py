@@ -16,6 +16,7 @@ COMMANDS = {
     "run": "penstock.cli.run.run:run",
     "resume": "penstock.cli.run.resume:resume",
     "explain": "penstock.cli.run.explain:explain",
+    "sql": "penstock.cli.sql.sql:sql",
     "list": "penstock.cli.jobs.list_jobs:list_jobs",
     "info": "penstock.cli.jobs.info:info",
     "checkpoints": "penstock.cli.jobs.checkpoints:checkpoints",

@@ -20,6 +20,7 @@ def check_pattern(pattern: Any) -> None:
             "PATTERN_TYPE",
             f"A {type(pattern).__name__} was passed as a pattern. Create a pattern with Pattern.begin(name).",
         )
+    _check_groups(pattern)
     names = _names(pattern)
     _check_skip(pattern, set(names))
     _check_windows(pattern)
@@ -29,6 +30,19 @@ def check_pattern(pattern: Any) -> None:
             f"The pattern ends with not_followed_by('{pattern.name}') and has no time limit, so it could never match. Add "
             "within(...), or another step after it.",
         )
+
+
+def _check_groups(pattern: Pattern[Any]) -> None:
+    for step in pattern.steps():
+        if isinstance(step, GroupPattern):
+            group = step.get_raw_pattern()
+            _check_groups(group)
+            if step.quantifier.kind == "looping" and all(inner.quantifier.optional for inner in group.steps()):
+                raise PlanError(
+                    "PATTERN_EMPTY_GROUP",
+                    f"The group of '{group.name}' is repeated and all its steps are optional, so it could be repeated without "
+                    "an event forever. Make one of its steps required, or use times() for the group.",
+                )
 
 
 def all_steps(pattern: Pattern[Any]) -> Iterator[Pattern[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -15,15 +16,20 @@ from tests.system.invariance.properties import ordered_outputs, restarts
 
 def check(example: Example) -> None:
     """Runs a program as described and raises AssertionError if outcomes differ that must be equal."""
+    with tempfile.TemporaryDirectory() as folder:
+        _check(example, folder)
+
+
+def _check(example: Example, folder: str) -> None:
     program, items = example.program, example.items
-    outcomes = [(run, run_in_harness(program, items, run)) for run in example.runs]
+    outcomes = [(run, run_in_harness(program, items, run, folder)) for run in example.runs]
     ordered = ordered_outputs(program)
     if program.changes:  # changes of elements that were received or emitted have no effect
         run, outcome = outcomes[0]
-        expected = run_in_harness(replace(program, changes=False), items, run)
+        expected = run_in_harness(replace(program, changes=False), items, run, folder)
         _compare(run, run, _by_batch(expected, ordered), _by_batch(outcome, ordered))
     if can_avoid_failures(program):
-        _check_failures(example, outcomes[-1][1])
+        _check_failures(example, outcomes[-1][1], folder)
     first: dict[Any, tuple[Run, Outcome]] = {}  # by batches
     for run, outcome in outcomes:
         batches = run.cuts, run.ends_with_input, run.per_batch, run.found, restarts(program, run)
@@ -38,12 +44,12 @@ def check(example: Example) -> None:
         _compare(reference, run, _view(expected, ordered), _view(outcome, ordered))
 
 
-def _check_failures(example: Example, outcome: Outcome) -> None:
+def _check_failures(example: Example, outcome: Outcome, folder: str) -> None:
     """Compares the last run with a program that removes the failing elements itself."""
     program, names = without_failures(example.program)
     *_, run = example.runs
     ordered = ordered_outputs(example.program)
-    expected = _by_batch(run_in_harness(program, example.items, run), {names[stage] for stage in ordered})
+    expected = _by_batch(run_in_harness(program, example.items, run, folder), {names[stage] for stage in ordered})
     found = _by_batch(outcome, ordered)
     for output in outcome.batches:
         stage, *tag = output.split()

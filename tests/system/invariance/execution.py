@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -34,10 +35,15 @@ class Outcome:
         return [record for batch in self.batches[output] for record in batch]
 
 
-def run_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Outcome:
-    """Runs a program. `run.cuts` must be possible (see `batches_of`)."""
+def run_in_harness(program: Program, items: tuple[Item, ...], run: Run, folder: str = "") -> Outcome:
+    """Runs a program. `run.cuts` must be possible (see `batches_of`).
+
+    `folder` contains the files of the sources during the run. It must be the same for runs that are compared, because the names of
+    splits decide between results of one record that come by different paths.
+    """
     if program.reads:
-        return _read_in_harness(program, items, run)
+        assert folder
+        return _read_in_harness(program, items, run, Path(folder, "input"))
     running = _Running(program, run, run.parallelism)
     rescales = {rescale.batch: rescale.parallelism for rescale in run.rescales}
     batches = batches_of(items, run)
@@ -55,17 +61,17 @@ def run_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Outco
     return running.outcome
 
 
-def _read_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Outcome:
+def _read_in_harness(program: Program, items: tuple[Item, ...], run: Run, folder: Path) -> Outcome:
     """Runs a program that reads its sources, batch by batch."""
-    with tempfile.TemporaryDirectory() as folder:
 
-        def sources() -> list[Source]:
-            return reading_sources(program, items, run, Path(folder))
+    def sources() -> list[Source]:
+        return reading_sources(program, items, run, folder)
 
-        running = _Running(program, run, run.parallelism, sources=sources)
-        rescales = {rescale.batch: rescale.parallelism for rescale in run.rescales}
+    running = _Running(program, run, run.parallelism, sources=sources)
+    rescales = {rescale.batch: rescale.parallelism for rescale in run.rescales}
+    try:
         for number in range(_MOST_BATCHES):
-            more_files = write_files(program, items, run, number, Path(folder))
+            more_files = write_files(program, items, run, number, folder)
             if number in rescales:
                 running = running.rescaled(rescales[number])
             elif number in run.restores:
@@ -79,7 +85,9 @@ def _read_in_harness(program: Program, items: tuple[Item, ...], run: Run) -> Out
         else:
             raise AssertionError(f"the job has not ended after {_MOST_BATCHES} batches")
         running.finish()
-        return running.outcome
+    finally:
+        shutil.rmtree(folder)
+    return running.outcome
 
 
 def batches_of(items: tuple[Item, ...], run: Run) -> list[list[Item]]:

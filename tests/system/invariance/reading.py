@@ -72,7 +72,7 @@ def write_files(program: p.Program, items: tuple[p.Item, ...], run: p.Run, batch
     """Writes the files that appear before a batch, for all sources that read files. Returns whether more files will follow."""
     follows = False
     for number, source in enumerate(program.sources):
-        (folder / str(number)).mkdir(exist_ok=True)
+        (folder / str(number)).mkdir(parents=True, exist_ok=True)
         for at, split in enumerate(source.splits):
             path, appears = folder / str(number) / f"{split}.csv", _appears(source, at, run)
             follows = follows or appears > batch

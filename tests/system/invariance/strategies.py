@@ -177,6 +177,8 @@ def matches(draw: Any, timed: bool, ordered: bool) -> p.Match:
         group == "optional" and steps[0].quantifier in _GREEDY
     ):
         group = "none"
+    if group == "one_or_more" and all(step.quantifier in _OPTIONAL for step in steps[1:]):
+        group = "none"  # it could be repeated without an event
     skip = draw(one_of("no_skip", "skip_to_next", "skip_past_last_event", "skip_to_first", "skip_to_last"))
     time: p.Times = "event" if timed and (not ordered or draw(one_of(True, True, False))) else "processing"
     failing = draw(fails)
@@ -325,7 +327,7 @@ def _operation(draw: Any, kind: str, stream: Stream, second: Stream, ordered: bo
         case "flat_map":
             return p.FlatMap()
         case "async":
-            return p.Async(draw(booleans), failing, draw(rarely(one_of(1, 2), 0)), draw(booleans) or not failing)
+            return p.Async(draw(booleans), failing, draw(one_of(0, 1, 2)), draw(booleans) or not failing)
         case "separate":
             return p.Separate()
         case "partition" if not ordered or stream.unique:  # else the order of results of one element is not defined

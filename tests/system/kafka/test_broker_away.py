@@ -58,12 +58,12 @@ def test_a_broker_that_is_away(
     def lines() -> list[tuple[int, int]]:
         return sorted(tuple(json.loads(json.loads(line))) for line in lines_of(tmp_path / "lines"))
 
-    client = env.execute_async("away")
+    client, shown = env.execute_async("away"), ""
     try:
         broker.produce(topic, map(str, range(RECORDS)))
         until(lambda: len(lines()) >= RECORDS)
         broker.kill()
-        shown, deadline = "", time.monotonic() + AWAY_SECONDS
+        deadline = time.monotonic() + AWAY_SECONDS
         while time.monotonic() < deadline:
             time.sleep(1)
             shown += capsys.readouterr().err
@@ -71,8 +71,9 @@ def test_a_broker_that_is_away(
         broker.start()
         broker.produce(topic, map(str, range(RECORDS, 2 * RECORDS)))
         until(lambda: len(lines()) >= 2 * RECORDS, seconds=300)
+        until(lambda: len(broker.values(output)) >= 2 * RECORDS)
     finally:
-        shown = capsys.readouterr().err
+        shown += capsys.readouterr().err
         client.cancel().result()
     print(shown)
     assert lines() == expected(2 * RECORDS)

@@ -44,9 +44,9 @@ class LeftFiles:
         """Starts both jobs and waits until one has ended and the other one has a savepoint."""
         self._process = JobProcess(JOB, str(self.input), str(self.output), environment=self.environment())
         process = self._process
-        until(lambda: "SAVEPOINT" in process.text() or not process.running())
+        until(lambda: "SAVEPOINT" in process.text() or not process.running(), seconds=600)
         assert process.running(), process.text()[-3000:]
-        until(lambda: len(self.jobs()) == 2 and self._batches() > 10)
+        until(lambda: len(self.jobs()) == 2 and self._batches() > 10, seconds=600)
 
     def jobs(self) -> list[JobEntry]:
         return self.registry.entries()

@@ -47,6 +47,7 @@ def test_killed_processes_on_one_machine(job: DisturbedJob) -> None:
     print(job.process.text())
     assert "Traceback" not in job.process.text()
     job.process.process.kill()  # the driver
+    job.process.process.wait()
     until(lambda: not job.process.members())  # type: ignore[union-attr]
     job.start(resume=True)
     job.check_result()

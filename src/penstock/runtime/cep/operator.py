@@ -182,7 +182,10 @@ class PatternOperator(PartwiseOperator):
         return due, until
 
     def _time(self, context: OperatorContext) -> int:
-        return context.watermark if self.event_time else context.now
+        """The time up to which a timer processes events. A timer for each later time follows, so that results have their own."""
+        if not self.event_time:
+            return context.now
+        return context.watermark if context.running_due is None else context.running_due
 
     def handle_late(self, value: Any, timestamp: int) -> Emitted:
         """Emits a late element to the side output, or counts it."""

@@ -85,17 +85,17 @@ class Emissions:
     def emitter_hashes(self) -> Column:
         """A number per element for the emitter of its results: the hash of its key, or the emitter of the element itself.
 
-        All slots process the same broadcast elements, so their slot is part of the number. Otherwise the order of results from
-        different slots would depend on which one arrives first.
+        All slots process the same broadcast elements, so their slot is part of the number, counted from 1 because 0 is a record
+        of a source. Otherwise the order of results from different slots would depend on which one arrives first.
         """
         keys, inputs, key_table = self.records.keys, self.records.inputs, self.key_table
         if key_table is None or keys is None:
             hashes = self.records.tags.emitter
         else:
             hashes = column([0 if k is None else key_table[k].hash for k in keys])
-        if self.slot == 0 or not self.broadcast_inputs or inputs is None:
+        if not self.broadcast_inputs or inputs is None:
             return hashes
-        return np.where(np.isin(inputs, self.broadcast_inputs), hashes ^ self.slot, hashes)
+        return np.where(np.isin(inputs, self.broadcast_inputs), hashes ^ (self.slot + 1), hashes)
 
     def _column(self, of_elements: Column, timer_field: int | None) -> Column:
         """Returns a column of the emitted values, from their elements or from a field of their timers (None: zero)."""

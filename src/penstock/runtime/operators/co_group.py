@@ -167,3 +167,6 @@ class CoGroupOperator:
 
     def on_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
         return self._windows.on_timer(timer, context)
+
+    def on_failed_timer(self, timer: Timer, context: OperatorContext) -> Emitted:
+        return self._windows.on_failed_timer(timer, context)

@@ -23,11 +23,11 @@ from penstock.runtime.state.store import ReadView, Store
 from penstock.runtime.state.tables import StateTable
 from penstock.runtime.user_classes import ProgramClasses
 from penstock.spark.report.run_folder import RunFolder
+from penstock.spark.session.garbage import garbage
 from penstock.spark.session.pickling import load_program
 from penstock.spark.session.worker_setup import WorkerSetup
 from penstock.spark.state.working_copy import WorkingCopy
 
-_COLLECT_INTERVAL = 30.0  # seconds
 _UNUSED_AFTER = 10.0  # seconds without a batch, after which a job is removed when another job starts here
 
 
@@ -91,8 +91,7 @@ def _job_cache(key: str) -> _JobCache:
     if cache is None:
         for old in [k for k, other in _jobs.items() if now - other.used > _UNUSED_AFTER]:
             _jobs.pop(old).close()
-            gc.unfreeze()
-            gc.collect()  # hosts and their contexts refer to each other, and their caches are large
+            garbage.collect_all()  # hosts and their contexts refer to each other, and their caches are large
         cache = _jobs[key] = _JobCache()
     cache.used = now
     cache.activate()
@@ -175,33 +174,6 @@ def pause_garbage_collection() -> Iterator[None]:
     try:
         yield
     finally:
-        _garbage.end_task()
+        garbage.end_task()
         if was_on:
             gc.enable()
-
-
-class _Garbage:
-    """Hides the objects that a worker keeps from the cycle collector.
-
-    Spark runs the collector after each task. Modules and programs alone are a hundred thousand objects, which takes 15 ms or
-    more, several times per batch. So objects are frozen at the end of a task. From time to time they are unfrozen, so that
-    cycles that have become garbage since are found.
-    """
-
-    def __init__(self) -> None:
-        self._unfrozen_at: float | None = (
-            None  # the time of the first task, because a worker is forked long after the import
-        )
-
-    def end_task(self) -> None:
-        now = time.monotonic()
-        if self._unfrozen_at is None:
-            self._unfrozen_at = now
-        if now - self._unfrozen_at < _COLLECT_INTERVAL:
-            gc.freeze()
-        else:
-            gc.unfreeze()
-            self._unfrozen_at = now
-
-
-_garbage = _Garbage()

@@ -22,6 +22,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
@@ -43,6 +44,13 @@ _MODULES = (
     "pyspark.sql.streaming.python_streaming_source_runner",
 )
 _REQUEST_TIMEOUT = 10.0  # seconds; a client sends its request at once
+# Spark uses the workers of these daemons only while a query starts. It starts a daemon again if it needs it later.
+_USED_AT_START = (
+    "pyspark.sql.worker.lookup_data_sources",
+    "pyspark.sql.worker.create_data_source",
+    "pyspark.sql.worker.plan_data_source_read",
+)
+_IDLE_SECONDS = 60.0  # after its last worker has ended, such a daemon ends
 _Task = Callable[[], None]
 
 
@@ -56,7 +64,9 @@ class ForkServer:
         self.executable = str(executable)  # behaves like `python -m MODULE`
 
     @classmethod
-    def start(cls, python: str = sys.executable, modules: Sequence[str] = _MODULES) -> Self:
+    def start(
+        cls, python: str = sys.executable, modules: Sequence[str] = _MODULES, idle_seconds: float = _IDLE_SECONDS
+    ) -> Self:
         """Starts the server. Clients wait until it has imported the modules. Raises OSError if there is no place for its socket."""
         folder = private_folder("fork", socket_name="socket")
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -67,7 +77,7 @@ class ForkServer:
             listener.listen(64)
             executable = _write_executable(folder / "python", address, python)
             process = subprocess.Popen(
-                [python, "-m", __name__, str(listener.fileno()), str(lifeline_end), *modules],
+                [python, "-m", __name__, str(listener.fileno()), str(lifeline_end), str(idle_seconds), *modules],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[listener.fileno(), lifeline_end],
                 process_group=0,
@@ -133,15 +143,26 @@ class _Daemon:
         self.connection = connection
         stdin, stdout, _ = request.streams
         self.workers = ForkedWorkers(request.environment["PYTHON_WORKER_FACTORY_SOCK_DIR"], stdin, stdout)
+        self._idle_since: float | None = None
+
+    def is_over(self, idle_seconds: float) -> bool:
+        """Whether Spark needs the daemon no more. Called again and again."""
+        if self.request.arguments[0] not in _USED_AT_START or self.workers.any_running():
+            self._idle_since = None
+            return False
+        if self._idle_since is None:
+            self._idle_since = time.monotonic()
+        return time.monotonic() - self._idle_since >= idle_seconds
 
 
 class _Forks:
     """The loop of the server: forks a process per request, and reports its end to the client."""
 
-    def __init__(self, listener: socket.socket, lifeline: int) -> None:
+    def __init__(self, listener: socket.socket, lifeline: int, idle_seconds: float) -> None:
         self._listener = listener
         self._selector = selectors.DefaultSelector()
         self._lifeline = lifeline
+        self._idle_seconds = idle_seconds
         self._children: dict[int, socket.socket] = {}  # connections to the clients of forked processes
         self._daemons: list[_Daemon] = []
         self._wake, wake_end = socket.socketpair()
@@ -161,7 +182,7 @@ class _Forks:
     def serve(self) -> _Task | None:
         """Serves requests. Returns None when the starting process has ended, and its task in each forked process."""
         while True:
-            for key, _ in self._selector.select():
+            for key, _ in self._selector.select(self._idle_seconds if self._daemons else None):
                 if key.fd == self._lifeline:
                     for daemon in list(self._daemons):
                         self._end_daemon(daemon)
@@ -170,6 +191,8 @@ class _Forks:
                 if key.fd in self._selector.get_map() and (task := handler()) is not None:
                     return task
             self._report_ended()
+            for daemon in [d for d in self._daemons if d.is_over(self._idle_seconds)]:
+                self._end_daemon(daemon)
 
     def _drain_wake(self) -> None:
         self._wake.recv(4096)
@@ -322,9 +345,9 @@ def _run_worker(request: _Request, connection: socket.socket) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    listener, lifeline, *modules = arguments
+    listener, lifeline, idle_seconds, *modules = arguments
     preload(modules)
-    task = _Forks(socket.socket(fileno=int(listener)), int(lifeline)).serve()
+    task = _Forks(socket.socket(fileno=int(listener)), int(lifeline), float(idle_seconds)).serve()
     if task is not None:
         task()
 

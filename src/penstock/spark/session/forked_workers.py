@@ -7,7 +7,6 @@ kinds, so that they need no processes of their own and share the memory of impor
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import signal
 import socket
@@ -18,6 +17,8 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from typing import Any
+
+from penstock.spark.session.garbage import garbage
 
 _DAEMONS = ("pyspark.daemon", "penstock.spark.session.daemon")
 
@@ -52,6 +53,9 @@ class ForkedWorkers:
     def add(self, worker: int) -> None:
         self._workers.add(worker)
 
+    def any_running(self) -> bool:
+        return bool(self._workers)
+
     def remove(self, worker: int) -> None:
         """Removes a worker that has ended."""
         self._workers.discard(worker)
@@ -84,6 +88,7 @@ def run_worker(connection: socket.socket, module: str, daemon_module: str) -> No
     """Runs a worker in a forked process until Spark closes the connection, as `pyspark.daemon` does. Does not return."""
     from pyspark import daemon, util
 
+    garbage.begin_forked_worker()
     sys.argv[:] = [daemon_module, module]
     set_command_line([sys.executable, "-m", daemon_module, module])
     faults: Callable[[], Any] = getattr(util, "enable_faulthandler", nullcontext)
@@ -92,7 +97,7 @@ def run_worker(connection: socket.socket, module: str, daemon_module: str) -> No
         with faults():
             connection.sendall(struct.pack("!i", os.getpid()))
             while (code := daemon.worker(connection, True)) == 0 and os.environ.get("SPARK_REUSE_WORKER"):
-                gc.collect()
+                garbage.after_task()
             with suppress(OSError):  # Spark reads all output before it closes the connection
                 while connection.recv(1024):
                     pass

@@ -18,15 +18,23 @@ from penstock.table.dialect.build import check_build
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from penstock.table.dialect.parse import ScriptStatement
     from penstock.table.dialect.statements.statement import Statement
 
 check_build()
 
 from penstock.table.dialect import parse as _parse  # noqa: E402 - the check comes first
+from penstock.table.dialect.parse import ScriptStatement  # noqa: E402
 from penstock.table.dialect.position import Position, position  # noqa: E402
 
-__all__ = ["Position", "parse_expression", "parse_query", "parse_script", "parse_statement", "position"]
+__all__ = [
+    "Position",
+    "ScriptStatement",
+    "parse_expression",
+    "parse_query",
+    "parse_script",
+    "parse_statement",
+    "position",
+]
 
 
 def parse_expression(text: str) -> exp.Expr:

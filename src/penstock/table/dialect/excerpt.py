@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+from penstock.redaction import is_secret
+
 _WIDTH = 100
+_OPTION = re.compile(r"'(?P<key>[^']*)'(?P<between>\s*=\s*')(?P<value>[^']*)")
 
 
 def place(text: str, offset: int) -> tuple[int, int]:
@@ -23,7 +28,7 @@ def excerpt(text: str, line: int, column: int) -> str:
                ^
     """
     lines = text.split("\n")
-    shown = lines[line - 1].rstrip("\r") if 0 < line <= len(lines) else ""
+    shown = _OPTION.sub(_masked, lines[line - 1].rstrip("\r")) if 0 < line <= len(lines) else ""
     column = min(max(column, 1), len(shown) + 1)
     first = 0
     if len(shown) > _WIDTH:
@@ -32,3 +37,9 @@ def excerpt(text: str, line: int, column: int) -> str:
     # Tabs are kept before the caret, so that it stays below the character whatever the width of a tab is.
     margin = "".join("\t" if character == "\t" else " " for character in shown[: column - 1 - first])
     return f"  {shown}\n  {margin}^"
+
+
+def _masked(option: re.Match[str]) -> str:
+    """Hides the value of a password and the like. The length stays, so that the caret is below its character."""
+    value = "*" * len(option["value"]) if is_secret(option["key"]) else option["value"]
+    return f"'{option['key']}'{option['between']}{value}"

@@ -147,7 +147,7 @@ class ModelArgument(exp.Expression):
 
 
 class Descriptor(exp.Expression):
-    """DESCRIPTOR(a, b). The expressions are identifiers, or `ColumnDef` with a type."""
+    """DESCRIPTOR(a, b). The expressions are identifiers."""
 
     arg_types = {"expressions": True}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from penstock.table.dialect.tokens import QUOTED
@@ -11,9 +10,7 @@ from penstock.table.dialect.tokens import QUOTED
 _SEMICOLON = re.compile(rf"{QUOTED.pattern}|(?P<end>;)", re.DOTALL)
 _LINE_END = re.compile(r";[ \t\r]*(?:\n|$)")
 _STATEMENT_SET = re.compile(r"\bSTATEMENT\s+SET\s+BEGIN\b", re.IGNORECASE)
-_SET_END = re.compile(r"\s*END\b", re.IGNORECASE)
-
-
+_SET_CONTINUES = re.compile(r"(?P<end>END\b)|INSERT\b|UPSERT\b", re.IGNORECASE)
 _COMMENTS = re.compile(r"(?:\s+|(?:--|//)[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)*", re.DOTALL)
 
 
@@ -24,17 +21,29 @@ class Part(NamedTuple):
     end: int
 
 
-def split_script(text: str) -> Iterator[Part]:
-    """Yields the statements of a script. Parts that have only comments and blanks are left out.
+def next_part(text: str, start: int) -> Part | None:
+    """Returns the next statement from an offset on. Parts that have only comments and blanks are left out.
 
     A statement with an unfinished quote ends at the next line that ends with a semicolon, so that the next statement is found.
     """
-    start = 0
     while start < len(text):
         end = _end_of_statement(text, start)
-        if _has_words(text, start, end):
-            yield Part(start, end)
+        begin = after_comments(text, start, end)
+        if begin < end:
+            return Part(begin, end)
         start = end + 1
+    return None
+
+
+def cut_in_quotes(text: str, part: Part) -> Part:
+    """Returns the part up to the first line that ends with a semicolon inside of a text or a comment.
+
+    If a statement has an error, the reason may be a missing quote, and then the quote of a later statement was taken for it.
+    """
+    for found in QUOTED.finditer(text, part.start, part.end):
+        if found.lastgroup in ("text", "comment") and (line_end := _LINE_END.search(text, found.start(), found.end())):
+            return Part(part.start, line_end.start())
+    return part
 
 
 def after_comments(text: str, start: int, end: int) -> int:
@@ -44,20 +53,20 @@ def after_comments(text: str, start: int, end: int) -> int:
 
 
 def _end_of_statement(text: str, start: int) -> int:
-    position = start
-    while True:
-        end = _next_semicolon(text, start, position)
-        if end >= len(text) or not _STATEMENT_SET.search(_without_quotes(text, start, end)):
-            return end
+    end = _next_semicolon(text, start)
+    while end < len(text) and _STATEMENT_SET.search(_without_quotes(text, start, end)):
         # The semicolons between BEGIN and END belong to the statement, and END is its last word.
-        after = _SET_END.match(_without_quotes(text, end + 1, len(text)))
-        if after is not None:
-            return _next_semicolon(text, start, end + 1)
-        position = end + 1
+        more = _SET_CONTINUES.match(text, after_comments(text, end + 1, len(text)))
+        if more is None:
+            return end
+        end = _next_semicolon(text, more.start())
+        if more.group("end"):
+            return end
+    return end
 
 
-def _next_semicolon(text: str, start: int, position: int) -> int:
-    for found in _SEMICOLON.finditer(text, position):
+def _next_semicolon(text: str, start: int) -> int:
+    for found in _SEMICOLON.finditer(text, start):
         if found.lastgroup == "end":
             return found.start()
         if found.lastgroup is not None and found.lastgroup.startswith("open"):
@@ -66,16 +75,5 @@ def _next_semicolon(text: str, start: int, position: int) -> int:
     return len(text)
 
 
-def _has_words(text: str, start: int, end: int) -> bool:
-    return bool(_without_quotes(text, start, end, keep_quoted=True).strip())
-
-
-def _without_quotes(text: str, start: int, end: int, keep_quoted: bool = False) -> str:
-    """Returns a part of the text without comments and, unless they are kept, without texts and quoted names."""
-
-    def replacement(found: re.Match[str]) -> str:
-        if found.lastgroup in ("line", "comment"):
-            return " "
-        return found.group() if keep_quoted else " "
-
-    return QUOTED.sub(replacement, text[start:end])
+def _without_quotes(text: str, start: int, end: int) -> str:
+    return QUOTED.sub(" ", text[start:end])

@@ -27,7 +27,7 @@ _UNFINISHED = {
     "open_name": ("The name that starts here has no closing `, or is empty.", "Close it with ` on the same line."),
     "open_comment": ("The comment that starts here has no closing */.", "Close it with */."),
 }
-_WORD = re.compile(r"[^\W\d]|[$_]")
+_WORD = re.compile(r"[^\W\d][\w$]*")
 
 
 class FlinkTokenizer(Tokenizer):
@@ -87,7 +87,9 @@ def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
         line += text.count("\n", last, token.start)
         last = token.start
         token.line, token.col = line, last - text.rfind("\n", 0, last)
-        if token.token_type == TokenType.UNKNOWN or (token.token_type == TokenType.VAR and not _WORD.match(token.text)):
+        if token.token_type == TokenType.UNKNOWN or (
+            token.token_type == TokenType.VAR and not _WORD.fullmatch(token.text)
+        ):
             raise _unknown_character(text, token)
     return tokens
 
@@ -101,8 +103,8 @@ def check_quotes(text: str, start: int, end: int) -> None:
 
 def scan_error(text: str, offset: int, problem: str, advice: str) -> SqlParseError:
     line, column = place(text, offset)
-    message = f"{problem} Line {line}, column {column}:\n{excerpt(text, line, column)}\n{advice}"
-    return SqlParseError("SQL_TEXT", message, line, column)
+    shown = excerpt(text, line, column)
+    return SqlParseError("SQL_TEXT", f"Line {line}, column {column}: {problem}\n{shown}\n{advice}", line, column)
 
 
 def _unknown_character(text: str, token: Token) -> SqlParseError:

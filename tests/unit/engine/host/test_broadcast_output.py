@@ -10,6 +10,7 @@ import pytest
 import penstock as ps
 from penstock.functions import DEAD_LETTERS
 from penstock.testing import Harness, PushSource
+from penstock.time import WatermarkGenerator, WatermarkOutput
 
 RULES = ps.MapStateDescriptor("rules")
 
@@ -119,3 +120,36 @@ def _harness(function: ps.KeyedBroadcastProcessFunction, parallelism: int) -> tu
     env, stream = _stream(function)
     harness = Harness(env, parallelism=parallelism)
     return harness, harness.collect(stream)
+
+
+class Both(ps.CoProcessFunction):
+    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
+
+    def process_element2(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
+
+
+class NoWatermarks(WatermarkGenerator):
+    """Runs in subtasks of its own, because it may keep state."""
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        pass
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        pass
+
+
+@pytest.mark.parametrize("split", ["s0", "s1", "s2", "s3"])
+@pytest.mark.parametrize("parallelism", [1, 2, 3])
+def test_a_record_comes_before_the_results_of_broadcasting_it(parallelism: int, split: str) -> None:
+    """Otherwise the order between them would depend on which of them arrives first."""
+    env = ps.StreamExecutionEnvironment()
+    strategy = ps.WatermarkStrategy.for_generator(NoWatermarks)
+    rules = env.from_source(PushSource(), strategy, "rules")
+    announced = env.from_source(PushSource(), None, "main").connect(rules.broadcast(RULES)).process(Announcing())
+    both = announced.set_parallelism(2).connect(rules).process(Both()).key_by(lambda _: 0).process(Forwarding())
+    harness = Harness(env, parallelism=parallelism)
+    out = harness.collect(both)
+    harness.push("r", 1, source="rules", split=split)
+    assert out == ["r", ("one", "r", 0), ("two", "r", 0), ("one", "r", 1), ("two", "r", 1)]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.spark.query import worker
+from penstock.spark.session.garbage import Garbage
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +61,7 @@ def unfreeze() -> Iterator[None]:
 def test_objects_frozen_after_tasks_are_collected_at_intervals(unfreeze: None, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    monkeypatch.setattr(worker, "_garbage", worker._Garbage())
+    monkeypatch.setattr(worker, "garbage", Garbage())
     cycle = Cycle()
     gone = weakref.ref(cycle)
     with worker.pause_garbage_collection():
@@ -70,7 +71,7 @@ def test_objects_frozen_after_tasks_are_collected_at_intervals(unfreeze: None, m
     del cycle
     gc.collect()  # as Spark does after each task
     assert gone() is not None
-    now += worker._COLLECT_INTERVAL
+    now += 31
     with worker.pause_garbage_collection():
         pass
     gc.collect()

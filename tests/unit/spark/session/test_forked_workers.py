@@ -40,7 +40,14 @@ def main(infile, outfile):
 class Daemon:
     """A worker daemon, as Spark starts and uses it."""
 
-    def __init__(self, server: ForkServer, folder: Path, sockets: Path, reuse: bool = True) -> None:
+    def __init__(
+        self,
+        server: ForkServer,
+        folder: Path,
+        sockets: Path,
+        reuse: bool = True,
+        module: str = "pyspark_echo_worker",
+    ) -> None:
         self.sockets = sockets
         (folder / "pyspark_echo_worker.py").write_text(WORKER)
         paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -54,7 +61,7 @@ class Daemon:
         self.errors = folder / "errors"
         with open(self.errors, "ab") as errors:
             self.process = subprocess.Popen(
-                [server.executable, "-m", "pyspark.daemon", "pyspark_echo_worker"],
+                [server.executable, "-m", "pyspark.daemon", module],
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.PIPE,
@@ -264,3 +271,15 @@ def test_which_commands_are_daemons() -> None:
     assert not is_worker_daemon("pyspark.worker", ["pyspark.worker"], environment)
     assert not is_worker_daemon("pyspark.daemon", ["pyspark.worker"], {"PYTHON_UNIX_DOMAIN_ENABLED": "true"})
     assert not is_worker_daemon("pyspark.daemon", ["pyspark.worker"], {**environment, "PYTHON_UNIX_DOMAIN_ENABLED": ""})
+
+
+def test_a_daemon_that_spark_uses_at_the_start_of_queries_ends_when_it_is_idle(tmp_path: Path, sockets: Path) -> None:
+    with ForkServer.start(modules=["pyspark.daemon"], idle_seconds=0.1) as server:
+        always_used = Daemon(server, tmp_path, sockets)
+        at_start = Daemon(server, tmp_path, sockets, module="pyspark.sql.worker.lookup_data_sources")
+        assert at_start.process.wait(timeout=60) == 0
+        with pytest.raises(FileNotFoundError):  # so Spark starts a new daemon
+            at_start.connect()
+        assert always_used.connect().ask("still there").endswith("STILL THERE\n")
+        for daemon in (always_used, at_start):
+            daemon.close()

@@ -151,7 +151,7 @@ class Calls(Primaries):
         if self.take("DEFAULT"):
             return self.node(nodes.DefaultArgument(), token)
         if self.take("TABLE"):
-            return self._partitioned(self.node(nodes.TableArgument(this=self._table_argument()), token))
+            return self._partitioned(self.node(nodes.TableArgument(this=self.table_name()), token))
         if self.at("DESCRIPTOR") and self.at_symbol(TokenType.L_PAREN, 1):
             return self.descriptor()
         if self.at_query() and self._is_table_argument(first):
@@ -168,30 +168,16 @@ class Calls(Primaries):
         after = self._after_parentheses(0)
         return self.word_ahead(1, "TABLE") or (after is not None and after.text.upper() in ("PARTITION", "ORDER"))
 
-    def _table_argument(self) -> exp.Expr:
-        if self.at_symbol(TokenType.L_PAREN):
-            self._advance()
-            query = self.query()
-            self.expect_symbol(TokenType.R_PAREN)
-            return exp.Subquery(this=query)
-        if self._parenthesis_after_name():
-            return self._named_call()
-        return self.hinted_table_name()
-
     def table_name(self) -> exp.Table:
         """Reads the name of a table: see `Tables`."""
-        raise NotImplementedError
-
-    def hinted_table_name(self) -> exp.Table:
-        """Reads the name of a table and a hint: see `Tables`."""
         raise NotImplementedError
 
     def _partitioned(self, table: nodes.TableArgument) -> nodes.TableArgument:
         if self.take("PARTITION", "BY"):
             if self.at_symbol(TokenType.L_PAREN):
-                table.set("partition_by", self.parenthesized(self.column))
+                table.set("partition_by", self.parenthesized(self._simple_column))
             else:
-                table.set("partition_by", [self.column()])
+                table.set("partition_by", [self._simple_column()])
         if self.take("ORDER", "BY"):
             if self.take_symbol(TokenType.L_PAREN):
                 items = self.comma_list(self.order_item)
@@ -201,20 +187,17 @@ class Calls(Primaries):
             table.set("order", exp.Order(expressions=items))
         return table
 
+    def _simple_column(self) -> exp.Column:
+        token = self._curr
+        return self.node(exp.Column(this=self.identifier("the name of a column")), token)
+
     def order_item(self) -> exp.Ordered:
         """Reads an item of ORDER BY: see `Windows`."""
         raise NotImplementedError
 
     def descriptor(self) -> exp.Expr:
-        """Reads DESCRIPTOR(a, b INT)."""
+        """Reads DESCRIPTOR(a, b)."""
         token = self._curr
         self._advance()
-        return self.node(nodes.Descriptor(expressions=self.parenthesized(self._descriptor_column)), token)
-
-    def _descriptor_column(self) -> exp.Expr:
-        name = self.identifier("the name of a column")
-        if self.at_symbol(TokenType.COMMA) or self.at_symbol(TokenType.R_PAREN):
-            return name
-        token = self._curr
-        kind = self.node(nodes.TypeReference(this=self.column_type()), token)
-        return exp.ColumnDef(this=name, kind=kind)
+        names = self.parenthesized(lambda: self.identifier("the name of a column"))
+        return self.node(nodes.Descriptor(expressions=names), token)

@@ -93,13 +93,8 @@ class Expressions(Types):
 
     def _after_parentheses(self, distance: int) -> Token | None:
         """Returns the token behind the parenthesis that closes the one at a distance."""
-        depth = 0
-        while (token := self.ahead(distance)) is not None:
-            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
-            distance += 1
-            if depth == 0:
-                break
-        return self.ahead(distance)
+        end = self.closing_parenthesis(self._index + distance)
+        return self._tokens[end + 1] if end is not None and end + 1 < self._tokens_size else None
 
     # --------------------------------------------------------------------------------------------- operators
 
@@ -179,7 +174,7 @@ class Expressions(Types):
         negative = self.take("NOT")
         token = self._curr
         if self.take("DISTINCT", "FROM"):
-            other = self._parse_bitwise()
+            other = self._parse_range()
             return (exp.NullSafeEQ if negative else exp.NullSafeNEQ)(this=this, expression=other)
         value: exp.Expr
         if self.take("NULL"):

@@ -23,7 +23,7 @@ def either(wanted: list[str]) -> str:
     'a name, TABLE or VIEW'
     """
     if len(wanted) > 8:
-        wanted = [*wanted[:7], "..."]
+        return f"{', '.join(wanted[:8])} or another keyword"
     if len(wanted) < 2:
         return wanted[0] if wanted else "something else"
     return f"{', '.join(wanted[:-1])} or {wanted[-1]}"

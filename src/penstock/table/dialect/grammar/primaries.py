@@ -47,6 +47,8 @@ class Primaries(Expressions):
             self.fail("an expression")
         kind = token.token_type
         if kind == TokenType.NUMBER:
+            if not _DECIMAL.fullmatch(token.text):  # 1e
+                self.fail("a number")
             self._advance()
             return self.node(exp.Literal.number(token.text), token)
         if kind == TokenType.DOT and self.at_symbol(TokenType.NUMBER, 1) and self._next.start == token.end + 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
@@ -23,8 +22,6 @@ _Node = TypeVar("_Node", bound=exp.Expr)
 _NO_WORDS = frozenset(
     {TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING}
 )
-_ESCAPE = re.compile(r"[^0-9a-fA-F+\"\s]")
-_STRINGS = frozenset({TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING})
 _SYMBOLS = {
     TokenType.L_PAREN: "(",
     TokenType.R_PAREN: ")",
@@ -55,9 +52,9 @@ class Reading(Parser):
         self._tokens_size = len(self._tokens)
         self._index = -1
         self._advance()
-        # Keywords that were tried at the last place where one was tried: what could have been there.
-        self._tried: set[str] = set()
-        self._tried_at = -1
+        # The keywords that were tried for each token: what could have been there.
+        self._tried: dict[int, set[str]] = {}
+        self._closing: dict[int, int] | None = None  # found when first needed
 
     # ------------------------------------------------------------------------------------------------ words
 
@@ -120,9 +117,7 @@ class Reading(Parser):
         return token is not None and token.token_type not in _NO_WORDS and token.text.upper() in words
 
     def _try(self, words: tuple[str, ...]) -> None:
-        if self._tried_at != self._index:
-            self._tried_at, self._tried = self._index, set()
-        self._tried.update(words)
+        self._tried.setdefault(self._index, set()).update(words)
 
     # ---------------------------------------------------------------------------------------------- symbols
 
@@ -140,6 +135,17 @@ class Reading(Parser):
         if not self.take_symbol(symbol):
             self.fail(_SYMBOLS[symbol])
         return self._prev
+
+    def closing_parenthesis(self, index: int) -> int | None:
+        """Returns the index of the token that closes the parenthesis at an index, or None if nothing closes it."""
+        if self._closing is None:
+            self._closing, opened = {}, []
+            for position, token in enumerate(self._tokens):
+                if token.token_type == TokenType.L_PAREN:
+                    opened.append(position)
+                elif token.token_type == TokenType.R_PAREN and opened:
+                    self._closing[opened.pop()] = position
+        return self._closing.get(index)
 
     def comma_list(self, item: Callable[[], _T]) -> list[_T]:
         """Reads one or more items, separated by commas."""
@@ -199,69 +205,6 @@ class Reading(Parser):
                     what, advice=f"{token.text} is a reserved word. As a name, write it in backquotes: `{token.text}`."
                 )
 
-    # --------------------------------------------------------------------------------------------- literals
-
-    def at_string(self) -> bool:
-        return self._curr.token_type in _STRINGS
-
-    def string(self, what: str = "a text in single quotes") -> str:
-        """Reads a text in single quotes. Texts that follow each other are one text."""
-        if not self.at_string():
-            self.fail(what)
-        parts = [self._string_part()]
-        while self._curr.token_type == TokenType.STRING:
-            parts.append(self._string_part())
-        return "".join(parts)
-
-    def one_string(self, what: str = "a text in single quotes") -> str:
-        """Reads a text in single quotes where Flink accepts a plain one only."""
-        if self._curr.token_type != TokenType.STRING:
-            self.fail(what)
-        self._advance()
-        return self._prev.text
-
-    def _string_part(self) -> str:
-        token = self._curr
-        self._advance()
-        if token.token_type != TokenType.UNICODE_STRING:
-            return token.text
-        escape = "\\"
-        if self.take("UESCAPE"):
-            if self._curr.token_type != TokenType.STRING or not _ESCAPE.fullmatch(self._curr.text):
-                self.fail('one character in single quotes that is no hexadecimal digit, blank, + or "')
-            escape = self._curr.text
-            self._advance()
-        return self._unescape(token, escape)
-
-    def _unescape(self, token: Token, escape: str) -> str:
-        """Replaces \\0041 with the character of this code, and the doubled escape character with one."""
-        text, result, place = token.text, [], 0
-        while place < len(text):
-            if text[place] != escape:
-                result.append(text[place])
-                place += 1
-            elif text[place + 1 : place + 2] == escape:
-                result.append(escape)
-                place += 2
-            else:
-                digits = text[place + 1 : place + 5]
-                try:
-                    result.append(chr(int(digits, 16)) if len(digits) == 4 else self.fail_escape(token, escape))
-                except ValueError:
-                    self.fail_escape(token, escape)
-                place += 5
-        return "".join(result)
-
-    def fail_escape(self, token: Token, escape: str) -> NoReturn:
-        self.fail(f"four hexadecimal digits after each {escape}", token)
-
-    def unsigned_integer(self) -> int:
-        """Reads a number without sign, point and exponent."""
-        if self._curr.token_type != TokenType.NUMBER or not self._curr.text.isdigit():
-            self.fail("a whole number")
-        self._advance()
-        return int(self._prev.text)
-
     # ---------------------------------------------------------------------------------------------- results
 
     def next_token(self) -> Token:
@@ -296,12 +239,26 @@ class Reading(Parser):
         else:
             offset, found = len(self.sql[: self._end].rstrip().rstrip(";").rstrip()), "the end of the statement"
         line, column = place(self.sql, offset)
-        tried = sorted(self._tried - {expected}) if here and self._tried_at == self._index else []
+        tried = sorted(self._tried.get(self._index, set()) - {expected}) if here else []
         wanted = either([*([expected] if expected else []), *tried])
         if token and not advice and (close := closest(token.text, [expected, *tried])):
             advice = f"Did you mean {close}?"
-        message = f"Line {line}, column {column}: found {found}, expected {wanted}.\n{excerpt(self.sql, line, column)}"
-        raise SqlParseError("SQL_SYNTAX", f"{message}\n{advice}" if advice else message, line, column)
+        elif here and not advice and (close := self._misspelt_before()):
+            advice = f"Did you mean {close} instead of {self._prev.text}?"
+        shown = excerpt(self.sql, line, column)
+        advice = f"\n{advice}" if advice else ""
+        raise SqlParseError(
+            "SQL_SYNTAX",
+            f"Line {line}, column {column}: found {found}, expected {wanted}.\n{shown}{advice}",
+            line,
+            column,
+        )
+
+    def _misspelt_before(self) -> str | None:
+        """Returns the keyword that was meant with the token before. It was read as an alias: SELECT a FORM t."""
+        if not self._prev or self._prev.token_type != TokenType.VAR:
+            return None
+        return closest(self._prev.text, sorted(self._tried.get(self._index, set())))
 
     def fail_at(self, expected: str, line: int, column: int) -> NoReturn:
         """Raises an error about the token that begins at a place."""

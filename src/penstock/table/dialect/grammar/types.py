@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.table.dialect.data_type import IntervalQualifier, SqlField, SqlType
-from penstock.table.dialect.grammar.reading import Reading
+from penstock.table.dialect.grammar.texts import Texts
 
 _PLAIN = {
     "BOOLEAN": "BOOLEAN",
@@ -28,7 +28,7 @@ _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _ENDS = {"YEAR": ("MONTH",), "DAY": ("HOUR", "MINUTE", "SECOND"), "HOUR": ("MINUTE", "SECOND"), "MINUTE": ("SECOND",)}
 
 
-class Types(Reading):
+class Types(Texts):
     """The grammar of data types."""
 
     def column_type(self) -> SqlType:

@@ -52,19 +52,12 @@ def show(p: FlinkParser) -> Statement:
 
 def describe(p: FlinkParser) -> Statement:
     p.expect_one("DESCRIBE", "DESC")
-    for kind in ("CATALOG", "DATABASE", "FUNCTION", "MODEL", "CONNECTION"):
-        # CATALOG, DATABASE, MODEL and CONNECTION are not reserved: a table may have these names.
-        if p.at(kind) and (p.at_identifier(1) or p.word_ahead(1, "EXTENDED") or kind == "FUNCTION"):
-            p.take(kind)
-            extended = p.take("EXTENDED")
-            name = simple_name(p) if kind == "CATALOG" else object_name(p)
-            return Describe(kind, name, extended)
-    if p.at("JOB") and not p.at_identifier(1):
+    if kind := p.take_one("CATALOG", "DATABASE", "FUNCTION", "MODEL", "CONNECTION"):
+        extended = p.take("EXTENDED")
+        return Describe(kind, simple_name(p) if kind == "CATALOG" else object_name(p), extended)
+    if p.take("JOB"):
         token = p.next_token()
-        p.take("JOB")
-        if p.at_string():
-            return Describe("JOB", ObjectName((p.one_string(),), token.line, token.col))
-        return Describe("TABLE", ObjectName(("JOB",), token.line, token.col))
+        return Describe("JOB", ObjectName((p.one_string("the id of a job in single quotes"),), token.line, token.col))
     extended = p.take("EXTENDED")
     return Describe("TABLE", object_name(p, "the name of a table"), extended)
 
@@ -88,8 +81,7 @@ def use(p: FlinkParser) -> Statement:
     p.expect("USE")
     if p.take("MODULES"):
         return UseModules(tuple(name.name for name in p.comma_list(lambda: p.identifier("the name of a module"))))
-    if p.at("CATALOG") and p.at_identifier(1):
-        p.take("CATALOG")
+    if p.take("CATALOG"):
         return UseCatalog(simple_name(p, "the name of a catalog"))
     return UseDatabase(object_name(p, "the name of a database"))
 
