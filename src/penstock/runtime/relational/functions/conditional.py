@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -12,7 +13,7 @@ from penstock.runtime.relational.functions.definition import CallContext, Typing
 from penstock.runtime.relational.functions.kernels import Family
 from penstock.runtime.relational.functions.signatures import never_null, takes
 from penstock.types.logical.common import common_type
-from penstock.types.logical.kinds import BOOLEAN, COLLECTIONS, STRING, LogicalType, NullType
+from penstock.types.logical.kinds import BOOLEAN, COLLECTIONS, STRING, BooleanType, LogicalType, NullType
 from penstock.types.logical.text import summary
 
 _family = Family("conditional")
@@ -60,11 +61,15 @@ def _extreme_rule(call: Typing) -> LogicalType:
 
 @_family.columns("GREATEST", _extreme_rule, "the greatest value, null if one of them is null")
 def greatest(call: CallContext, *arguments: Value) -> Value:
+    if isinstance(call.type, BooleanType):
+        return functools.reduce(pc.or_, arguments)
     return pc.max_element_wise(*arguments, skip_nulls=False)
 
 
 @_family.columns("LEAST", _extreme_rule, "the least value, null if one of them is null")
 def least(call: CallContext, *arguments: Value) -> Value:
+    if isinstance(call.type, BooleanType):
+        return functools.reduce(pc.and_, arguments)
     return pc.min_element_wise(*arguments, skip_nulls=False)
 
 
