@@ -38,8 +38,13 @@ _run = TestRun()
 
 
 def pytest_configure() -> None:
+    os.environ.pop("COLUMNS", None)  # xdist sets it in its workers; the output of commands depends on it
     # Cleans up as after Ctrl-C. The default action would end the process at once.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # nohup and a shell's & start programs with signals ignored, which the jobs of the tests would inherit.
+    for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, default)
 
 
 def pytest_unconfigure() -> None:

@@ -102,9 +102,9 @@ def penstock(tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_misspelled_option_on_the_command_line(tmp_path: Path) -> None:
-    """Prints one line and exits with code 1, without starting Spark."""
+    """Prints one line and exits with code 2, without starting Spark."""
     done = penstock(tmp_path, "-D", "state.backed=hashmap")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("penstock: [UNKNOWN_OPTION] There is no option 'state.backed'.")
 
 

@@ -21,7 +21,7 @@ def test_a_broker_stores_records(kafka: Kafka) -> None:
     assert kafka.values(topic) == [b"c", b"a", b"b"]
     assert [m.timestamp()[1] for m in kafka.read(topic)][1:] == [1_000, 2_000]
     kafka.add_partitions(topic, 3)
-    assert len(kafka.admin.list_topics(topic, timeout=120).topics[topic].partitions) == 3
+    until(lambda: len(kafka.admin.list_topics(topic, timeout=120).topics[topic].partitions) == 3)
 
 
 @pytest.mark.parametrize("signal_number", ["stop", "kill"])
