@@ -84,4 +84,6 @@ def fails_by_element(program: Program, stage: Stage) -> bool:
             return operation.condition_fails
         case Process():
             return operation.fails > 0 and not operation.timers
+        case Async() if operation.retries == 1 and not operation.retries_results:
+            return False  # some elements fail because one retry is not enough
     return isinstance(operation, _FAIL_BY_ELEMENT) and operation.fails > 0
