@@ -149,6 +149,10 @@ class SqlValidationError(PenstockError):
         self.column = column
 
 
+class ExpressionError(PenstockError):
+    """Raised if the value of a SQL expression cannot be computed: a division by zero, or a cast of text that is not a number."""
+
+
 class UnsupportedOperation(PenstockError):  # noqa: N818 - the name users know from PyFlink
     """Raised for a feature of Flink that Penstock does not support. The message contains the reason."""
 

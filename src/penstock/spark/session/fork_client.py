@@ -19,9 +19,11 @@ from types import FrameType
 def main(arguments: list[str]) -> int:
     address, python, *command = arguments
     connection = None
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # until it can be forwarded
     if len(command) >= 2 and command[0] == "-m":
         connection = _request_process(address, command)
     if connection is None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         os.execv(python, [python, *command])
     return _await_end(connection)
 
@@ -48,6 +50,7 @@ def _await_end(connection: socket.socket) -> int:
         connection.send(bytes([number]))
 
     signal.signal(signal.SIGTERM, forward)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     if os.getpgrp() != os.getpid():
         os.setpgid(0, 0)  # as Spark's daemon: signals of the terminal do not end it
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.errors import ExpressionError
 from penstock.runtime.relational.casts import from_text
 from penstock.runtime.relational.casts.to_text import to_text
-from penstock.runtime.relational.expressions.errors import ExpressionError, bad_value
+from penstock.runtime.relational.expressions.errors import bad_value
 from penstock.runtime.relational.expressions.frame import Session
 from penstock.runtime.relational.expressions.values import from_values, to_values
 from penstock.runtime.relational.functions import zones

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.errors import PenstockError
-
-
-class ExpressionError(PenstockError):
-    """A value cannot be computed. TRY_CAST and functions that return NULL for bad input do not raise it."""
+from penstock.errors import ExpressionError
 
 
 def division_by_zero() -> ExpressionError:

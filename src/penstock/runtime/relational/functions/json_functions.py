@@ -8,9 +8,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from penstock.errors import ExpressionError
 from penstock.runtime.relational.casts.cast import parser
 from penstock.runtime.relational.casts.to_text import to_text
-from penstock.runtime.relational.expressions.errors import ExpressionError, bad_argument
+from penstock.runtime.relational.expressions.errors import bad_argument
 from penstock.runtime.relational.expressions.frame import Session
 from penstock.runtime.relational.expressions.values import from_values
 from penstock.runtime.relational.functions.definition import CallContext, Typing
