@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock.errors import ExpressionError
 from penstock.runtime.relational.expressions.compiler import Compiler, Condition, Projection
-from penstock.runtime.relational.expressions.errors import ExpressionError
 from penstock.runtime.relational.expressions.frame import Frame, Session
 from penstock.runtime.relational.expressions.tree import Call, Column, Expression, Literal
 from penstock.runtime.relational.functions.definition import CallContext
