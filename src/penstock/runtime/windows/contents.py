@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element
 from penstock.runtime.state.backend import KeyedStateStore
-from penstock.runtime.state.codec import codec_of
+from penstock.runtime.state.codec import codec_of, is_immutable
 from penstock.runtime.state.normal_values import Normalise
 from penstock.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.types import TypeInformation, Types
@@ -65,11 +65,6 @@ class Fold:
 
 def _identity(value: Any) -> Any:
     return value
-
-
-def _is_immutable(accumulator: Any) -> bool:
-    kind = type(accumulator)
-    return kind in IMMUTABLE or (kind is tuple and IMMUTABLE.issuperset(map(type, accumulator)))
 
 
 class WindowContents(Protocol):
@@ -144,11 +139,11 @@ class AggregatedContents(WindowContents):
             pane.append(self._normal(self.fold.start(value)))
 
     def add_shared(self, pane: list[Any], value: Any, timestamp: int) -> Any:
-        if not pane or not _is_immutable(pane[0]):  # an accumulator that can be changed may contain the element
+        if not pane or not is_immutable(pane[0]):  # an accumulator that can be changed may contain the element
             self.add(pane, copy_element(value), timestamp)
             return value
         self.add(pane, value, timestamp)
-        return value if _is_immutable(pane[0]) else copy_element(value)
+        return value if is_immutable(pane[0]) else copy_element(value)
 
     def add_to_all(self, panes: list[list[Any]], value: Any, timestamp: int) -> None:
         if len(panes) == 1:

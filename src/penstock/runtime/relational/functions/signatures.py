@@ -67,7 +67,7 @@ FAMILIES: dict[str, tuple[tuple[type, ...], LogicalType]] = {
 
 
 def matches(pattern: str, nulls: bool = True) -> Callable[[Typing], bool]:
-    """Returns a function that tells whether the arguments fit a pattern, and types NULL literals."""
+    """Returns a function that returns whether the arguments fit a pattern, and types NULL literals."""
     optional = pattern.count("[")
     flat = re.sub(r"[\[\]]", "", pattern).strip()
     repeated = flat.endswith("...")
