@@ -295,6 +295,10 @@ class Matcher(ConditionContext):
             self._matched = self.match_events(self._partial[2])
         return list(self._matched.get(name, ()))
 
+    def accepted_events(self) -> Any:
+        """Returns the events of the partial match for which conditions are evaluated: links from the last event, or None."""
+        return self._partial[2]
+
     def event_under_test(self) -> Event | None:
         """Returns the event for which a condition was evaluated last."""
         event: Event | None = self._event

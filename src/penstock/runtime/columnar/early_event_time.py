@@ -109,9 +109,10 @@ class EarlyEventTimeWindowOperator(GridWindowOperator):
         least = np.full(len(new), 2**63 - 1, np.int64)
         np.minimum.at(least, key_index, added.effective)
         candidates = np.flatnonzero(new[key_index] & (added.effective == least[key_index]))
-        order = sort_order(added.effective[candidates], added.take(candidates).tags())
-        if order is not None:
-            candidates = candidates[order]
+        if added.positions is None or not added.positions.in_order:
+            order = sort_order(added.effective[candidates], added.take(candidates).tags())
+            if order is not None:
+                candidates = candidates[order]
         keys, first = np.unique(key_index[candidates], return_index=True)  # few: mostly one for each new key
         return keys, candidates[first]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,26 @@ class BatchPositions:
     def __init__(self, parts: list[ElementPositions], sizes: list[int]) -> None:
         self._parts = parts
         self._ends = np.cumsum(sizes)
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether elements with equal watermarks are in processing order: those of sources mostly are.
+
+        False may also mean that this is not known.
+        """
+        before: tuple[int, int] | None = None  # origin and last position
+        for part in self._parts:
+            if len(part.columns) > 1 or part.branch != self._parts[0].branch:
+                return False
+            positions = part.columns[0]
+            if not len(positions):
+                continue
+            if before is not None and before >= (part.origin, int(positions[0])):
+                return False
+            if (positions[1:] < positions[:-1]).any():
+                return False
+            before = part.origin, int(positions[-1])
+        return True
 
     def tags(self, indices: Column, effective: Column) -> Tags:
         """Returns the tags of the elements at some indices. `effective` are their watermarks."""

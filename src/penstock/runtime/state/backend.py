@@ -133,6 +133,13 @@ class KeyedStateStore:
             self._handles[(name, "key")] = (None, descriptor)
         return self._tables.of(self._operator, name, "times", MEASURES, descriptor).prefix
 
+    def rows_table(self, name: str, kind: str, schema: str) -> bytes:
+        """Returns the prefix of a table whose entries a relational operator encodes.
+
+        Kind "rows": entries start with a key group and a key. Kind "times": with a time, the hash of a key, and the key.
+        """
+        return self._tables.of(self._operator, name, kind, schema).prefix
+
     def decode_key(self, encoded: bytes) -> Any:
         return restore_key(encoded, self._store.get(self._key_table() + encoded) or b"")
 

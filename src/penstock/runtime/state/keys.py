@@ -136,7 +136,7 @@ class KeyTable(dict[Any, KeyIdentity]):
 
     def __init__(self, max_parallelism: int) -> None:
         super().__init__()
-        self._max_parallelism = max_parallelism
+        self.max_parallelism = self._max_parallelism = max_parallelism
         self._groups = [group.to_bytes(2, "big") for group in range(max_parallelism)]
         self._policy = CachePolicy()
         self.pickled_keys: dict[bytes, Any] = {}  # by encoding: new keys that cannot be decoded, to be stored

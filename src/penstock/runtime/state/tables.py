@@ -49,7 +49,9 @@ class StateTables:
         """
         table = self._by_name.get((operator, name))
         if table is None:
-            table = self._by_name[(operator, name)] = StateTable(len(self._by_name) + 1, operator, name, kind, schema)
+            # Not the number of tables: there are gaps after a restore that did not load all tables of a savepoint.
+            number = max((t.number for t in self._by_name.values()), default=0) + 1
+            table = self._by_name[(operator, name)] = StateTable(number, operator, name, kind, schema)
         elif table.kind != kind:
             raise _changed(table, f"is {kind} state", f"{table.kind} state")
         elif not (descriptor is not None and table.type):

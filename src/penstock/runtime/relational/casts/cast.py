@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from penstock.errors import ExpressionError
 from penstock.runtime.relational.casts import from_text
 from penstock.runtime.relational.casts.to_text import to_text
-from penstock.runtime.relational.expressions.errors import bad_value
+from penstock.runtime.relational.expressions.errors import bad_argument, bad_value
 from penstock.runtime.relational.expressions.frame import Session
 from penstock.runtime.relational.expressions.values import from_values, to_values
 from penstock.runtime.relational.functions import zones
@@ -270,13 +270,15 @@ def _points(column: pa.Array, source: LogicalType, target: LogicalType, session:
         isinstance(source, TimestampType) and source.local and not (isinstance(target, TimestampType) and target.local)
     ):
         local = zones.to_local(column, session.zone)
+    instant = isinstance(source, TimestampType) and source.local
     if isinstance(target, DateType):
-        return _days(local)
+        return pc.floor_temporal(local, unit="day").cast(pa.date32()) if instant else _days(local)
     if isinstance(target, TimeType):
         milli = pc.floor_temporal(local, unit="millisecond").cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
         step = 10 ** max(0, 3 - target.precision)
         values = [
-            None if v is None else max(0, v) % _DAY // step * step if v > -_DAY else v % _DAY for v in milli.to_pylist()
+            None if v is None else v % _DAY // step * step if instant or v <= -_DAY else max(0, v) % _DAY // step * step
+            for v in milli.to_pylist()
         ]
         return pa.array(values, pa.int32()).cast(pa.time32("ms"))
     assert isinstance(target, TimestampType)
@@ -304,7 +306,10 @@ def _cut(column: pa.Array, target: TimestampType) -> pa.Array:
         quotient = pc.if_else(pc.less(whole, pc.multiply(quotient, step)), pc.subtract(quotient, 1), quotient)
         whole = pc.multiply(quotient, 10 ** (units[unit] - target.precision))
     elif units[unit] > have:
-        whole = pc.multiply_checked(whole, 10 ** (units[unit] - have))
+        try:
+            whole = pc.multiply_checked(whole, 10 ** (units[unit] - have))
+        except pa.ArrowInvalid as error:
+            raise bad_argument("CAST", f"{bare(target)} has the years 1678 to 2261 only") from error
     return whole.cast(pa.timestamp(unit, zone))
 
 

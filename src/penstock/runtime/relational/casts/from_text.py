@@ -11,8 +11,8 @@ from penstock.runtime.relational.functions.numbers import fitted
 from penstock.types.logical.kinds import DecimalType, TimestampType, TimeType
 
 _BLANKS = "".join(map(chr, range(33)))
-_INTEGER = re.compile(r"([+-]?)(\d*)(?:\.\d*)?")
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_INTEGER = re.compile(r"([+-]?)(\d*)(?:\.\d*)?", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _TRUE = {"t", "true", "y", "yes", "1"}
 _FALSE = {"f", "false", "n", "no", "0"}
 _EPOCH = datetime.date(1970, 1, 1).toordinal()

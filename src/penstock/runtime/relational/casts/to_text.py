@@ -49,10 +49,12 @@ def to_text(column: pa.Array, source: LogicalType, session: Session) -> pa.Array
         case DateType():
             return column.cast(pa.string())
         case TimeType():
-            # A time of day has no zeros at its end, unlike a timestamp.
-            return pc.replace_substring_regex(
+            # A time of day has no zeros at its end, unlike a timestamp, except for one behind the point.
+            short = pc.replace_substring_regex(
                 _cut(column.cast(pa.string()), 8, source.precision), r"^(.{8}(?:\.\d*[1-9])?)\.?0*$", r"\1"
             )
+            whole = pc.equal(pc.utf8_length(short), 8)
+            return pc.if_else(whole, pc.binary_join_element_wise(short, ".0", ""), short) if source.precision else short
         case TimestampType():
             local = zones.to_local(column, session.zone) if source.local else column
             return _cut(local.cast(pa.string()), 19, source.precision)

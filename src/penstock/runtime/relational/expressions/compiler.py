@@ -1,7 +1,8 @@
 """Compiles typed expressions into functions of batches.
 
-Equal subexpressions are computed once per batch. Constants are computed once. A branch that can fail (a division, a cast of
-text) runs on the rows that select it only, because kernels compute all rows of a column.
+Equal subexpressions are computed once per batch, also those of a condition and of the columns after it. Constants are computed
+once. A branch that can fail (a division, a cast of text) runs on the rows that select it only, because kernels compute all rows
+of a column.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.runtime.relational.expressions.frame import Frame, Session, Value
-from penstock.runtime.relational.expressions.tree import Call, Column, Expression, Literal
+from penstock.runtime.relational.expressions.tree import Call, Column, Expression, Literal, python_function
 from penstock.runtime.relational.expressions.values import scalar
 from penstock.runtime.relational.functions.definition import CallContext
 from penstock.runtime.relational.functions.registry import FUNCTIONS
+from penstock.runtime.relational.python_functions.function import PythonFunction
 from penstock.types.logical.arrow import arrow_type
 from penstock.types.logical.kinds import LogicalType
 
@@ -68,11 +70,16 @@ class Compiler:
     def _call(self, call: Call) -> Node:
         arguments = [self.compile(argument) for argument in call.arguments]
         columns = frozenset[int]().union(*(a.columns for a in arguments))
+        python = python_function(call)
+        if python is not None:
+            # It is never a constant: it is called for each row, as in Flink, because it may count its calls.
+            evaluate = _python(python, call, arguments)
+            return Node(_remembered(evaluate) if python.deterministic else evaluate, columns, False, True, call.type)
         special = _SPECIAL.get(call.function)
         function = FUNCTIONS.get(call.function)
         if special is None and function is None:
             raise KeyError(f"function {call.function} is not known")
-        deterministic = function is None or function.deterministic
+        deterministic = function is None or function.is_deterministic(len(arguments))
         constant = deterministic and all(a.constant for a in arguments)
         raises = any(a.raises for a in arguments)
         if function is not None and special is None:
@@ -92,8 +99,13 @@ class Compiler:
 def _changes(expression: Expression) -> bool:
     if not isinstance(expression, Call):
         return False
+    python = python_function(expression)
+    if python is not None and not python.deterministic:
+        return True
     function = FUNCTIONS.get(expression.function)
-    return (function is not None and not function.deterministic) or any(_changes(a) for a in expression.arguments)
+    if function is not None and not function.is_deterministic(len(expression.arguments)):
+        return True
+    return any(_changes(a) for a in expression.arguments)
 
 
 _NUMBERS = iter(range(1 << 62))
@@ -101,14 +113,7 @@ _NUMBERS = iter(range(1 << 62))
 
 def _remembered(evaluate: Evaluate) -> Evaluate:
     number = next(_NUMBERS)
-
-    def remembered(frame: Frame) -> Value:
-        found = frame.results.get(number)
-        if found is None:
-            found = frame.results[number] = evaluate(frame)
-        return found
-
-    return remembered
+    return lambda frame: frame.result(number, evaluate)
 
 
 def _once(evaluate: Evaluate) -> Evaluate:
@@ -135,7 +140,7 @@ def _plain(call: Call, arguments: list[Node], kernel: Callable[..., Value], dete
 
     def evaluate(frame: Frame) -> Value:
         values = [a.evaluate(frame) for a in arguments]
-        context = CallContext(call.type, types, call.options, frame.length, frame.session)
+        context = CallContext(call.type, types, call.options, frame.length, frame.session, frame.now)
         if not any(isinstance(v, pa.Array) for v in values) and arguments and deterministic:
             # Kernels see at least one column; constants are columns of one row.
             single = CallContext(call.type, types, call.options, 1, frame.session)
@@ -144,6 +149,13 @@ def _plain(call: Call, arguments: list[Node], kernel: Callable[..., Value], dete
         return _typed(kernel(context, *values), result)
 
     return evaluate
+
+
+def _python(function: PythonFunction, call: Call, arguments: list[Node]) -> Evaluate:
+    from penstock.runtime.relational.python_functions.scalar import scalar_call  # few queries need it
+
+    results = scalar_call(function, [a.type for a in arguments], call.type)
+    return lambda frame: results([a.evaluate(frame) for a in arguments], frame.length, frame.session.zone)
 
 
 def _typed(value: Any, wanted: pa.DataType) -> Value:
@@ -296,24 +308,35 @@ _SPECIAL: dict[str, Callable[[Call, list[Node]], Evaluate]] = {
 class Projection:
     """Several expressions over one batch."""
 
-    def __init__(self, expressions: Sequence[Expression], session: Session | None = None) -> None:
-        compiler = Compiler()
+    def __init__(
+        self, expressions: Sequence[Expression], session: Session | None = None, compiler: Compiler | None = None
+    ) -> None:
+        compiler = compiler or Compiler()
         self._nodes = [compiler.compile(e) for e in expressions]
         self.session = session or Session()
 
     def __call__(self, columns: Sequence[pa.Array], length: int) -> list[pa.Array]:
         """Returns the results as columns."""
-        frame = Frame(columns, length, self.session)
+        return self.on(Frame(columns, length, self.session))
+
+    def on(self, frame: Frame) -> list[pa.Array]:
+        """Returns the results for the rows of a frame."""
         return [node.column(frame) for node in self._nodes]
 
 
 class Condition:
     """A condition over a batch: which rows it keeps. NULL does not."""
 
-    def __init__(self, expression: Expression, session: Session | None = None) -> None:
-        self._node = Compiler().compile(expression)
+    def __init__(
+        self, expression: Expression, session: Session | None = None, compiler: Compiler | None = None
+    ) -> None:
+        self._node = (compiler or Compiler()).compile(expression)
         self.session = session or Session()
 
     def __call__(self, columns: Sequence[pa.Array], length: int) -> pa.Array:
         """Returns a column of booleans without nulls."""
-        return pc.fill_null(self._node.column(Frame(columns, length, self.session)), False)
+        return self.on(Frame(columns, length, self.session))
+
+    def on(self, frame: Frame) -> pa.Array:
+        """Returns which rows of a frame are kept."""
+        return pc.fill_null(self._node.column(frame), False)

@@ -29,18 +29,56 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class Frame:
-    """Columns of equal length, and the results of the expressions that were evaluated on them."""
+    """Columns of equal length, and the results of the expressions that were evaluated on them.
 
-    def __init__(self, columns: Sequence[pa.Array], length: int, session: Session) -> None:
+    whole, rows: the frame that this one has some rows of, and their positions. Results of that frame need not be computed again.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[pa.Array],
+        length: int,
+        session: Session,
+        whole: Frame | None = None,
+        rows: pa.Array | None = None,
+    ) -> None:
         self.columns = columns
         self.length = length
         self.session = session
-        self.results: dict[int, Value] = {}  # by the number of the expression
+        self._results: dict[int, Value] = {}
+        self._whole = whole
+        self._rows = rows
+        self._now: int | None = None
+
+    def now(self) -> int:
+        """Returns the current time in milliseconds, as it was when it was first asked for."""
+        if self._whole is not None:
+            return self._whole.now()
+        if self._now is None:
+            self._now = self.session.now()
+        return self._now
+
+    def result(self, number: int, evaluate: Callable[[Frame], Value]) -> Value:
+        """Returns the result of an expression that has a number. It is computed once."""
+        found = self._known(number)
+        if found is None:
+            found = self._results[number] = evaluate(self)
+        return found
+
+    def _known(self, number: int) -> Value | None:
+        found = self._results.get(number)
+        if found is not None or self._whole is None:
+            return found
+        whole = self._whole._known(number)
+        if whole is None:
+            return None
+        found = self._results[number] = whole if isinstance(whole, pa.Scalar) else whole.take(self._rows)
+        return found
 
     def select(self, rows: pa.Array, used: set[int]) -> Frame:
         """Returns the frame of some rows, by position. Only the columns in `used` are there."""
         columns = [c.take(rows) if i in used else c for i, c in enumerate(self.columns)]
-        return Frame(columns, len(rows), self.session)
+        return Frame(columns, len(rows), self.session, self, rows)
 
     def filled(self, value: Value) -> pa.Array:
         """Returns a value as a column of the frame's length."""

@@ -35,6 +35,8 @@ _DECIMAL_TYPES = {"+": sum_type, "-": sum_type, "*": product_type, "/": quotient
 
 def _numeric_rule(operator: str) -> Any:
     def rule(call: Typing) -> LogicalType:
+        if len(call) != 2:
+            call.refuse(f"<NUMERIC> {operator} <NUMERIC>")
         a, b = call.types
         if operator in "+-*" and any(not isinstance(t, NUMERIC) for t in (a, b)):
             found = temporal_arithmetic.result_type(operator, call)
@@ -54,6 +56,8 @@ def _numeric_rule(operator: str) -> Any:
             assert y is not None
             call.cast(0, x)
             call.cast(1, y)
+            if operator == "%" and x.scale == 0 and y.scale == 0:
+                return b.with_nullable(nullable)
             return _DECIMAL_TYPES[operator](x, y)
         # FLOAT and DOUBLE count as equally precise here, so the first one wins.
         both = isinstance(a, FloatType) and isinstance(b, FloatType)
@@ -155,6 +159,10 @@ def _remainder(x: decimal.Decimal, y: decimal.Decimal) -> decimal.Decimal:
 def remainder(call: CallContext, a: Value, b: Value) -> Value:
     if isinstance(call.type, DecimalType):
         return _exact(_remainder, call, a, b)
+    if pa.types.is_decimal(a.type):  # whole decimals; the result has the type of the divisor
+        pairs = zip(as_column(call, a).to_pylist(), as_column(call, b).to_pylist(), strict=True)
+        found = [None if x is None or y is None else int(_remainder(x, y)) for x, y in pairs]
+        return pa.array(found, arrow_type(call.type))
     wide = a.type if a.type.bit_width >= b.type.bit_width else b.type
     x, y = pc.cast(a, wide), pc.cast(b, wide)
     return pc.cast(pc.subtract(x, pc.multiply(_integer_quotient(x, y), y)), arrow_type(call.type), safe=False)

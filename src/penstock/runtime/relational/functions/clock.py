@@ -25,7 +25,7 @@ def _niladic(type_: LogicalType):  # type: ignore[no-untyped-def]
 
 
 def _now(call: CallContext) -> pa.Scalar:
-    return pa.scalar(call.session.now(), pa.timestamp("ms", "UTC"))
+    return pa.scalar(call.now(), pa.timestamp("ms", "UTC"))
 
 
 def _local(call: CallContext) -> pa.Scalar:

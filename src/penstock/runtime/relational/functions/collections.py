@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,16 @@ from penstock.types.logical.arrow import arrow_type
 from penstock.types.logical.common import common_type
 from penstock.types.logical.kinds import (
     BOOLEAN,
+    COLLECTIONS,
     INT,
+    INTERVALS,
+    NUMERIC,
     STRING,
     ArrayType,
+    BooleanType,
     CharType,
     Field,
+    FloatType,
     IntegerType,
     LogicalType,
     MapType,
@@ -41,7 +46,7 @@ _family = Family("collection")
 def _array_rule(call: Typing) -> LogicalType:
     if not len(call):
         call.refuse("at least 1 argument")
-    return ArrayType(common_arguments(call), nullable=False)
+    return ArrayType(common_arguments(call, first_of_equals=True), nullable=False)
 
 
 @_family.values("ARRAY", _array_rule, "an array of values", strict=False)
@@ -53,12 +58,21 @@ def _map_rule(call: Typing) -> LogicalType:
     if not len(call) or len(call) % 2:
         call.refuse("an even number of arguments")
     key = common_arguments(call, list(range(0, len(call), 2)))
-    value = common_arguments(call, list(range(1, len(call), 2)))
+    if any(isinstance(t, NullType) for t in call.types):
+        call.refuse("values with a type, such as CAST(NULL AS INT),")
+    value = common_arguments(call, list(range(1, len(call), 2)), first_of_equals=True)
     return MapType(key, value, nullable=False)
 
 
-@_family.values("MAP", _map_rule, "a map of keys and values", strict=False)
+def _has_nullable_keys(arguments: Sequence[LogicalType], result: LogicalType) -> bool:
+    """A map cannot have NULL as a key, which is an error only where the map is needed."""
+    return any(type_.nullable for type_ in arguments[::2])
+
+
+@_family.values("MAP", _map_rule, "a map of keys and values", strict=False, raises=_has_nullable_keys)
 def map_of(*values: Any) -> list[tuple[Any, Any]]:
+    if any(key is None for key in values[::2]):
+        raise bad_argument("MAP", "a key is NULL")
     return list(_unique(zip(values[::2], values[1::2], strict=True)))
 
 
@@ -93,7 +107,7 @@ def row(call: CallContext, *values: Value) -> Value:
 def _item_rule(call: Typing) -> LogicalType:
     container, key = call.types
     if isinstance(container, ArrayType):
-        if not isinstance(key, IntegerType):
+        if not isinstance(key, IntegerType) or key.bits != 32:
             call.refuse("<ARRAY>[<INTEGER>]", 1)
         if isinstance(call.literals[1], int) and call.literals[1] < 1:
             call.refuse("an index from 1 on", 1)
@@ -109,7 +123,8 @@ def _item_rule(call: Typing) -> LogicalType:
     if isinstance(container, RowType) and isinstance(call.literals[1], int | str):
         index = container.index(call.literals[1]) if isinstance(call.literals[1], str) else call.literals[1] - 1
         if index is not None and 0 <= index < len(container.fields):
-            return container.fields[index].type.with_nullable(True)
+            found = container.fields[index].type
+            return found.with_nullable(found.nullable or container.nullable)
     return call.refuse("<ARRAY>[<INTEGER>] or <MAP>[<ANY>]")
 
 
@@ -206,20 +221,26 @@ def _array_and_element(call: Typing) -> ArrayType:
     if isinstance(element_type, NullType):
         call.cast(1, array_type.element)
         return array_type
-    common = common_type([array_type.element, element_type])
-    if common is None:
+    if not _fits(element_type, array_type.element):
         call.refuse(f"an element of type {array_type.element}", 1)
+    call.cast(1, array_type.element)
     return array_type
+
+
+def _fits(type_: LogicalType, target: LogicalType) -> bool:
+    """Whether a value is converted to the elements of an array without a CAST."""
+    if not isinstance(type_, NUMERIC) or not isinstance(target, NUMERIC):
+        return common_type([target, type_]) is not None
+    if isinstance(target, IntegerType):
+        return isinstance(type_, IntegerType) and type_.bits <= target.bits
+    return not (isinstance(target, FloatType) and isinstance(type_, FloatType) and type_.bits > target.bits)
 
 
 def _appended(call: Typing) -> LogicalType:
     array_type = _array_and_element(call)
-    element_type = call.types[1]
-    common = common_type([array_type.element, element_type])
-    assert common is not None
-    call.cast(0, ArrayType(common, nullable=array_type.nullable))
-    call.cast(1, common.with_nullable(element_type.nullable))
-    return ArrayType(common, nullable=call.any_nullable)
+    element = array_type.element.with_nullable(array_type.element.nullable or call.types[1].nullable)
+    call.cast(0, ArrayType(element, nullable=array_type.nullable))
+    return ArrayType(element, nullable=call.any_nullable)
 
 
 @_family.values("ARRAY_APPEND", _appended, "the array with an element at its end", strict=False)
@@ -236,8 +257,6 @@ def _searched(result: LogicalType | None, needle_counts: bool = False) -> Any:
     def rule(call: Typing) -> LogicalType:
         nullable = call.types[0].nullable or (needle_counts and len(call) > 1 and call.types[1].nullable)
         array_type = _array_and_element(call)
-        if not isinstance(call.types[1], CharType):
-            call.cast(1, array_type.element)
         return (array_type if result is None else result).with_nullable(nullable)
 
     return rule
@@ -303,14 +322,34 @@ def array_slice(values: list[Any], start: int, end: int | None = None) -> list[A
     return values[first:last] if first < last else []
 
 
+def _refuse_unordered(call: Typing) -> None:
+    array_type = call.types[0]
+    if isinstance(array_type, ArrayType) and isinstance(
+        array_type.element, (*COLLECTIONS, *INTERVALS, NullType, BooleanType, VariantType)
+    ):
+        call.refuse("an array of elements that have an order, such as numbers, texts or points in time,")
+
+
+def _order(value: Any) -> Any:
+    """A key to sort by. NaN is greater than all numbers."""
+    return (value != value, value) if isinstance(value, float) else value
+
+
+def _sorted_rule(call: Typing) -> LogicalType:
+    found = _same_array("array[, boolean[, boolean]]")(call)
+    _refuse_unordered(call)
+    assert isinstance(found, ArrayType)
+    return found
+
+
 @_family.values(
     "ARRAY_SORT",
-    _same_array("array[, boolean[, boolean]]"),
+    _sorted_rule,
     "the elements in order; nulls first if ascending, by default",
 )
 def array_sort(values: list[Any], ascending: bool = True, nulls_first: bool | None = None) -> list[Any]:
     nulls = [v for v in values if v is None]
-    known = sorted((v for v in values if v is not None), reverse=not ascending)
+    known = sorted((v for v in values if v is not None), key=_order, reverse=not ascending)
     return nulls + known if (ascending if nulls_first is None else nulls_first) else known + nulls
 
 
@@ -355,8 +394,7 @@ def array_intersect(a: list[Any], b: list[Any]) -> list[Any]:
 def _extreme(call: Typing) -> LogicalType:
     if len(call) != 1 or not isinstance(call.types[0], ArrayType):
         call.refuse("(array)")
-    if isinstance(call.types[0].element, MapType | MultisetType | NullType):
-        call.refuse("an array of comparable elements")
+    _refuse_unordered(call)
     return call.types[0].element.with_nullable(True)
 
 

@@ -27,7 +27,6 @@ from penstock.types.logical.kinds import (
     LogicalType,
     MapType,
     NullType,
-    RowType,
     TimestampType,
 )
 
@@ -68,6 +67,8 @@ def _comparable(a: LogicalType, b: LogicalType) -> LogicalType | None:
         return None
     if isinstance(a, FloatType) and isinstance(b, FloatType):
         return a  # as in arithmetic
+    if isinstance(a, TimestampType) and isinstance(b, TimestampType) and a.local != b.local:
+        return TimestampType(max(a.precision, b.precision))  # instants are compared by their local times
     return common_type([a, b])
 
 
@@ -78,7 +79,7 @@ def _rule(operator: str) -> TypeRule:
             other = b if type(a) in NUMERIC else a
             if isinstance(other, CharType):
                 call.refuse("a number on both sides, or a CAST")
-        if operator not in ("=", "<>") and any(isinstance(t, RowType) for t in call.types):
+        if operator not in ("=", "<>") and any(isinstance(t, COLLECTIONS) for t in call.types):
             call.refuse("values that have an order")
         nullable = call.any_nullable
         unify(call, operator)

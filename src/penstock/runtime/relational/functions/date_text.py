@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 from typing import Any
 
 import pyarrow as pa
@@ -80,32 +79,29 @@ def _text_format(value: str, pattern: str) -> str | None:
     "TO_DATE",
     takes("text[, text]", returns=always_nullable(DATE)),
     "the date of a text; null if it does not fit the pattern",
+    raises=True,
 )
 def to_date(value: str, pattern: str = "") -> int | None:
     if not pattern:
         return from_text.parse_date(value)
-    found = _lenient(value, pattern)
+    found = _lenient("TO_DATE", value, pattern)
     return None if found is None else found[0] // _DAY
 
 
-def _lenient(value: str, pattern: str) -> tuple[int, int | None] | None:
+def _lenient(function: str, value: str, pattern: str) -> tuple[int, int | None] | None:
     try:
         return parse_lenient(value, pattern)
-    except BadPattern:
-        return None
-
-
-def _parsed(value: str, pattern: str) -> tuple[int, int | None] | None:
-    try:
-        return parse_time(value, pattern)
-    except BadPattern:
-        return None
+    except BadPattern as error:
+        raise bad_argument(function, str(error)) from error
 
 
 def _timestamp(value: str, pattern: str | None) -> int | None:
     if pattern is None or pattern == _DEFAULT:
         return from_text.parse_timestamp(value)
-    parsed = _parsed(value, pattern)
+    try:
+        parsed = parse_time(value, pattern)
+    except BadPattern:
+        return None
     return from_text.parse_timestamp(value) if parsed is None else parsed[0]
 
 
@@ -144,7 +140,7 @@ def _within_years(nanos: int) -> int | None:
 def to_timestamp_ltz(call: CallContext, value: Any, *rest: Any) -> int | None:
     if not isinstance(value, str):
         precision = int(rest[0]) if rest else 3
-        if isinstance(value, float | decimal.Decimal):  # with fractions of the unit, down to milliseconds
+        if isinstance(value, float):  # with fractions of the unit, down to milliseconds
             return _within_years(int(value * 10 ** (9 - precision)) // 1_000_000 * 1_000_000)
         return _within_years(int(int(value) * 10 ** (9 - precision)))
     local = _timestamp(value, rest[0] if rest else None)
@@ -160,22 +156,23 @@ def to_timestamp_ltz(call: CallContext, value: Any, *rest: Any) -> int | None:
     "UNIX_TIMESTAMP",
     takes("[text[, text]]", returns=nullable_if_any(BIGINT)),
     "seconds since 1970, of now or of a text",
-    deterministic=True,
+    deterministic=lambda arguments: arguments > 0,
+    raises=True,
 )
 def unix_timestamp(call: CallContext, *arguments: Value) -> Value:
     if not arguments:
-        return pa.scalar(call.session.now() // 1000, pa.int64())
+        return pa.scalar(call.now() // 1000, pa.int64())
     return by_value(_unix_seconds, strict=True, context=True)(call, *arguments)
 
 
 def _unix_seconds(call: CallContext, value: str, pattern: str = _DEFAULT) -> int:
-    found = _lenient(value, pattern)
+    found = _lenient("UNIX_TIMESTAMP", value, pattern)
     if found is None:
         return -(2**63)
     nanos, offset = found
     if offset is not None:
         return nanos // _SECOND - offset
-    return zones.local_to_instant(nanos, call.session.zone) // _SECOND
+    return zones.local_to_instant(nanos, call.session.zone, later=True) // _SECOND
 
 
 @_family.values(
@@ -194,15 +191,21 @@ def from_unixtime(call: CallContext, seconds: int, pattern: str = _DEFAULT) -> s
         return None
 
 
+def _is_region(zone: str) -> bool:
+    """Whether CONVERT_TZ knows a zone; offsets are written GMT+05:30, and others count as UTC."""
+    return not zone.startswith(("+", "-")) and zones.zone_of(zone) is not None
+
+
 @_family.values(
     "CONVERT_TZ",
     takes("text, text, text", returns=text_or_null),
     "a local time of one zone as the local time of another",
 )
 def convert_tz(value: str, source: str, target: str) -> str | None:
-    found = _lenient(value, _DEFAULT)
+    found = _lenient("CONVERT_TZ", value, _DEFAULT)
     if found is None:
         return None
     nanos = found[0]
-    source, target = (z if zones.zone_of(z) is not None else "UTC" for z in (source, target))
-    return format_time(zones.instant_to_local(zones.local_to_instant(nanos, source), target), _DEFAULT)
+    source, target = (z if _is_region(z) else "UTC" for z in (source, target))
+    instant = zones.local_to_instant(nanos, source, later=True)
+    return format_time(zones.instant_to_local(instant, target), _DEFAULT)

@@ -64,6 +64,11 @@ class CallContext:
     options: tuple[Any, ...]
     length: int
     session: Session
+    clock: Callable[[], int] | None = None
+
+    def now(self) -> int:
+        """Returns the current time in milliseconds. It is the same for all calls on the same rows."""
+        return self.session.now() if self.clock is None else self.clock()
 
 
 Kernel = Callable[..., Value]
@@ -83,8 +88,12 @@ class Function:
     raises: bool | Callable[[Sequence[LogicalType], LogicalType], bool] = (
         False  # may fail for some rows: branches are guarded
     )
-    deterministic: bool = True
+    deterministic: bool | Callable[[int], bool] = True  # or by the number of arguments
     by_value: bool = False
+
+    def is_deterministic(self, arguments: int) -> bool:
+        """Whether a call with this number of arguments has the same result each time."""
+        return self.deterministic(arguments) if callable(self.deterministic) else self.deterministic
 
     def can_raise(self, arguments: Sequence[LogicalType], result: LogicalType) -> bool:
         """Whether a call with arguments of these types may fail for some rows."""

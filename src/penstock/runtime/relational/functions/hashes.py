@@ -51,10 +51,15 @@ def to_base64(value: str | bytes) -> str:
     return base64.b64encode(_bytes(value)).decode()
 
 
+def _filled(value: bytes) -> bytes:
+    """The text with the = at its end that may be left out."""
+    return value if value.endswith(b"=") else value + b"=" * (-len(value) % 4)
+
+
 @_family.values("FROM_BASE64", takes("text|binary", returns=text), "the text of base 64", raises=True)
 def from_base64(value: str | bytes) -> str:
     try:
-        return base64.b64decode(_bytes(value), validate=True).decode("utf-8", "replace")
+        return base64.b64decode(_filled(_bytes(value)), validate=True).decode("utf-8", "replace")
     except binascii.Error as error:
         raise bad_argument("FROM_BASE64", f"'{value!r}' is not in base 64") from error
 

@@ -18,19 +18,18 @@ from penstock.runtime.relational.functions.definition import CallContext, Typing
 from penstock.runtime.relational.functions.kernels import Family
 from penstock.runtime.relational.functions.signatures import matches, takes, text, text_or_null
 from penstock.runtime.relational.java.json_path import (
-    BadPath,
     NotJson,
     RawJson,
     compile_path,
     evaluate,
     read_json,
     scalar_text,
-    split_mode,
     write_json,
 )
 from penstock.runtime.relational.java.numbers import double_text
 from penstock.types.logical.kinds import (
     BOOLEAN,
+    DOUBLE,
     INT,
     STRING,
     ArrayType,
@@ -43,6 +42,7 @@ from penstock.types.logical.kinds import (
     LogicalType,
     MapType,
     MultisetType,
+    NullType,
     RowType,
     TimestampType,
     VariantType,
@@ -53,13 +53,6 @@ _family = Family("json")
 
 def _failed(function: str, error: Exception | str) -> ExpressionError:
     return bad_argument(function, str(error))
-
-
-def _path_of(function: str, path: str) -> None:
-    try:
-        compile_path(split_mode(path)[1])
-    except BadPath as error:
-        raise _failed(function, error) from error
 
 
 # ------------------------------------------------------------------------------------------------- questions
@@ -95,7 +88,6 @@ _document = takes("text, text", returns=lambda call: BOOLEAN)
 @_family.values("JSON_EXISTS", _document, "the path leads to a value", raises=True, context=True)
 def json_exists(call: CallContext, document: str, path: str) -> bool | None:
     on_error = call.options[0] if call.options else "FALSE"
-    _path_of("JSON_EXISTS", path)
     _, value, error = evaluate(document, path)
     if error is None:
         return value is not None
@@ -112,8 +104,8 @@ def _value_rule(call: Typing) -> LogicalType:
     if len(call) < 2 or not matches("text, text")(Typing(call.types[:2], call.literals[:2])):
         call.refuse("JSON_VALUE(text, path)")
     type_: LogicalType = call.options[0] if call.options and call.options[0] is not None else STRING
-    if not isinstance(type_, CharType | BooleanType | IntegerType | FloatType):
-        call.refuse("RETURNING STRING, BOOLEAN, INT, BIGINT or DOUBLE")
+    if not isinstance(type_, CharType | BooleanType) and type_.with_nullable(True) not in (INT, DOUBLE):
+        call.refuse("RETURNING STRING, BOOLEAN, INT or DOUBLE")
     for position in range(2, len(call)):
         if not isinstance(call.types[position], CharType) or not isinstance(type_, CharType):
             call.cast(position, type_)
@@ -127,7 +119,6 @@ def json_value(call: CallContext, document: str | None, path: str | None, *defau
     if document is None or path is None:
         return None
     on_empty, on_error = (str(o) for o in call.options[1:3]) if len(call.options) > 2 else ("NULL", "NULL")
-    _path_of("JSON_VALUE", path)
     spare = iter(defaults)
     empty_default = next(spare) if on_empty == "DEFAULT" else None
     error_default = next(spare) if on_error == "DEFAULT" else None
@@ -178,7 +169,6 @@ def json_query(call: CallContext, document: str, path: str) -> Any:
     wrapper, on_empty, on_error = (
         (str(o) for o in call.options[1:4]) if len(call.options) > 3 else ("WITHOUT", "NULL", "NULL")
     )
-    _path_of("JSON_QUERY", path)
     mode, value, error = evaluate(document, path)
     if error is not None:
         return _behaved(call, on_error, error)
@@ -223,9 +213,9 @@ def _encoder(type_: LogicalType, session: Session) -> Callable[[Any], Any]:
         case CharType() | BooleanType() | IntegerType():
             return lambda value: value
         case DecimalType():
-            return lambda value: RawJson(format(value, "f"))
+            return lambda value: RawJson(str(value))  # with an exponent as in BigDecimal.toString
         case FloatType():
-            return lambda value: RawJson(double_text(value))
+            return lambda value: RawJson(_float_json(double_text(value)))
         case BinaryType():
             return lambda value: base64.b64encode(value).decode()
         case VariantType():
@@ -242,10 +232,16 @@ def _encoder(type_: LogicalType, session: Session) -> Callable[[Any], Any]:
     return lambda value: _point_text(value, type_, session)
 
 
+def _float_json(shown: str) -> str:
+    """The JSON of a float: a decimal, or a text for NaN and Infinity."""
+    return str(decimal.Decimal(shown)) if shown[-1].isdigit() else f'"{shown}"'
+
+
 def _point_text(value: Any, type_: LogicalType, session: Session) -> str:
     shown = str(to_text(from_values([value], type_), type_, Session(zone="UTC"))[0].as_py())
     if isinstance(type_, TimestampType):
         shown = shown.replace(" ", "T")
+        shown = shown.rstrip("0").rstrip(".") if "." in shown else shown
         return f"{shown}Z" if type_.local else shown
     return shown
 
@@ -278,6 +274,8 @@ def json_string(call: CallContext, value: Any) -> str:
 def _built_rule(call: Typing) -> LogicalType:
     """Options: NULL or ABSENT, then for each value whether it is JSON already."""
     for position, type_ in enumerate(call.types):
+        if isinstance(type_, NullType):
+            call.refuse("a value with a type, such as CAST(NULL AS STRING),", position)
         if not _json_type(type_):
             call.refuse("a value that has a form in JSON", position)
     return STRING.with_nullable(False)
@@ -286,18 +284,21 @@ def _built_rule(call: Typing) -> LogicalType:
 def _encoded(call: CallContext, position: int, value: Any, raw: bool) -> Any:
     if value is None:
         return None
-    return (
-        RawJson(write_json(read_json(value)))
-        if raw
-        else json_encoder(call.argument_types[position], call.session)(value)
-    )
+    if not raw:
+        return json_encoder(call.argument_types[position], call.session)(value)
+    try:
+        return RawJson(write_json(read_json(value)))
+    except NotJson as error:
+        raise _failed("JSON", error) from error
 
 
-@_family.values("JSON_OBJECT", _built_rule, "an object of keys and values", strict=False, context=True)
+@_family.values("JSON_OBJECT", _built_rule, "an object of keys and values", raises=True, strict=False, context=True)
 def json_object(call: CallContext, *values: Any) -> str:
     on_null, *raw = call.options or ("NULL",)
     found = {}
     for index in range(0, len(values), 2):
+        if values[index] is None:
+            raise _failed("JSON_OBJECT", "a key is NULL")
         if values[index + 1] is None and on_null == "ABSENT":
             continue
         found[values[index]] = _encoded(
@@ -306,7 +307,7 @@ def json_object(call: CallContext, *values: Any) -> str:
     return write_json(found)
 
 
-@_family.values("JSON_ARRAY", _built_rule, "an array of values", strict=False, context=True)
+@_family.values("JSON_ARRAY", _built_rule, "an array of values", raises=True, strict=False, context=True)
 def json_array(call: CallContext, *values: Any) -> str:
     on_null, *raw = call.options or ("ABSENT",)
     items = [
@@ -324,14 +325,14 @@ def json_text(value: str) -> str:
 
 @_family.values("JSON_QUOTE", takes("text", returns=text), "the text as a JSON string")
 def json_quote(value: str) -> str:
-    return json.dumps(value)
+    return json.dumps(value).replace("/", "\\/")
 
 
 @_family.values("JSON_UNQUOTE", takes("text", returns=text), "the text of a JSON string; other text as it is")
 def json_unquote(value: str) -> str:
     try:
-        found = read_json(value)
-    except NotJson:
+        found = json.loads(value)
+    except ValueError:
         return value
     return found if isinstance(found, str) else value
 
@@ -398,7 +399,8 @@ def _canonical(value: Any) -> Any:
 
 
 def _shortest(value: decimal.Decimal) -> str:
-    return format(value.normalize(), "f")
+    """The text of a number of a variant: with an exponent it is a double, else a decimal."""
+    return double_text(float(value)) if "E" in str(value) else format(value.normalize(), "f")
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -411,7 +413,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _variant(value: str, duplicates: bool) -> str:
     if not duplicates:
         try:
-            json.loads(value, object_pairs_hook=_no_duplicates, parse_float=decimal.Decimal)
+            json.JSONDecoder(object_pairs_hook=_no_duplicates).raw_decode(value.lstrip())
         except json.JSONDecodeError as error:
             raise NotJson(str(error)) from error
     return write_json(_canonical(read_json(value)))

@@ -25,7 +25,13 @@ class Family:
         self.name = name
 
     def columns(
-        self, names: str, rule: TypeRule, documentation: str, *, raises: Raises = False, deterministic: bool = True
+        self,
+        names: str,
+        rule: TypeRule,
+        documentation: str,
+        *,
+        raises: Raises = False,
+        deterministic: bool | Callable[[int], bool] = True,
     ) -> Decorator:
         """Declares a kernel: (context, *columns or scalars) -> column or scalar."""
 
@@ -68,7 +74,7 @@ class Family:
         documentation: str,
         *,
         raises: Raises,
-        deterministic: bool,
+        deterministic: bool | Callable[[int], bool],
         by_value: bool = False,
     ) -> None:
         name, *aliases = names.split()
@@ -166,6 +172,20 @@ def _over_rows(function: Callable[..., Any], lists: list[list[Any]], strict: boo
         found = memo[row] = function(*row)
         results.append(found)
     return results
+
+
+def over_distinct(column: pa.Array, compute: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Computes a column from another: once per distinct value, where that pays. NULL stays NULL.
+
+    >>> import pyarrow as pa
+    >>> over_distinct(pa.array(["b", None, "b"]), lambda texts: pc.utf8_upper(texts)).to_pylist()
+    ['B', None, 'B']
+    """
+    if len(column) > 16:
+        encoded = pc.dictionary_encode(column)
+        if len(encoded.dictionary) * 2 <= len(column):
+            return compute(encoded.dictionary).take(encoded.indices)
+    return compute(column)
 
 
 def as_column(call: CallContext, value: Value) -> pa.Array:

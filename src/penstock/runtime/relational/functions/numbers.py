@@ -33,11 +33,16 @@ def to_decimal(column: Value, type_: DecimalType) -> Value:
     if column.type == wanted:
         return column
     if pa.types.is_decimal(column.type):
-        whole = column.type.precision - column.type.scale
-        if type_.scale >= column.type.scale and type_.precision - type_.scale >= whole:
+        if type_.scale >= column.type.scale:  # nothing to round
+            try:
+                return pc.cast(column, wanted)
+            except pa.ArrowInvalid:  # a number has too many digits
+                return python_decimals(column, type_)
+    elif pa.types.is_integer(column.type):
+        if type_.precision - type_.scale >= 19:
             return pc.cast(column, wanted)
-    elif pa.types.is_integer(column.type) and type_.precision - type_.scale >= 19:
-        return pc.cast(column, wanted)
+        if type_.scale <= 19:
+            return to_decimal(pc.cast(column, pa.decimal128(38, type_.scale)), type_)
     return python_decimals(column, type_)
 
 

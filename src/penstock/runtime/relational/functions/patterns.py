@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 from penstock.runtime.relational.expressions.errors import bad_argument
 from penstock.runtime.relational.expressions.frame import Value
 from penstock.runtime.relational.functions.definition import CallContext
-from penstock.runtime.relational.functions.kernels import Family, by_value
+from penstock.runtime.relational.functions.kernels import Family, by_value, over_distinct
 from penstock.runtime.relational.functions.signatures import always_nullable, boolean, takes, text, text_or_null
 from penstock.runtime.relational.java.regex import compile_regex
 from penstock.types.logical.kinds import INT, STRING, ArrayType
@@ -92,7 +93,7 @@ def similar_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
         elif character == "_":
             result.append(".")
         else:
-            result.append(character if character in "|*+?{}()." else re.escape(character))
+            result.append(character if character in "|*+?{}().^" else re.escape(character))
         at += 1
     try:
         return re.compile("".join(result), re.S)
@@ -129,12 +130,33 @@ def regexp_replace(value: str, pattern: str, replacement: str) -> str | None:
     return None if compiled is None else compiled.sub(lambda match: replacement, value)
 
 
-@_family.values(
+@_family.columns(
     "REGEXP_EXTRACT",
     takes("text, text[, int]", returns=text_or_null),
     "a group of the first match, null if there is none",
 )
-def regexp_extract(value: str, pattern: str, group: int = 0) -> str | None:
+def regexp_extract(call: CallContext, value: Value, pattern: Value, group: Value | None = None) -> Value:
+    rest = (pattern,) if group is None else (pattern, group)
+    if isinstance(value, pa.Array) and all(isinstance(v, pa.Scalar) and v.is_valid for v in rest):
+        number = 0 if group is None else group.as_py()
+        compiled = compile_regex(pattern.as_py())
+        if compiled is None or not 0 <= number <= compiled.groups:
+            return pa.nulls(len(value), pa.string())
+        return over_distinct(value, lambda texts: _groups(texts, compiled, number))
+    return by_value(regexp_extract_of, strict=True)(call, value, *rest)
+
+
+def _groups(texts: pa.Array, compiled: Any, number: int) -> pa.Array:
+    search = compiled.search
+    found = [None if text is None or (match := search(text)) is None else match[number] for text in texts.to_pylist()]
+    return pa.array(found, pa.string())
+
+
+def regexp_extract_of(value: str, pattern: str, group: int = 0) -> str | None:
+    """
+    >>> regexp_extract_of("a=1&b=2", "(&|^)b=([^&]*)", 2)
+    '2'
+    """
     compiled = compile_regex(pattern)
     if compiled is None or group < 0 or group > compiled.groups:
         return None
@@ -170,7 +192,7 @@ def regexp_instr(value: str, pattern: str) -> int | None:
     if compiled is None:
         return None
     match = compiled.search(value)
-    return 0 if match is None else match.start() + 1
+    return 0 if match is None else len(value[: match.start()].encode("utf-16-le")) // 2 + 1  # UTF-16 units, as in Java
 
 
 @_family.values("REGEXP_SUBSTR", takes("text, text", returns=text_or_null), "the first match")

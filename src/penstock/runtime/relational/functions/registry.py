@@ -16,6 +16,7 @@ from penstock.runtime.relational.functions import (  # noqa: F401 - registers th
     logic,
     maths,
     patterns,
+    splitting,
     strings,
     temporal,
     urls,

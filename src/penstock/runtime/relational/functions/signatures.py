@@ -103,7 +103,18 @@ def takes(*patterns: str, returns: Callable[[Typing], LogicalType], nulls: bool 
                 return returns(call)
         raise TypeMismatch(" or ".join(f"({p})" for p in patterns))
 
+    rule.__dict__["patterns"] = patterns
     return rule
+
+
+def patterns_of(rule: TypeRule) -> tuple[str, ...]:
+    """Returns the patterns of a rule that `takes` has made, and nothing for other rules.
+
+    >>> patterns_of(takes("text, int", returns=like_first))
+    ('text, int',)
+    """
+    patterns: tuple[str, ...] = getattr(rule, "patterns", ())
+    return patterns
 
 
 def nullable_if_any(type_: LogicalType) -> Callable[[Typing], LogicalType]:

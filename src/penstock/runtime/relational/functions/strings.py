@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -13,13 +14,11 @@ from penstock.runtime.relational.expressions.frame import Value
 from penstock.runtime.relational.functions.definition import CallContext, Typing
 from penstock.runtime.relational.functions.kernels import Family, by_value
 from penstock.runtime.relational.functions.signatures import (
-    always_nullable,
     boolean,
     first_varying,
     first_varying_nullable,
     integer,
     like_first,
-    nullable_if_any,
     takes,
     text,
     text_or_null,
@@ -29,11 +28,9 @@ from penstock.types.logical.common import common_type
 from penstock.types.logical.kinds import (
     MAX_LENGTH,
     STRING,
-    ArrayType,
     BinaryType,
     CharType,
     LogicalType,
-    MapType,
 )
 
 _family = Family("string")
@@ -79,14 +76,21 @@ def _cased(call: CallContext, text: str) -> str:
     return text if not isinstance(type_, CharType) or type_.varying else text[: type_.length]
 
 
-@_family.values("UPPER", takes("text", returns=like_first), "the text in upper case", context=True)
-def upper(call: CallContext, value: str) -> str:
-    return _cased(call, value.upper())
+def _by_case(call: CallContext, value: Value, kernel: Any, python: Callable[[str], str]) -> Value:
+    """Changes the case of text: by a kernel if it is ASCII, because kernels change other characters one by one, unlike Java."""
+    if isinstance(value, pa.Array) and pc.all(pc.string_is_ascii(value), min_count=0).as_py() is not False:
+        return kernel(value)
+    return by_value(lambda text: _cased(call, python(text)), strict=True)(call, value)
 
 
-@_family.values("LOWER", takes("text", returns=like_first), "the text in lower case", context=True)
-def lower(call: CallContext, value: str) -> str:
-    return _cased(call, value.lower())
+@_family.columns("UPPER", takes("text", returns=like_first), "the text in upper case")
+def upper(call: CallContext, value: Value) -> Value:
+    return _by_case(call, value, pc.ascii_upper, str.upper)
+
+
+@_family.columns("LOWER", takes("text", returns=like_first), "the text in lower case")
+def lower(call: CallContext, value: Value) -> Value:
+    return _by_case(call, value, pc.ascii_lower, str.lower)
 
 
 @_family.values("INITCAP", takes("text", returns=like_first), "each word with a capital first letter")
@@ -288,12 +292,20 @@ def translate(value: str | None, old: str | None, new: str | None) -> str | None
 
 
 def _padded(value: str, length: int, pad: str, left_side: bool) -> str | None:
-    if length < 0 or (pad == "" and length > len(value)):
-        return None if length < 0 or pad == "" else value
-    if len(value) >= length:
-        return value[:length]
-    fill = (pad * length)[: length - len(value)]
-    return fill + value if left_side else value + fill
+    if length < 0 or pad == "":
+        return None
+    if not (value.isascii() and pad.isascii()):
+        return _padded_units(value, length, pad, left_side)
+    fill = (pad * length)[: max(0, length - len(value))]
+    return (fill + value if left_side else value + fill) if fill else value[:length]
+
+
+def _padded_units(value: str, length: int, pad: str, left_side: bool) -> str:
+    """Pads to a number of UTF-16 units. Half of a character becomes ?, as in Java."""
+    text, filler = value.encode("utf-16-le"), pad.encode("utf-16-le")
+    fill = (filler * length)[: max(0, 2 * length - len(text))]
+    found = (fill + text if left_side else text + fill) if fill else text[: 2 * length]
+    return found.decode("utf-16-le", "surrogatepass").encode("utf-8", "replace").decode("utf-8")
 
 
 @_family.values("LPAD", takes("text, int, text", returns=text), "the text filled up in front to a length")
@@ -324,59 +336,14 @@ def character_of(value: int) -> str:
     return "" if value < 0 else chr(value & 0xFF)
 
 
-@_family.values(
-    "SPLIT_INDEX",
-    takes("text, text, int", "text, int, int", returns=text_or_null),
-    "the n-th part, from 0, of a text that is split at a separator",
-)
-def split_index(value: str, separator: str | int, index: int) -> str | None:
-    if index < 0:
-        return None
-    if isinstance(separator, int):
-        if not 0 <= separator <= 255:
-            return None
-        separator = chr(separator)
-    parts = split_all(value, separator)
-    return parts[index] if index < len(parts) else None
-
-
-def split_all(value: str, separator: str) -> list[str]:
-    """Splits a text at all occurrences of a separator; without one, at blanks."""
-    if value == "":
-        return []
-    return value.split(separator) if separator else value.split()
-
-
-@_family.values(
-    "SPLIT", takes("text, text", returns=nullable_if_any(ArrayType(STRING))), "the parts of a text between a delimiter"
-)
-def split(value: str, delimiter: str) -> list[str]:
-    return value.split(delimiter) if delimiter else list(value)
-
-
-@_family.values(
-    "STR_TO_MAP",
-    takes("text", "text, text, text", returns=always_nullable(MapType(STRING, STRING))),
-    "a text such as 'k1=v1,k2=v2' as a map",
-)
-def str_to_map(value: str, pairs: str = ",", equals: str = "=") -> list[tuple[str, str | None]]:
-    from penstock.runtime.relational.java.regex import split_regex
-
-    found: dict[str, str | None] = {}
-    if value == "":
-        return []
-    for pair in split_regex(pairs, value):
-        parts = split_regex(equals, pair, 2)
-        found[parts[0]] = parts[1] if len(parts) == 2 else None
-    return list(found.items())
-
-
 def _chosen(call: Typing) -> LogicalType:
     if len(call) < 2:
         call.refuse("ELT(index, value, ...)")
     found = common_type(call.types[1:])
     if found is None or not isinstance(found, CharType | BinaryType):
         call.refuse("(int, text ...) or (int, binary ...)")
+    if isinstance(call.literals[0], int) and call.literals[0] < 0:
+        call.refuse("an index that is not negative", 0)
     return found.with_nullable(True)
 
 

@@ -20,6 +20,7 @@ from penstock.runtime.relational.functions.temporal_arithmetic import (
     floor_divide,
     shift_date,
 )
+from penstock.types.logical.arrow import arrow_type
 from penstock.types.logical.kinds import (
     BIGINT,
     BOOLEAN,
@@ -55,8 +56,14 @@ def _extract_rule(call: Typing) -> LogicalType:
         raise TypeMismatch(f"a unit such as {', '.join(UNITS)}; '{unit}' is not one")
     if isinstance(type_, NullType) or len(call) != 1 or not isinstance(type_, (*DATETIME, *INTERVALS)):
         call.refuse("a date, time, timestamp or interval")
-    if isinstance(type_, TimeType) and unit in DATE_UNITS and unit != "EPOCH":
+    if isinstance(type_, TimeType) and unit in DATE_UNITS:
         call.refuse(f"a value with a {unit}")
+    if isinstance(type_, DateType | TimeType) and unit in ("MICROSECOND", "NANOSECOND"):
+        call.refuse(f"a timestamp for {unit}")
+    if isinstance(type_, INTERVALS):
+        parts = _MONTH_FIELDS if isinstance(type_, YearMonthIntervalType) else _MILLISECOND_FIELDS
+        if unit not in parts:
+            call.refuse(f"an interval with a {unit}")
     return BIGINT.with_nullable(type_.nullable)
 
 
@@ -65,23 +72,38 @@ def extract(call: CallContext, value: Value) -> Value:
     unit, type_ = str(call.options[0]), call.argument_types[0]
     if isinstance(type_, INTERVALS):
         return _interval_field(call, value, unit, type_)
-    if isinstance(type_, TimestampType) and type_.local and unit != "EPOCH":
+    if isinstance(type_, TimestampType) and type_.local:  # EPOCH too: Flink counts the seconds of the local time
         value = zones.to_local(value, call.session.zone)
     if isinstance(type_, TimeType):
         value = pc.cast(pc.cast(pc.cast(value, pa.int32()), pa.int64()), pa.timestamp("ms"))
-    if unit == "EPOCH" and isinstance(type_, TimestampType):
-        return floor_divide(pc.cast(value, pa.int64()), {"ms": 10**3, "us": 10**6, "ns": 10**9}[value.type.unit])
+    if isinstance(type_, TimestampType) and unit in DATE_UNITS:
+        seconds = _toward_1970(value, 1000)
+        return seconds if unit == "EPOCH" else _FIELDS[unit](_days(value))
     return _FIELDS[unit](value)
 
 
+def _toward_1970(value: Value, milliseconds: int) -> Value:
+    """The whole periods between 1970 and a timestamp. Before 1970 they are rounded up, as in Flink."""
+    factor = {"ms": 1, "us": 1000, "ns": 1_000_000}[value.type.unit]
+    whole = floor_divide(pc.cast(value, pa.int64()), factor)  # Flink keeps milliseconds, and what is below them apart
+    return pc.divide(whole, milliseconds)
+
+
+def _days(value: Value) -> Value:
+    """The date of a timestamp in date fields. Before 1970 it is the next day unless it is midnight, as in Flink."""
+    return pc.cast(pc.cast(_toward_1970(value, _DAY), pa.int32()), pa.date32())
+
+
 def _fraction(value: Value, digits: int) -> Value:
-    """The fraction of the second in units of 10^-digits."""
+    """The fraction of the second in units of 10^-digits. Before 1970 it counts backwards, as in Flink."""
     if pa.types.is_date(value.type):
         value = pc.cast(value, pa.timestamp("ms"))
     unit = {"ms": 3, "us": 6, "ns": 9}[value.type.unit]
     whole = pc.cast(value, pa.int64())
-    rest = pc.subtract(whole, pc.multiply(floor_divide(whole, 10**unit), 10**unit))
-    return pc.multiply(rest, 10 ** (digits - unit)) if digits >= unit else pc.divide(rest, 10 ** (unit - digits))
+    if digits < unit:
+        whole, unit = floor_divide(whole, 10 ** (unit - digits)), digits
+    rest = pc.subtract(whole, pc.multiply(pc.divide(whole, 10**unit), 10**unit))
+    return pc.multiply(rest, 10 ** (digits - unit))
 
 
 def _clock_field(value: Value, whole: int, part: int) -> Value:
@@ -142,8 +164,7 @@ _MILLISECOND_FIELDS: dict[str, Callable[[int], int]] = {
     "HOUR": lambda v: v % _DAY // 3_600_000,
     "MINUTE": lambda v: v % 3_600_000 // 60_000,
     "SECOND": lambda v: v % 60_000 // 1000,
-    "MILLISECOND": lambda v: v % 60_000,
-    "EPOCH": lambda v: v // 1000,
+    "MILLISECOND": lambda v: v % 1000,
 }
 
 
@@ -151,7 +172,7 @@ def _interval_field(call: CallContext, value: Value, unit: str, type_: LogicalTy
     whole = [None if v is None else abs(v) for v in pc.cast(as_column(call, value), pa.int64()).to_pylist()]
     signs = [None if v is None else -1 if v < 0 else 1 for v in pc.cast(as_column(call, value), pa.int64()).to_pylist()]
     fields = _MONTH_FIELDS if isinstance(type_, YearMonthIntervalType) else _MILLISECOND_FIELDS
-    cut: Callable[[int], int] = fields.get(unit, lambda v: 0)
+    cut = fields[unit]
     return pa.array(
         [None if v is None or s is None else s * cut(v) for v, s in zip(whole, signs, strict=True)], pa.int64()
     )
@@ -190,12 +211,15 @@ _ROUNDING = (
     "MILLENNIUM", "CENTURY", "DECADE", "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND",
 )  # fmt: skip
 
+_BY_DATE = ("YEAR", "QUARTER", "MONTH")
+
 
 def _floor_rule(call: Typing) -> LogicalType:
     if not call.options or call.options[0] is None:
         return whole_number_rule(call)
     unit, type_ = call.options[0], call.types[0]
-    if unit not in _ROUNDING:
+    finer = isinstance(type_, DateType) and unit in ("MICROSECOND", "NANOSECOND")  # a date has no parts that are cut
+    if unit not in _ROUNDING and not finer:
         raise TypeMismatch(f"a unit such as {', '.join(_ROUNDING)}; '{unit}' is not one")
     if not isinstance(type_, DATETIME):
         call.refuse("a date, time or timestamp")
@@ -210,10 +234,12 @@ def _rounded(up: bool) -> Callable[..., Value]:
             return (ceil_number if up else floor_number)(call, value)
         unit, type_ = str(call.options[0]), call.argument_types[0]
         if isinstance(type_, TimestampType) and type_.local:
-            local = zones.to_local(value, call.session.zone)
-            return zones.to_instant(
-                _round_point(call, local, TimestampType(type_.precision), unit, up), call.session.zone
-            )
+            # As in Flink: the offset of the point holds for the result too, and instants are whole milliseconds.
+            local = zones.to_local(pc.floor_temporal(value, unit="millisecond"), call.session.zone)
+            moved = _round_point(call, local, TimestampType(type_.precision), unit, up)
+            shift = pc.subtract(pc.cast(moved, pa.int64()), pc.cast(local, pa.int64()))
+            whole = pc.cast(pc.floor_temporal(value, unit="millisecond"), pa.int64())
+            return pc.cast(pc.add(whole, shift), value.type)
         return _round_point(call, value, type_, unit, up)
 
     return kernel
@@ -228,13 +254,15 @@ def _round_point(call: CallContext, value: Value, type_: LogicalType, unit: str,
         found = pc.if_else(pc.equal(floor, whole), floor, pc.add(floor, factor)) if up else floor
         return pc.cast(found, value.type)
     if isinstance(type_, TimeType):
-        factor = step or _DAY
+        factor = step if step is not None and step < _DAY else 1  # days and longer units leave a time of day as it is
         whole = pc.cast(pc.cast(value, pa.int32()), pa.int64())
         floor = pc.multiply(pc.divide(whole, factor), factor)
         found = pc.if_else(pc.equal(floor, whole), floor, pc.add(floor, factor)) if up else floor
         inside = pc.if_else(pc.greater_equal(found, _DAY), pc.subtract(found, _DAY), found)
         return pc.cast(pc.cast(inside, pa.int32()), pa.time32("ms"))
-    if isinstance(type_, DateType) and (step is not None and step <= _DAY):
+    if isinstance(type_, DateType) and unit in ("DAY", *TIME_UNITS):
+        if unit == "DAY" and up:  # the next day, as in Flink
+            return pc.cast(pc.cast(pc.add(pc.cast(value, pa.int32()), 1), pa.int32()), pa.date32())
         return value
     day = _DAY * 1_000_000
     results: list[int | None] = []
@@ -243,6 +271,8 @@ def _round_point(call: CallContext, value: Value, type_: LogicalType, unit: str,
             results.append(None)
             continue
         days, rest = (point, 0) if isinstance(type_, DateType) else divmod(point, day)
+        if rest and unit in _BY_DATE:  # only the date counts, and before 1970 it is the next day, as in Flink
+            days, rest = days + (days < 0), 0
         floor_days = _floor_day(days, unit)
         if up and (floor_days != days or rest):
             floor_days = _next_day(floor_days, unit)
@@ -288,13 +318,21 @@ def _difference_rule(call: Typing) -> LogicalType:
         raise TypeMismatch(f"a unit such as {', '.join((*_MONTHS, *_MILLIS))}; '{unit}' is not one")
     if len(call) != 2 or not all(isinstance(t, DATETIME) for t in call.types):
         call.refuse("TIMESTAMPDIFF(unit, datetime, datetime)")
-    return INT.with_nullable(call.any_nullable)
+    a, b = call.types
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, TimestampType) and isinstance(y, TimestampType) and x.local and not y.local:
+            call.refuse("two of TIMESTAMP, or two of TIMESTAMP_LTZ")
+        if isinstance(x, TimeType) and isinstance(y, TimestampType):
+            call.refuse("two times, or two dates and timestamps")
+    return (BIGINT if unit == "NANOSECOND" else INT).with_nullable(call.any_nullable)
 
 
 @_family.columns("TIMESTAMPDIFF", _difference_rule, "the whole units from one point in time to another")
 def timestampdiff(call: CallContext, a: Value, b: Value) -> Value:
     unit = str(call.options[0])
-    x, y = (_milliseconds(call, v, t) for v, t in zip((a, b), call.argument_types, strict=True))
+    # The hours between two instants count, not those on the clock, which may be turned between them.
+    plain = [TimestampType(t.precision) if isinstance(t, TimestampType) else t for t in call.argument_types]
+    x, y = (_milliseconds(call, _without_zone(v), t) for v, t in zip((a, b), plain, strict=True))
     if unit in _MILLIS:
         return pc.cast(pc.divide(pc.subtract(y, x), _MILLIS[unit]), pa.int32(), safe=False)
     if unit in _MONTHS:
@@ -303,8 +341,13 @@ def timestampdiff(call: CallContext, a: Value, b: Value) -> Value:
             for p, q in zip(as_column(call, x).to_pylist(), as_column(call, y).to_pylist(), strict=True)
         ]
         return pa.array(found, pa.int32())
-    factor = {"MILLISECOND": 1, "MICROSECOND": 1000, "NANOSECOND": 1_000_000}[unit]
-    return pc.cast(pc.multiply(pc.subtract(y, x), factor), pa.int32(), safe=False)
+    seconds = pc.divide(pc.subtract(y, x), 1000)  # fractions of a second do not count, as in Flink
+    factor = {"MILLISECOND": 10**3, "MICROSECOND": 10**6, "NANOSECOND": 10**9}[unit]
+    return pc.cast(pc.multiply(seconds, factor), arrow_type(call.type), safe=False)
+
+
+def _without_zone(value: Value) -> Value:
+    return pc.cast(value, pa.timestamp(value.type.unit)) if pa.types.is_timestamp(value.type) else value
 
 
 def _milliseconds(call: CallContext, value: Value, type_: LogicalType) -> Value:

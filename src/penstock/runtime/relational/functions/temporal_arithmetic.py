@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.runtime.relational.expressions.errors import bad_argument
 from penstock.runtime.relational.expressions.frame import Value
 from penstock.runtime.relational.expressions.values import from_values, to_values
-from penstock.runtime.relational.functions import zones
 from penstock.runtime.relational.functions.definition import CallContext, Typing
 from penstock.runtime.relational.functions.kernels import as_column
 from penstock.types.logical.arrow import arrow_type
@@ -71,7 +71,7 @@ def compute(operator: str, call: CallContext, a: Value, b: Value) -> Value:
 
 
 def add_milliseconds(call: CallContext, type_: LogicalType, point: Value, amount: Value) -> Value:
-    """Adds milliseconds to a point in time. A date takes whole days, a time of day wraps around."""
+    """Adds milliseconds to a point in time. A date takes the whole days of it, a time of day wraps around."""
     if isinstance(type_, TimestampType):
         unit = {"ms": 1, "us": 1000, "ns": 1_000_000}[point.type.unit]
         moved = pc.add(pc.cast(point, pa.int64()), pc.multiply(amount, unit))
@@ -80,7 +80,7 @@ def add_milliseconds(call: CallContext, type_: LogicalType, point: Value, amount
             moved = pc.multiply(floor_divide(moved, step), step)
         return pc.cast(moved, point.type)
     if isinstance(type_, DateType):
-        days = pc.add(pc.cast(pc.cast(point, pa.int32()), pa.int64()), floor_divide(amount, DAY))
+        days = pc.add(pc.cast(pc.cast(point, pa.int32()), pa.int64()), pc.divide(amount, DAY))
         return pc.cast(pc.cast(days, pa.int32()), pa.date32())
     assert isinstance(type_, TimeType)
     moved = pc.add(pc.cast(pc.cast(point, pa.int32()), pa.int64()), amount)
@@ -98,14 +98,11 @@ def add_months(call: CallContext, type_: LogicalType, point: Value, amount: Valu
     """Adds months to a point in time. The day becomes the last of the month if the month is shorter."""
     if isinstance(type_, TimeType):
         return point
-    local = zones.to_local(point, call.session.zone) if isinstance(type_, TimestampType) and type_.local else point
-    plain = TimestampType(type_.precision) if isinstance(type_, TimestampType) else type_
-    values, months = to_values(as_column(call, local), plain), as_column(call, amount).to_pylist()
-    shift = shift_date if isinstance(type_, DateType) else shift_timestamp
-    moved = from_values(
-        [None if v is None or m is None else shift(v, m) for v, m in zip(values, months, strict=True)], plain
+    values, months = to_values(as_column(call, point), type_), as_column(call, amount).to_pylist()
+    shift = shift_date if isinstance(type_, DateType) else shift_timestamp  # of an instant in UTC, as in Flink
+    return from_values(
+        [None if v is None or m is None else shift(v, m) for v, m in zip(values, months, strict=True)], type_
     )
-    return zones.to_instant(moved, call.session.zone) if isinstance(type_, TimestampType) and type_.local else moved
 
 
 def shift_date(days: int, months: int) -> int:
@@ -116,6 +113,8 @@ def shift_date(days: int, months: int) -> int:
     """
     date = datetime.date.fromordinal(days + _EPOCH_ORDINAL)
     total = date.year * 12 + date.month - 1 + months
+    if not 12 <= total < 120_000:
+        raise bad_argument("+ INTERVAL", f"the year {total // 12} is not between 1 and 9999")
     year, month = total // 12, total % 12 + 1
     return datetime.date(year, month, min(date.day, calendar.monthrange(year, month)[1])).toordinal() - _EPOCH_ORDINAL
 

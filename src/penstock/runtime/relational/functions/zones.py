@@ -73,14 +73,21 @@ def to_instant(column: Value, zone: str) -> Value:
         return result[0] if isinstance(column, pa.Scalar) else result
 
 
-def local_to_instant(nanos: int, zone: str) -> int:
-    """Returns the instant of one local time; both are nanoseconds since 1970.
+def local_to_instant(nanos: int, zone: str, later: bool = False) -> int:
+    """Returns the instant of one local time, the later of two if asked for; both are nanoseconds since 1970.
 
     >>> local_to_instant(0, "Asia/Tokyo") // 3_600_000_000_000
     -9
     """
     seconds, rest = divmod(nanos, 1_000_000_000)
-    return (seconds - _offset(seconds, zone)) * 1_000_000_000 + rest
+    offset = _offset(seconds, zone)
+    if later:  # an offset that is valid after the change, if the time occurs twice
+        following = _offset(seconds - offset + 86_400, zone)
+        if following < offset and _offset(seconds - following + offset, zone) == following:
+            again = (seconds - following) * 1_000_000_000
+            if instant_to_local(again, zone) == seconds * 1_000_000_000:
+                offset = following
+    return (seconds - offset) * 1_000_000_000 + rest
 
 
 def instant_to_local(nanos: int, zone: str) -> int:

@@ -31,29 +31,26 @@ _BLANKS = " \t\n\r"
 
 
 def read_json(text: str) -> Any:
-    """Parses a document; digits behind a point stay as they are.
+    """Parses a document; digits behind a point stay as they are. Text behind the document is ignored, as by Jackson.
 
     >>> read_json('{"a": 1.50}')
     {'a': Decimal('1.50')}
     """
     start = len(text) - len(text.lstrip(_BLANKS))
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        return _DECODER.raw_decode(text, start)[0]
     except (json.JSONDecodeError, RecursionError) as error:
         raise NotJson(str(error)) from error
-    if text[end:].strip(_BLANKS):
-        raise NotJson(f"unexpected text behind the document: {text[end:].strip()[:20]}")
-    return value
 
 
 def write_json(value: Any) -> str:
-    """Returns the text of a value without blanks.
+    """Returns the text of a value without blanks, the keys of objects in order.
 
     >>> write_json({"a": [1, decimal.Decimal("2.50"), None, "é"]})
     '{"a":[1,2.50,null,"é"]}'
     """
     if isinstance(value, dict):
-        return "{" + ",".join(f"{quoted(str(k))}:{write_json(v)}" for k, v in value.items()) + "}"
+        return "{" + ",".join(f"{quoted(str(k))}:{write_json(v)}" for k, v in sorted(value.items(), key=_key)) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(write_json, value)) + "]"
     if isinstance(value, str):
@@ -61,6 +58,10 @@ def write_json(value: Any) -> str:
     if isinstance(value, RawJson):
         return value.text
     return scalar_text(value)
+
+
+def _key(entry: tuple[Any, Any]) -> str:
+    return str(entry[0])
 
 
 class RawJson:
@@ -268,7 +269,10 @@ def split_mode(text: str) -> tuple[str, str]:
 def evaluate(document: str, path: str) -> tuple[str, Any, Exception | None]:
     """Returns the mode, the value (None if there is none in lax mode) and the error, if there is one."""
     mode, text = split_mode(path)
-    compiled = compile_path(text)
+    try:
+        compiled = compile_path(text)
+    except BadPath as error:
+        return mode, None, error
     try:
         found = compiled.find(read_json(document))
     except NotJson as error:
@@ -277,4 +281,6 @@ def evaluate(document: str, path: str) -> tuple[str, Any, Exception | None]:
         return mode, found, None
     if not found:
         return (mode, None, None) if mode == "lax" else (mode, None, NoSuchPath(f"No results for path: {text}"))
+    if found[0] is None:  # a null in the document counts as an error, as in Flink
+        return mode, None, NoSuchPath(f"null at path: {text}")
     return mode, found[0], None

@@ -321,13 +321,15 @@ def parse_lenient(text: str, pattern: str) -> tuple[int, int | None] | None:
         at = match.end()
         value = match[0].strip()
         if part.letter in "yu" and part.size == 2 and value.isdigit() and len(value) == 2:
-            value = f"20{value}"
+            value = str(_full_year(int(value)))
         found[_FIELDS.get(part.letter, "ignored")] = value
     year, month = int(found.get("year", 1970)), _month(found["month"]) if "month" in found else 1
     total = year * 12 + month - 1
     if not 12 <= total < 120_000:
         return None
     days = datetime.date(total // 12, total % 12 + 1, 1).toordinal() - _EPOCH + int(found.get("day", 1)) - 1
+    if "day_of_year" in found:
+        days = datetime.date(total // 12, 1, 1).toordinal() - _EPOCH + int(found["day_of_year"]) - 1
     hour = int(found.get("hour", found.get("hour24", 0)))
     if "half_hour" in found or "half_hour0" in found:
         hour = int(found.get("half_hour", found.get("half_hour0", "0"))) % 12
@@ -335,6 +337,12 @@ def parse_lenient(text: str, pattern: str) -> tuple[int, int | None] | None:
     seconds = (hour * 60 + int(found.get("minute", 0))) * 60 + int(found.get("second", 0))
     nano = int(found.get("fraction", 0)) * 1_000_000  # milliseconds, however long the field is
     return days * _DAY + seconds * 1_000_000_000 + nano, _offset(found.get("offset"))
+
+
+def _full_year(two_digits: int) -> int:
+    """The year from 80 years ago to 20 years ahead that ends in two digits, as in SimpleDateFormat."""
+    first = datetime.date.today().year - 80
+    return first + (two_digits - first) % 100
 
 
 def _lenient_field(part: Part, adjacent: bool) -> re.Pattern[str]:

@@ -1,0 +1,1 @@
+"""Formats of tables: records as bytes to columns, and columns to bytes."""

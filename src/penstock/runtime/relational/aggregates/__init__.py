@@ -1,0 +1,1 @@
+"""Aggregate functions: how calls are typed, and accumulators on columns that operators share."""

@@ -1,0 +1,1 @@
+"""Operators that join two inputs, and what they share."""

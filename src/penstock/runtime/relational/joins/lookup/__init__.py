@@ -1,0 +1,1 @@
+"""Lookup joins: rows are joined with rows that another system has at that moment."""

@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE: finds patterns in the rows of each partition."""

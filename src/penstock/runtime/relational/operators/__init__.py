@@ -1,0 +1,1 @@
+"""Stateful operators on columns. Each compiles a specification of `runtime/relational/specs`; none knows SQL."""

@@ -1,0 +1,1 @@
+"""Aggregate functions and table aggregate functions that users write in Python."""

@@ -1,0 +1,1 @@
+"""Orders of rows: sort keys as bytes that compare like the values."""

@@ -1,0 +1,1 @@
+"""Specifications of relational operators: plain data that prints, compares and travels inside plans."""

@@ -1,0 +1,1 @@
+"""Operators for aggregates per window and key, one per kind of window."""
