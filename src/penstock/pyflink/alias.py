@@ -14,6 +14,7 @@ from typing import Any
 import penstock
 from penstock.pyflink.missing import MissingName
 from penstock.pyflink.names import MISSING_MODULES, MISSING_NAMES, MODULES, find_name, missing_reason, names_of
+from penstock.pyflink.table_names import UNEXPORTED_NAMES
 
 ROOT = "pyflink"
 
@@ -49,17 +50,24 @@ def _find(module: str, name: str) -> Any:
     path, reason = f"{ROOT}.{module}.{name}", missing_reason(module)
     if module in MODULES and name in names_of(module):
         try:
-            return find_name(name)
+            return find_name(name, module)
         except KeyError:
             return MissingName(path, MISSING_NAMES.get(name, "is not in this version of Penstock"))
+    if f"{module}.{name}" in MODULES:  # `from pyflink.table import expressions`
+        return importlib.import_module(f"{ROOT}.{module}.{name}")
+    for searched in UNEXPORTED_NAMES.get(module, ()):
+        if name in (found := importlib.import_module(searched)).__all__:
+            return getattr(found, name)
     return None if reason is None or name.startswith("__") else MissingName(path, reason)
 
 
 def _available_names(module: str) -> list[str]:
+    if module not in MODULES:
+        return [n for searched in UNEXPORTED_NAMES.get(module, ()) for n in importlib.import_module(searched).__all__]
     available = []
-    for name in names_of(module) if module in MODULES else ():
+    for name in names_of(module):
         try:
-            find_name(name)
+            find_name(name, module)
         except KeyError:
             continue
         available.append(name)

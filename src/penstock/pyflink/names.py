@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from penstock.pyflink.table_names import SEARCHED_TABLE_MODULES, TABLE_MODULES
+
 # The modules in which names are looked up, in this order.
 SEARCHED_MODULES = (
     "penstock",
@@ -20,7 +22,7 @@ SEARCHED_MODULES = (
     "penstock.connectors.kafka",
     "penstock.formats",
     "penstock.functions.async_retry",
-    "penstock.pyflink.tables",
+    "penstock.pyflink.exceptions",
 )
 
 MODULES: dict[str, str] = {
@@ -115,9 +117,12 @@ MODULES: dict[str, str] = {
         CountTrigger TimeWindowSerializer CountWindowSerializer GlobalWindowSerializer SessionWindowTimeGapExtractor""",
     "metrics": "MetricGroup Metric Counter Meter Distribution",
     "metrics.metricbase": "MetricGroup Metric Counter Meter Distribution",
-    "table": "StreamTableEnvironment TableDescriptor Schema DataTypes Table",
-    "table.types": "DataType DataTypes RowType",
+    **TABLE_MODULES,
     "util": "",
+    "util.exceptions": """JavaException TableException CatalogException DatabaseAlreadyExistException DatabaseNotEmptyException
+        DatabaseNotExistException FunctionAlreadyExistException FunctionNotExistException ModelAlreadyExistException
+        ModelNotExistException PartitionAlreadyExistsException PartitionNotExistException PartitionSpecInvalidException
+        TableAlreadyExistException TableNotExistException TableNotPartitionedException""",
 }
 
 _JAVA = "wraps a Java class of Flink, which is not available"
@@ -128,7 +133,6 @@ _SERIALIZER = "configures the serialization of Flink, which Penstock does not us
 MISSING_MODULES = {
     "java_gateway": "provides access to Java classes of Flink, which are not available",
     "util.java_utils": "provides access to Java classes of Flink, which are not available",
-    "util.exceptions": "contains the errors of Flink's Java classes. Use penstock.errors",
     "util.api_stability_decorators": "is internal to PyFlink",
     "fn_execution": "runs Python functions inside Flink",
     "testing": "is for tests of PyFlink itself. Use the harness in penstock.testing",
@@ -153,7 +157,7 @@ MISSING_MODULES = {
 
 # Modules that are supported only in part, with the reason for names and submodules that are missing.
 PARTIAL_MODULES = {
-    "table": "belongs to the Table API, of which Penstock supports only generated tables that are converted to streams",
+    "table": "belongs to the part of the Table API that this version of Penstock does not have. Use SQL",
 }
 
 # Names that are missing for a specific reason. Other missing names are not implemented yet.
@@ -195,17 +199,22 @@ def names_of(module: str) -> list[str]:
     return MODULES[module].split()
 
 
-def find_name(name: str) -> Any:
-    """Returns the object with this name in Penstock. Raises KeyError.
+def find_name(name: str, module: str = "") -> Any:
+    """Returns the object with this name of a module of PyFlink in Penstock. Raises KeyError.
 
     >>> find_name("Row").__module__
     'penstock.row'
     """
-    for path in SEARCHED_MODULES:
-        module = importlib.import_module(path)
-        if name in getattr(module, "__all__", ()) or (path in _WITHOUT_ALL and hasattr(module, name)):
-            return getattr(module, name)
+    of_tables = module.partition(".")[0] == "table"
+    for path in (*SEARCHED_TABLE_MODULES, *SEARCHED_MODULES) if of_tables else SEARCHED_MODULES:
+        searched = importlib.import_module(path)
+        if name in getattr(searched, "__all__", ()) or (_is_without_all(path) and hasattr(searched, name)):
+            return getattr(searched, name)
     raise KeyError(name)
 
 
-_WITHOUT_ALL = ("penstock.state", "penstock.time", "penstock.functions.async_retry", "penstock.pyflink.tables")
+_WITHOUT_ALL = ("penstock.state", "penstock.time", "penstock.functions.async_retry")
+
+
+def _is_without_all(path: str) -> bool:
+    return path in _WITHOUT_ALL or path.startswith(("penstock.table.expressions.", "penstock.table.user_functions."))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.errors import UnsupportedOperation
-from penstock.table.dialect.statements import alter_table, create_table, function, insert, model, plan, session, show
+from penstock.table.dialect.statements import create_table, function, insert, model, session, show
 from penstock.table.dialect.statements.drop import Drop
 from penstock.table.dialect.statements.statement import Statement
 
@@ -20,44 +20,28 @@ class Rejection(NamedTuple):
     reason: str
 
 
-_MATERIALIZED = "Penstock has no materialized tables. Write the query as INSERT INTO a table."
 _MODEL = "Penstock has no models. Call the model in a Python function: CREATE FUNCTION ... LANGUAGE PYTHON."
 _CONNECTION = "Penstock has no connections. Write the settings in the WITH clause of the table."
 _ROWS = "The connectors cannot change stored rows. Write a changelog to a table with a primary key."
 _MODULE = "All functions belong to the module core, which is always loaded."
 _JAR = "Functions are written in Python, so that jars have no use."
-_PARTITIONS = "Partitions are created by writing to them, and removed by deleting their files."
 
 _BY_CLASS: dict[type[Statement], Rejection] = {
-    create_table.CreateMaterializedTable: Rejection("CREATE MATERIALIZED TABLE", _MATERIALIZED),
     create_table.ReplaceTableAs: Rejection("REPLACE TABLE AS", "Drop the table, and write CREATE TABLE AS."),
-    alter_table.AddPartitions: Rejection("ALTER TABLE ADD PARTITION", _PARTITIONS),
-    alter_table.DropPartitions: Rejection("ALTER TABLE DROP PARTITION", _PARTITIONS),
     model.CreateModel: Rejection("CREATE MODEL", _MODEL),
     model.CreateConnection: Rejection("CREATE CONNECTION", _CONNECTION),
     insert.Delete: Rejection("DELETE", _ROWS),
     insert.Update: Rejection("UPDATE", _ROWS),
     insert.TruncateTable: Rejection("TRUNCATE TABLE", _ROWS),
-    plan.CompilePlan: Rejection(
-        "COMPILE PLAN", "Plans are not stored yet. State is found by what it means, also after a change."
-    ),
-    plan.ExecutePlan: Rejection("EXECUTE PLAN", "Plans are not stored yet. Execute the statement itself."),
     session.LoadModule: Rejection("LOAD MODULE", _MODULE),
     session.UnloadModule: Rejection("UNLOAD MODULE", _MODULE),
-    session.UseModules: Rejection("USE MODULES", _MODULE),
     session.AddJar: Rejection("ADD JAR", _JAR),
     session.RemoveJar: Rejection("REMOVE JAR", _JAR),
     session.CallProcedure: Rejection("CALL", "The catalogs of Penstock have no procedures."),
     session.AnalyzeTable: Rejection("ANALYZE TABLE", "Plans do not depend on statistics. Remove the statement."),
 }
-_OBJECTS = {"MATERIALIZED TABLE": _MATERIALIZED, "MODEL": _MODEL, "CONNECTION": _CONNECTION}
-_LISTS = {
-    "MATERIALIZED TABLES": _MATERIALIZED,
-    "MODELS": _MODEL,
-    "CONNECTIONS": _CONNECTION,
-    "PROCEDURES": "The catalogs of Penstock have no procedures.",
-    "JARS": _JAR,
-}
+_OBJECTS = {"MODEL": _MODEL, "CONNECTION": _CONNECTION}
+_LISTS = {"CONNECTIONS": _CONNECTION, "PROCEDURES": "The catalogs of Penstock have no procedures."}
 
 
 def rejection(statement: Statement) -> Rejection | None:
@@ -70,8 +54,6 @@ def rejection(statement: Statement) -> Rejection | None:
     found = _BY_CLASS.get(type(statement))
     if found is not None:
         return found
-    if isinstance(statement, alter_table.AlterTable) and statement.materialized:
-        return Rejection("ALTER MATERIALIZED TABLE", _MATERIALIZED)
     if isinstance(statement, model.AlterOptions):
         return Rejection(f"ALTER {statement.object_type}", _OBJECTS[statement.object_type])
     if isinstance(statement, Drop | show.ShowCreate | show.Describe) and statement.object_type in _OBJECTS:
@@ -79,6 +61,8 @@ def rejection(statement: Statement) -> Rejection | None:
         return Rejection(f"{verb} {statement.object_type}", _OBJECTS[statement.object_type])
     if isinstance(statement, show.Show) and statement.what in _LISTS:
         return Rejection(f"SHOW {statement.what}", _LISTS[statement.what])
+    if isinstance(statement, session.UseModules) and statement.names != ("core",):
+        return Rejection("USE MODULES", _MODULE)
     if isinstance(statement, insert.Insert) and statement.upsert:
         return Rejection("UPSERT INTO", "Write INSERT INTO. A table with a primary key is written by key.")
     if isinstance(statement, function.CreateFunction | function.AlterFunction) and statement.language != "PYTHON":

@@ -11,13 +11,18 @@ from penstock.runtime.relational.expressions.tree import Call, Column, Expressio
 from penstock.runtime.relational.functions.definition import MISSING, Function, TypeMismatch, Typing
 from penstock.runtime.relational.functions.registry import FUNCTIONS
 from penstock.table.binder import literals
-from penstock.table.binder.errors import refused
+from penstock.table.binder.api_forms import API_FORMS
+from penstock.table.binder.conversions import convert, shown_type
+from penstock.table.binder.errors import refused, refused_at
+from penstock.table.binder.operators import BINARY_OPERATORS
 from penstock.table.binder.scope import Scope
 from penstock.table.binder.special_forms import SPECIAL_FORMS
 from penstock.table.binder.types import resolve_type
+from penstock.table.binder.user_calls import FunctionLookup, bind_user_call, unknown_function, user_function
 from penstock.table.dialect import nodes
 from penstock.table.dialect.data_type import IntervalQualifier
-from penstock.table.functions.catalogue import closest, find_function, function_names, is_aggregate
+from penstock.table.dialect.position import Position
+from penstock.table.functions.catalogue import closest, find_function, is_aggregate
 from penstock.types.logical.kinds import (
     BOOLEAN,
     INTERVALS,
@@ -30,24 +35,6 @@ from penstock.types.logical.kinds import (
 from penstock.types.logical.text import summary
 
 Hook = Callable[[exp.Expr], Expression | None]
-_BINARY: dict[type[exp.Expr], str] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.Mod: "%",
-    exp.DPipe: "||",
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "IS_NOT_DISTINCT_FROM",
-    exp.NullSafeNEQ: "IS_DISTINCT_FROM",
-    exp.And: "AND",
-    exp.Or: "OR",
-}
 
 
 class ExpressionBinder:
@@ -56,10 +43,13 @@ class ExpressionBinder:
     `hook` sees every node first: the planner binds aggregates, windows and subqueries with it.
     """
 
-    def __init__(self, scope: Scope, text: str = "", hook: Hook | None = None) -> None:
+    def __init__(
+        self, scope: Scope, text: str = "", hook: Hook | None = None, functions: FunctionLookup | None = None
+    ) -> None:
         self.scope = scope
         self.text = text
         self._hook = hook
+        self.functions = functions
 
     def bind(self, node: exp.Expr) -> Expression:
         """Returns the typed expression of a node."""
@@ -67,11 +57,14 @@ class ExpressionBinder:
             found = self._hook(node)
             if found is not None:
                 return found
-        name = _BINARY.get(type(node))
+        name = BINARY_OPERATORS.get(type(node))
         if name is not None:
             return self._binary(name, node)
         method = getattr(self, f"_bind_{type(node).__name__.lower()}", None)
         if method is None:
+            form = API_FORMS.get(type(node))
+            if form is not None:
+                return form(self, node)
             raise self.refuse("SQL_UNSUPPORTED", f"{type(node).__name__} is not allowed here.", node)
         return method(node)  # type: ignore[no-any-return]
 
@@ -121,6 +114,7 @@ class ExpressionBinder:
             raise self.refuse(
                 "SQL_TYPE", f"Cannot apply '{name}' to ({found}). Expected: {mismatch.expected}.", node
             ) from mismatch
+        result = shown_type(function.name, result, arguments)
         converted = [convert(a, typing.casts[i]) if i in typing.casts else a for i, a in enumerate(arguments)]
         return Call(function.name, tuple(converted), result, options)  # type: ignore[arg-type]
 
@@ -128,16 +122,26 @@ class ExpressionBinder:
         name = node.name
         upper = name.upper()
         if node.args.get("path") or upper not in SPECIAL_FORMS:
+            user = user_function(self.functions, node)
+            if user is not None:
+                return bind_user_call(self, user, node)
             if is_aggregate(upper):
                 raise self._misplaced_aggregate(node, upper)
             function = find_function(name)
+            if function is None and node.args.get("parentheses") is False:
+                return self._column([name], node)  # such as USER, which Flink has no function for
             if function is None:
-                raise self._unknown_function(node, name)
+                raise unknown_function(self, node)
+            if node.args.get("quantifier"):
+                raise self.refuse("SQL_AGGREGATE", f"DISTINCT and ALL are not allowed with the function {upper}.", node)
             for argument in node.expressions:
                 if isinstance(argument, exp.Star | nodes.NamedArgument | nodes.TableArgument | nodes.Descriptor):
                     raise self.refuse("SQL_UNSUPPORTED", f"{upper} does not take such an argument.", argument)
             return self.typed(function, upper, self.bind_all(node.expressions), node)
         return SPECIAL_FORMS[upper](self, node)
+
+    def _bind_pythoncall(self, node: nodes.PythonCall) -> Expression:
+        return bind_user_call(self, node.this, node)
 
     def _misplaced_aggregate(self, node: nodes.Call, name: str) -> SqlValidationError:
         return self.refuse(
@@ -145,11 +149,6 @@ class ExpressionBinder:
             f"The aggregate function {name} is not allowed here. Use it in SELECT or HAVING, or with OVER.",
             node,
         )
-
-    def _unknown_function(self, node: nodes.Call, name: str) -> SqlValidationError:
-        near = closest(name, function_names())
-        hint = f" Did you mean {near}?" if near else " SHOW FUNCTIONS lists all functions."
-        return self.refuse("SQL_FUNCTION", f"There is no function {name}.{hint}", node)
 
     # ----------------------------------------------------------------------------------------------- columns
 
@@ -178,7 +177,17 @@ class ExpressionBinder:
             return self.call("PI", [], node)
         near = closest(name, self.scope.names())
         hint = f" Did you mean '{near}'?" if near else ""
-        raise self.refuse("SQL_COLUMN", f"Column '{name}' not found in any table.{hint}", node)
+        raise self.refuse(
+            "SQL_COLUMN", f"Column '{name}' not found in any table.{hint}", self._unknown_part(parts, node)
+        )
+
+    def _unknown_part(self, parts: list[str], node: exp.Expr) -> exp.Expr:
+        """The name that is not known: the column, if the table in front of it is known."""
+        names = node.parts if isinstance(node, exp.Column) else []
+        for length in range(len(names) - 1, 0, -1):
+            if any(c.table[-length:] == tuple(parts[:length]) for c in self.scope.columns):
+                return names[length]
+        return node
 
     def field(self, value: Expression, name: str, node: exp.Expr) -> Expression:
         """Returns the access to a field of a row."""
@@ -380,7 +389,9 @@ class ExpressionBinder:
         try:
             return resolve_type(written)  # type: ignore[arg-type]
         except SqlValidationError as error:
-            raise self.refuse(error.code, error.text, node) from error
+            if not error.line or not error.column:
+                raise self.refuse(error.code, error.text, node) from error
+            raise refused_at(error.code, error.text, Position(error.line, error.column), self.text) from error
 
     def _bind_arrayconstructor(self, node: nodes.ArrayConstructor) -> Expression:
         return self._constructor("ARRAY", node)
@@ -398,10 +409,3 @@ class ExpressionBinder:
 
     def _bind_alias(self, node: exp.Alias) -> Expression:
         return self.bind(node.this)
-
-
-def convert(value: Expression, target: LogicalType) -> Expression:
-    """Returns an implicit cast."""
-    if isinstance(value, Literal) and value.value is None:
-        return Literal(None, target.with_nullable(True))
-    return Call("CAST", (value,), target)

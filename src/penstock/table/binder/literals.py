@@ -45,8 +45,10 @@ def number(text: str, negative: bool = False) -> Literal:
         whole = int(value)
         return Literal(whole, (INT if -(2**31) <= whole < 2**31 else BIGINT).with_nullable(False))
     scale = -_exponent(value)
-    precision = max(len(value.as_tuple().digits), scale + 1)
-    return Literal(value, DecimalType(precision, scale, nullable=False))
+    if scale == 0:  # "1." is a whole number
+        return number(text.rstrip("."), negative)
+    written = sum(c.isdigit() for c in text)  # also zeros in front
+    return Literal(value, DecimalType(min(written, 38), scale, nullable=False))
 
 
 def _exponent(value: decimal.Decimal) -> int:
@@ -65,7 +67,8 @@ def binary(digits: str) -> Literal:
     return Literal(bytes.fromhex(digits), BinaryType(len(digits) // 2, varying=False, nullable=False))
 
 
-_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+_DATE = re.compile(r"(\d{1,4})-(\d{1,2})-(\d{1,2})")
+_GAP = (-141_437, -141_428)  # 1582-10-05 to 1582-10-14, which the calendar left out
 _TIME = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d*))?")
 
 
@@ -85,6 +88,8 @@ def date_time(kind: str, value: str) -> Literal:
     clock = clock or "00:00:00"
     nanos, digits = _clock(kind, value, clock)
     total = _day(kind, value, day) * 86_400_000_000_000 + nanos
+    if digits > 6 and not -(2**63) <= total < 2**63:
+        raise BadLiteral(f"{kind} '{value}' with nanoseconds is not between the years 1678 and 2261")
     return Literal(total, TimestampType(min(digits, 9), local=kind != "TIMESTAMP", nullable=False))
 
 
@@ -98,7 +103,7 @@ def _illegal(kind: str, value: str) -> BadLiteral:
 def _day(kind: str, whole: str, part: str) -> int:
     match = _DATE.fullmatch(part)
     found = None if match is None else from_text.days(int(match[1]), int(match[2]), int(match[3]))
-    if found is None:
+    if found is None or _GAP[0] <= found <= _GAP[1]:
         raise _illegal(kind, whole)
     return found
 
@@ -140,7 +145,7 @@ def interval(value: str, qualifier: IntervalQualifier, negative: bool = False) -
     pattern = ""
     for index, unit in enumerate(units):
         separator = "" if index == 0 else " " if units[index - 1] == "DAY" else ":"
-        pattern += separator + (r"(\d+)(?:\.(\d{1,9}))?" if unit == "SECOND" else r"(\d+)")
+        pattern += separator + (r"(\d+)(?:\.(\d{1,6}))?" if unit == "SECOND" else r"(\d+)")
     match = re.fullmatch(pattern, stripped)
     if match is None:
         raise problem

@@ -10,12 +10,16 @@ from penstock.types.logical.kinds import LogicalType
 
 @dataclass(frozen=True)
 class ScopeColumn:
-    """A column by its name and the name of its table. Names are case-sensitive."""
+    """A column by its name and the name of its table. Names are case-sensitive.
+
+    hidden: found only with the name of its table, because JOIN ... USING merged it with another one.
+    """
 
     name: str
     type: LogicalType
     index: int
     table: tuple[str, ...] = ()  # alias, or catalog, database and table
+    hidden: bool = False
 
 
 class Scope:
@@ -42,7 +46,7 @@ class Scope:
         return [
             c
             for c in self.columns
-            if c.name == name and (not wanted or c.table[len(c.table) - len(wanted) :] == wanted)
+            if c.name == name and (not c.hidden if not wanted else c.table[-len(wanted) :] == wanted)
         ]
 
     def names(self) -> list[str]:

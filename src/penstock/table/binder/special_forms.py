@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from penstock.runtime.relational.expressions.tree import Call, Expression, Literal
+from penstock.table.binder.objects import object_of, object_update
 from penstock.table.dialect import nodes
 from penstock.types.logical.common import common_type
 from penstock.types.logical.kinds import (
@@ -14,6 +15,7 @@ from penstock.types.logical.kinds import (
     BooleanType,
     CharType,
     NullType,
+    TimestampType,
 )
 from penstock.types.logical.text import summary
 
@@ -81,6 +83,18 @@ def _ifnull(binder: ExpressionBinder, node: nodes.Call) -> Expression:
 def _typeof(binder: ExpressionBinder, node: nodes.Call) -> Expression:
     first = _arguments(binder, node, 1, 2)[0]
     return Literal(summary(first.type), STRING)
+
+
+def _current_watermark(binder: ExpressionBinder, node: nodes.Call) -> Expression:
+    argument = _arguments(binder, node, 1, 1)[0]
+    type_ = argument.type
+    if not isinstance(type_, TimestampType) or type_.attribute != "ROWTIME":
+        raise binder.refuse(
+            "SQL_TYPE",
+            f"CURRENT_WATERMARK() must be called with a single rowtime attribute argument, found {summary(type_)}.",
+            node,
+        )
+    return Call("CURRENT_WATERMARK", (argument,), TimestampType(type_.precision, type_.local))
 
 
 # ------------------------------------------------------------------------------------------------------ JSON
@@ -173,10 +187,13 @@ SPECIAL_FORMS: dict[str, Form] = {
     "NULLIF": _nullif,
     "IFNULL": _ifnull,
     "TYPEOF": _typeof,
+    "CURRENT_WATERMARK": _current_watermark,
     "JSON_VALUE": _json_value,
     "JSON_QUERY": _json_query,
     "JSON_EXISTS": _json_exists,
     "JSON_OBJECT": _json_object,
     "JSON_ARRAY": _json_array,
     "JSON": _json_document,
+    "OBJECT_OF": object_of,
+    "OBJECT_UPDATE": object_update,
 }

@@ -12,6 +12,7 @@ from penstock.types.logical.kinds import (
     DOUBLE,
     FLOAT,
     INT,
+    MAX_LENGTH,
     MAX_PRECISION,
     MILLISECONDS,
     MONTHS,
@@ -83,9 +84,12 @@ def _resolved(written: SqlType) -> LogicalType:
             precision = _number(written, 0, 10, 1, MAX_PRECISION, "precision")
             return DecimalType(precision, _number(written, 1, 0, 0, precision, "scale"))
         case "CHAR" | "VARCHAR":
-            return CharType(_number(written, 0, 1, 1, 2**31 - 1, "length"), varying=name == "VARCHAR")
+            # VARCHAR without a length is STRING in SQL, and CHAR is CHAR(1).
+            default = MAX_LENGTH if name == "VARCHAR" else 1
+            return CharType(_number(written, 0, default, 1, MAX_LENGTH, "length"), varying=name == "VARCHAR")
         case "BINARY" | "VARBINARY":
-            return BinaryType(_number(written, 0, 1, 1, 2**31 - 1, "length"), varying=name == "VARBINARY")
+            default = MAX_LENGTH if name == "VARBINARY" else 1
+            return BinaryType(_number(written, 0, default, 1, MAX_LENGTH, "length"), varying=name == "VARBINARY")
         case "TIME":
             # Flink keeps milliseconds, whatever was written.
             return TimeType(min(3, _number(written, 0, 0, 0, 9, "precision")))
@@ -105,6 +109,12 @@ def _resolved(written: SqlType) -> LogicalType:
                 Field(c.name or f"f{i}", t, c.comment)
                 for i, (c, t) in enumerate(zip(written.children, children, strict=True))
             ]
+            names = [field.name for field in fields]
+            twice = next((n for n in names if names.count(n) > 1), None)
+            if twice is not None:
+                raise SqlValidationError(
+                    "SQL_TYPE", f"{written} has the field '{twice}' twice.", written.line, written.column
+                )
             return RowType(tuple(fields))
         case "RAW":
             return RawType(str(written.arguments[0]) if written.arguments else "?")

@@ -21,6 +21,7 @@ class Call(exp.Expression):
     nulls: IGNORE or RESPECT.
     returning, passing, on_empty, on_error, wrapper, on_null: clauses of the JSON functions.
     parentheses: False for CURRENT_DATE and the like.
+    python: what `udaf` returned, if the binder has found that the name is that of an aggregate function of the user.
     """
 
     arg_types = {
@@ -41,6 +42,7 @@ class Call(exp.Expression):
         "wrapper": False,
         "on_null": False,
         "parentheses": False,
+        "python": False,
     }
 
 
@@ -184,11 +186,9 @@ class MatchRecognize(exp.Expression):
         "partition_by": False,
         "order": False,
         "measures": False,  # Alias nodes
-        "rows": False,  # ONE ROW PER MATCH or ALL ROWS PER MATCH
+        "rows": False,  # ONE ROW PER MATCH, or ALL ROWS PER MATCH with or without SHOW EMPTY MATCHES and the like
         "after": False,  # MatchSkip
         "pattern": True,
-        "strict_start": False,
-        "strict_end": False,
         "within": False,  # IntervalLiteral
         "subsets": False,  # PatternSubset
         "define": True,  # PatternDefinition
@@ -208,8 +208,14 @@ class PatternVariable(exp.Expression):
     arg_types = {"this": True}
 
 
+class PatternAnchor(exp.Expression):
+    """^ or $."""
+
+    arg_types = {"this": True}
+
+
 class PatternSequence(exp.Expression):
-    """A B C."""
+    """A B C. Without expressions: ()."""
 
     arg_types = {"expressions": True}
 
@@ -248,3 +254,77 @@ class PatternDefinition(exp.Expression):
     """DEFINE A AS condition."""
 
     arg_types = {"this": True, "expression": True}
+
+
+class PythonCall(exp.Expression):
+    """A call of a Python function that has no name in a catalog. `this` is what `udf` and the like returned.
+
+    quantifier: DISTINCT, for aggregate functions.
+    """
+
+    arg_types = {"this": True, "expressions": False, "quantifier": False}
+
+
+class BoundTable(exp.Expression):
+    """A table of FROM that is bound already: `this` is its relation. The Table API makes queries over such tables."""
+
+    arg_types = {"this": True, "alias": False}
+
+
+# Nodes that only the Table API makes: SQL has no syntax for them.
+
+
+class TypedLiteral(exp.Expression):
+    """A constant with its type: `this` is the value as `Literal` has it, and `to` the `LogicalType`."""
+
+    arg_types = {"this": False, "to": True}
+
+
+class Plus(exp.Add):
+    """a + b, which concatenates if one of them is text."""
+
+
+class RowValue(RowConstructor):
+    """A row whose fields are named f0, f1 and so on, and not EXPR$0."""
+
+
+class FieldAt(exp.Expression):
+    """The field of a row at a position, from 0."""
+
+    arg_types = {"this": True, "index": True}
+
+
+class Flatten(exp.Expression):
+    """All fields of a row, each as a column."""
+
+    arg_types = {"this": True}
+
+
+class ColumnRange(exp.Expression):
+    """The columns from `this` to `expression`: names, or positions from 1."""
+
+    arg_types = {"this": True, "expression": True}
+
+
+class ColumnSelection(exp.Expression):
+    """The columns of the expressions, which are names, positions and ranges. `without`: all other columns."""
+
+    arg_types = {"expressions": False, "without": False}
+
+
+class WindowProperty(exp.Expression):
+    """START, END, ROWTIME or PROCTIME (`kind`) of the group window whose name the expression `this` is."""
+
+    arg_types = {"this": True, "kind": True}
+
+
+class RowInterval(exp.Expression):
+    """A number of rows, as the size of a window."""
+
+    arg_types = {"this": True}
+
+
+class FrameBound(exp.Expression):
+    """UNBOUNDED_ROW, UNBOUNDED_RANGE, CURRENT_ROW or CURRENT_RANGE of a window of rows."""
+
+    arg_types = {"this": True}

@@ -98,7 +98,7 @@ _NOT_CALLABLE = frozenset(
     ]
 )
 # Bound as special forms by the binder.
-FORMS = frozenset({"IF", "NULLIF", "IFNULL"})
+FORMS = frozenset({"IF", "NULLIF", "IFNULL", "CURRENT_WATERMARK"})
 
 
 def is_aggregate(name: str) -> bool:

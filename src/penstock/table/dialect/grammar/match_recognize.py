@@ -8,6 +8,13 @@ from sqlglot.tokenizer_core import TokenType
 from penstock.table.dialect import nodes
 from penstock.table.dialect.grammar.windows import Windows
 
+_PRIMARY = (
+    TokenType.L_PAREN,
+    TokenType.L_BRACE,
+    TokenType.CARET,
+    TokenType.DOLLAR,
+)  # what a part of a pattern begins with
+
 
 class MatchRecognition(Windows):
     """The clause MATCH_RECOGNIZE of a table."""
@@ -48,6 +55,9 @@ class MatchRecognition(Windows):
             return "ONE ROW PER MATCH"
         if self.take("ALL"):
             self.expect("ROWS", "PER", "MATCH")
+            for others in (("SHOW", "EMPTY", "MATCHES"), ("OMIT", "EMPTY", "MATCHES"), ("WITH", "UNMATCHED", "ROWS")):
+                if self.take(*others):
+                    return f"ALL ROWS PER MATCH {' '.join(others)}"
             return "ALL ROWS PER MATCH"
         return None
 
@@ -69,31 +79,35 @@ class MatchRecognition(Windows):
     def _pattern(self, match: nodes.MatchRecognize) -> None:
         self.expect("PATTERN")
         self.expect_symbol(TokenType.L_PAREN)
-        match.set("strict_start", self.take_symbol(TokenType.CARET))
+        if self.at_symbol(TokenType.R_PAREN):
+            self.fail("a variable of the pattern")
         match.set("pattern", self._alternatives())
-        match.set("strict_end", self.take_symbol(TokenType.DOLLAR))
         self.expect_symbol(TokenType.R_PAREN)
 
     def _alternatives(self) -> exp.Expr:
+        token = self._curr
         branches = [self._sequence()]
         while self.take_symbol(TokenType.PIPE):
             branches.append(self._sequence())
-        return branches[0] if len(branches) == 1 else nodes.PatternAlternatives(expressions=branches)
+        return branches[0] if len(branches) == 1 else self.node(nodes.PatternAlternatives(expressions=branches), token)
 
     def _sequence(self) -> exp.Expr:
+        token = self._curr
         factors = [self._factor()]
-        while self.at_identifier() or self.at_symbol(TokenType.L_PAREN) or self.at("PERMUTE", "{"):
+        while self.at_identifier() or any(map(self.at_symbol, _PRIMARY)) or self.at("PERMUTE"):
             factors.append(self._factor())
-        return factors[0] if len(factors) == 1 else nodes.PatternSequence(expressions=factors)
+        return factors[0] if len(factors) == 1 else self.node(nodes.PatternSequence(expressions=factors), token)
 
     def _factor(self) -> exp.Expr:
+        token = self._curr
         part = self._pattern_primary()
         bounds = self._quantifier()
         if bounds is None:
             return part
         minimum, maximum = bounds
         reluctant = self.take_symbol(TokenType.PLACEHOLDER)
-        return nodes.PatternQuantifier(this=part, minimum=minimum, maximum=maximum, reluctant=reluctant)
+        quantifier = nodes.PatternQuantifier(this=part, minimum=minimum, maximum=maximum, reluctant=reluctant)
+        return self.node(quantifier, token)
 
     def _quantifier(self) -> tuple[int, int | None] | None:
         if self.take_symbol(TokenType.STAR):
@@ -119,6 +133,8 @@ class MatchRecognition(Windows):
     def _pattern_primary(self) -> exp.Expr:
         token = self._curr
         if self.take_symbol(TokenType.L_PAREN):
+            if self.take_symbol(TokenType.R_PAREN):
+                return self.node(nodes.PatternSequence(expressions=[]), token)
             inner = self._alternatives()
             self.expect_symbol(TokenType.R_PAREN)
             return inner
@@ -130,6 +146,9 @@ class MatchRecognition(Windows):
             return self.node(nodes.PatternExclusion(this=inner), token)
         if self.take("PERMUTE"):
             return self.node(nodes.PatternPermutation(expressions=self.parenthesized(self._alternatives)), token)
+        for symbol in (TokenType.CARET, TokenType.DOLLAR):
+            if self.take_symbol(symbol):
+                return self.node(nodes.PatternAnchor(this=token.text), token)
         name = self.identifier("a variable of the pattern")
         return self.node(nodes.PatternVariable(this=name), token)
 

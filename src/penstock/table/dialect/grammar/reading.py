@@ -237,7 +237,9 @@ class Reading(Parser):
         if token:
             offset, found = token.start, f"'{shorten(self.sql[token.start : token.end + 1])}'"
         else:
-            offset, found = len(self.sql[: self._end].rstrip().rstrip(";").rstrip()), "the end of the statement"
+            # The last character of the text, which may be a blank, as in Flink.
+            offset = max(0, len(self.sql[: self._end].rstrip("\r\n;")) - 1)
+            found = "the end of the statement"
         line, column = place(self.sql, offset)
         tried = sorted(self._tried.get(self._index, set()) - {expected}) if here else []
         wanted = either([*([expected] if expected else []), *tried])

@@ -97,6 +97,8 @@ def explain(p: FlinkParser) -> Explain:
         details = p.comma_list(lambda: p.expect_one(*_DETAILS))
         if len(set(details)) < len(details):
             p.fail("each detail once")
+    if p.at_string():
+        return Explain(ExecutePlan(p.string()), tuple(details))
     if p.at("CREATE"):
         token = p.next_token()
         created = create(p)

@@ -1,0 +1,1 @@
+"""The Table API: tables of which programs make other tables with methods instead of SQL."""

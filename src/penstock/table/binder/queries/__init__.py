@@ -1,0 +1,1 @@
+"""Binds queries: finds tables and columns, derives types and builds relations."""

@@ -1,0 +1,1 @@
+"""Binds calls of process table functions."""

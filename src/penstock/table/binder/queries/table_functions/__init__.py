@@ -1,0 +1,1 @@
+"""Binds the table functions that are built in, besides windows."""

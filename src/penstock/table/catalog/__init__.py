@@ -1,0 +1,1 @@
+"""Catalogs: tables, views and functions by name."""

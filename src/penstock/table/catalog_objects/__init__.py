@@ -1,0 +1,1 @@
+"""What programs see of catalogs: names, columns, constraints, databases, tables, functions and their statistics."""

@@ -1,0 +1,1 @@
+"""Connectors by their options: 'connector' = 'kafka' and so on."""

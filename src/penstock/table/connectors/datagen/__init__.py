@@ -1,0 +1,1 @@
+"""The connector 'datagen': generated rows."""

@@ -1,0 +1,1 @@
+"""Formats of tables by the option 'format'."""

@@ -1,0 +1,1 @@
+"""The connector 'jdbc': tables of a PostgreSQL database."""

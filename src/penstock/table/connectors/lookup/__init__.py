@@ -1,0 +1,1 @@
+"""What the lookups of connectors share: options, hints, caches and conversions of rows."""

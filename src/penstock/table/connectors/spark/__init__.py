@@ -1,0 +1,1 @@
+"""The connector 'spark': tables of Spark's catalogs."""

@@ -1,0 +1,1 @@
+"""The environment in which SQL statements run, with PyFlink's names."""

@@ -1,0 +1,1 @@
+"""Groups of methods of a table environment."""

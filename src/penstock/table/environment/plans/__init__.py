@@ -1,0 +1,1 @@
+"""Compiled plans as programs see them."""

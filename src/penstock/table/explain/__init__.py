@@ -1,0 +1,1 @@
+"""EXPLAIN: the plan of a query for people."""

@@ -1,0 +1,1 @@
+"""Turns relations into the nodes of a job graph."""

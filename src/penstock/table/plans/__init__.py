@@ -1,0 +1,1 @@
+"""Plans of queries as JSON, which later versions of Penstock run as they are."""

@@ -1,0 +1,1 @@
+"""Functions that programs write in Python for SQL and the Table API: decorators, base classes, and what they are bound to."""
