@@ -15,6 +15,24 @@ ProgramArgs = Annotated[
 Settings = Annotated[
     list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Set an option; 'penstock options' lists them.")
 ]
+FromSavepoint = Annotated[
+    str | None,
+    typer.Option(
+        "--from-savepoint",
+        "--from",
+        metavar="PATH",
+        help="Start with the state of this savepoint, or of the checkpoint of another job.",
+    ),
+]
+AllowDropped = Annotated[
+    bool, typer.Option("--allow-dropped-state", help="Drop saved state that no operator of the job uses.")
+]
+Rebuild = Annotated[
+    bool,
+    typer.Option(
+        "--rebuild", help="Compute state of a changed query again that cannot be kept: read its tables from the start."
+    ),
+]
 Master = Annotated[str | None, typer.Option(metavar="URL", help="The Spark master, such as local[4].")]
 AsPyFlink = Annotated[
     bool,

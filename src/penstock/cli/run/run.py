@@ -11,7 +11,16 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.arguments import AsPyFlink, Master, ProgramArgs, ProgramFile, Settings
+from penstock.cli.arguments import (
+    AllowDropped,
+    AsPyFlink,
+    FromSavepoint,
+    Master,
+    ProgramArgs,
+    ProgramFile,
+    Rebuild,
+    Settings,
+)
 from penstock.cli.render.error_exit import ErrorReport, describe_error
 from penstock.cli.run.detached import run_detached
 from penstock.cli.run.interrupt import handle_interrupts
@@ -40,17 +49,9 @@ def run(
             help="Resume the job with this name from its last checkpoint; the first time, start it.",
         ),
     ] = False,
-    from_savepoint: Annotated[
-        str | None,
-        typer.Option(
-            "--from-savepoint",
-            metavar="PATH",
-            help="Start with the state of this savepoint, or of the checkpoint of another job.",
-        ),
-    ] = None,
-    allow_dropped_state: Annotated[
-        bool, typer.Option("--allow-dropped-state", help="Drop saved state that no operator of the program uses.")
-    ] = False,
+    from_savepoint: FromSavepoint = None,
+    allow_dropped_state: AllowDropped = False,
+    rebuild: Rebuild = False,
     master: Master = None,
     local: Annotated[
         bool,
@@ -95,6 +96,7 @@ def run(
             verbose=verbose,
             from_savepoint=from_savepoint,
             allow_dropped_state=allow_dropped_state,
+            rebuild=rebuild,
             local=local,
         )
         command.start(Launch(str(job), args or [], "", options, pyflink, detached=detached))

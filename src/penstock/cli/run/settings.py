@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.config import OPTIONS_VARIABLE, Configuration, environment_options
-from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, RESUME
+from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, REBUILD, RESUME
 from penstock.config.deployment_options import CONSOLE, MASTER
 from penstock.config.execution_options import ENGINE, JOB_NAME
 from penstock.config.registry import reject_key
@@ -43,6 +43,7 @@ def run_options(
     verbose: bool = False,
     from_savepoint: str | None = None,
     allow_dropped_state: bool = False,
+    rebuild: bool = False,
     local: bool = False,
 ) -> dict[str, Any]:
     """The options that the arguments of a command set.
@@ -63,6 +64,8 @@ def run_options(
         options[FROM_SAVEPOINT.key] = absolute_path(from_savepoint)
     if allow_dropped_state:
         options[ALLOW_DROPPED.key] = True
+    if rebuild:
+        options[REBUILD.key] = True
     if local:
         options[ENGINE.key] = "local"
     return options

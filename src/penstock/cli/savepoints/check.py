@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -21,14 +23,31 @@ from penstock.engine.program.builder import build_program
 from penstock.engine.program.program import Program
 from penstock.errors import PenstockError
 from penstock.plan.graph import JobGraph
+from penstock.runtime.relational.evolution.comparison import IN_PART, KEPT, REBUILT
 from penstock.savepoints import Savepoint, open_savepoint
 from penstock.savepoints.check import KEY_ROW, UNKNOWN, RestoreCheck, StateCheck, check_restore
 from penstock.savepoints.evolution import AFTER_MIGRATION, AS_IS, INCOMPATIBLE
 from penstock.savepoints.parts import DROPPED, PartCheck
+from penstock.savepoints.queries.query_match import QueryVerdict
 from penstock.savepoints.savepoint import is_checkpoint
 from penstock.savepoints.values import TrialResult, try_keys, try_values
 
-_STYLES = {AS_IS: "green", AFTER_MIGRATION: "cyan", INCOMPATIBLE: "red", DROPPED: "red", UNKNOWN: "yellow"}
+_SCRIPTS = Path(__file__).parents[1] / "sql" / "program"  # run by its path, because commands of SQL use this one
+_SESSION_KEYS = ("table.", "sql-client.")
+_STYLES = {
+    KEPT: "green",
+    IN_PART: "cyan",
+    REBUILT: "red",
+    AS_IS: "green",
+    AFTER_MIGRATION: "cyan",
+    INCOMPATIBLE: "red",
+    DROPPED: "red",
+    UNKNOWN: "yellow",
+}
+
+_REBUILD_ADVICE = (
+    "rebuilt: --rebuild computes it again from the start of its tables, --allow-dropped-state starts it empty"
+)
 
 
 @dataclass(slots=True)
@@ -61,6 +80,9 @@ def savepoint_check(
 ) -> None:
     """Check for each operator, source, sink and state of a savepoint whether a changed program can restore it.
 
+    The program may be a SQL script (a file that ends with .sql). For each operator of its queries, the check says whether the state
+    is kept, kept in part, rebuilt or dropped, and why.
+
     The program runs, but its jobs do not. Its functions are opened and closed once, to find out which states they use.
 
     Exit codes: 0 the job can start from the savepoint, 1 it cannot, or only with --allow-dropped-state.
@@ -75,15 +97,27 @@ def savepoint_check(
             errors.append(error)
 
     with error_exit():
-        explain_program(job, args or [], settings or [], None, pyflink, inspect)
+        program, arguments, options = _program(job, args or [], settings or [])
+        explain_program(program, arguments, options, None, pyflink, inspect)
         if errors:
             raise errors[0]
+    if not checks:
+        raise typer.Exit(1)
     best = max(checks, key=lambda c: c.shared)  # a program may run several jobs, and the savepoint is of one of them
     if as_json:
         print(json.dumps(_as_dict(best)))
     else:
         _print_check(best, output_console())
     raise typer.Exit(0 if best.fits else 1)
+
+
+def _program(job: Path, args: list[str], settings: list[str]) -> tuple[Path, list[str], list[str]]:
+    """The program of a job, its arguments and options. A script runs as the program of `penstock sql`."""
+    if job.suffix.lower() != ".sql":
+        return job, args, settings
+    own = [setting for setting in settings if setting.startswith(_SESSION_KEYS)]
+    options = [part for setting in own for part in ("-D", setting)]
+    return _SCRIPTS, [*options, "-f", str(job.resolve())], [s for s in settings if s not in own]
 
 
 def _check_job(path: str, graph: JobGraph, configuration: Configuration, values: bool) -> JobCheck:
@@ -93,8 +127,10 @@ def _check_job(path: str, graph: JobGraph, configuration: Configuration, values:
     trials = try_values(savepoint, check.changes) if values else {}
     if values:
         trials |= {(uid, KEY_ROW): keys for uid, keys in try_keys(savepoint, check.key_changes).items()}
-    saved = {o.uid for o in savepoint.manifest.operators}
-    return JobCheck(graph.name, check, trials, sum(o.uid in saved for o in program.operators))
+    assert check.manifest is not None
+    saved = {o.uid for o in check.manifest.operators} | {s.uid for s in check.manifest.sources}
+    uids = [*(o.uid for o in program.operators), *(s.uid for s in program.sources)]
+    return JobCheck(graph.name, check, trials, sum(uid in saved for uid in uids))
 
 
 def _open(path: str, program: Program, configuration: Configuration) -> Savepoint:
@@ -112,10 +148,14 @@ def _as_dict(job: JobCheck) -> dict[str, Any]:
         {"operator": operator, "state": state, **asdict(trial)} for (operator, state), trial in job.trials.items()
     ]
     rows, parts = [asdict(row) for row in job.check.rows], [asdict(part) for part in job.check.parts]
-    return {"job": job.job, "fits": job.fits, "parts": parts, "states": rows, "values": trials}
+    queries = [msgspec.to_builtins(verdict) for verdict in job.check.queries.verdicts]
+    return {"job": job.job, "fits": job.fits, "parts": parts, "states": rows, "values": trials, "queries": queries}
 
 
 def _print_check(job: JobCheck, console: Console) -> None:
+    if job.check.queries.verdicts:
+        console.print(query_table(job.check.queries.verdicts))
+        _print_reasons(job.check.queries.verdicts, console)
     console.print(check_table(job.check.rows, job.check.parts))
     for part in job.check.parts:
         if part.difference:
@@ -134,6 +174,25 @@ def _print_check(job: JobCheck, console: Console) -> None:
             console.print(f"    {reason}", markup=False)
     verdict = "can start" if job.fits else "cannot start"
     console.print(f"Job '{job.job}' {verdict} from it.", style="green" if job.fits else "red", markup=False)
+
+
+def query_table(verdicts: list[QueryVerdict]) -> Table:
+    """A table with one row per operator of a query."""
+    table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
+    for column in ("operator", "uid", "entries", "verdict"):
+        table.add_column(column, overflow="fold", justify="right" if column == "entries" else "left")
+    for one in verdicts:
+        style = _STYLES.get(one.verdict, "")
+        table.add_row(Text(one.name), Text(one.operator), f"{one.entries:,}", Text(one.verdict, style=style))
+    return table
+
+
+def _print_reasons(verdicts: list[QueryVerdict], console: Console) -> None:
+    for one in verdicts:
+        for reason in one.reasons:
+            console.print(f"  {one.name} {one.operator}: {reason}", markup=False)
+    if any(one.verdict == REBUILT for one in verdicts):
+        console.print(f"  {_REBUILD_ADVICE}", style="dim", markup=False)
 
 
 def check_table(rows: list[StateCheck], parts: list[PartCheck]) -> Table:

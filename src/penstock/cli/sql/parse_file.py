@@ -7,26 +7,17 @@ from pathlib import Path
 
 import typer
 
-from penstock.errors import ConfigError
+from penstock.cli.sql.script_file import read_script
 
 
 def print_parsed(file: Path) -> None:
     """Prints {"kind": ...} or {"error": {"code", "line", "column", "message"}} for each statement, in the order of the file."""
     from penstock.table.dialect import parse_script
 
-    for found in parse_script(_read(file)):
+    for found in parse_script(read_script(file)):
         if found.error is not None:
             error = found.error
             report = {"code": error.code, "line": error.line, "column": error.column, "message": error.text}
             typer.echo(json.dumps({"error": report}, ensure_ascii=False))
         elif found.statement is not None:
             typer.echo(json.dumps({"kind": found.statement.statement_kind()}))
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            "SQL_SCRIPT", f"The script {file} cannot be read: {error}. Pass a text file in UTF-8."
-        ) from error

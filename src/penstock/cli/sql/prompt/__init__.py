@@ -1,0 +1,1 @@
+"""The prompt of the client: editing, highlighting, completion, history, and results on the screen."""
