@@ -161,6 +161,10 @@ class ElementError(PenstockError):
     """Raised if an element does not fit its declared type."""
 
 
+class ElementTypeError(ElementError, TypeError):
+    """Raised if an element has another class than its declared type."""
+
+
 class InvalidKeyError(PenstockError):
     """Raised if a value cannot be used as a key.
 

@@ -196,12 +196,13 @@ class WatermarkStrategy:
     5000
     """
 
-    kind: str  # "bounded", "none", "ingestion" or "custom"
+    kind: str  # "bounded", "none", "ingestion", "custom", or "columns" in tables
     delay: int = 0
     assigner: TimestampAssigner | Callable[[Any, int], int] | None = None
     idle_timeout: int | None = None
     generator: Callable[[], WatermarkGenerator] | None = None
     alignment: tuple[str, int] | None = None
+    columns: Any = None  # of tables: a `ColumnWatermarks` (runtime/relational/column_step.py)
 
     @classmethod
     def for_monotonous_timestamps(cls) -> WatermarkStrategy:

@@ -14,7 +14,7 @@ from penstock.config import (
     restart_options,
     state_options,
 )
-from penstock.config.config_options import ConfigOptions
+from penstock.config.config_options import ConfigOption, ConfigOptions
 from penstock.config.configuration import OPTIONS_VARIABLE, Configuration, environment_options
 from penstock.config.registry import Option, options
 
@@ -22,6 +22,7 @@ given_options = environment_options  # the earlier name
 
 __all__ = [
     "OPTIONS_VARIABLE",
+    "ConfigOption",
     "ConfigOptions",
     "Configuration",
     "Option",

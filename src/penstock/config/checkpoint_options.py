@@ -54,6 +54,12 @@ ALLOW_DROPPED = define(
     "Whether state of the savepoint that belongs to no operator of the job is dropped. If false, the job is rejected.",
     "execution.savepoint.ignore-unclaimed-state",
 )
+REBUILD = define(
+    "execution.state-recovery.rebuild",
+    BOOLEAN,
+    False,
+    "Whether state of a changed query that cannot be kept is computed again: the tables that it reads are read from their start.",
+)
 CHECKPOINT_INTERVAL = define(
     "execution.checkpointing.interval",
     DURATION,

@@ -86,6 +86,7 @@ _TUNING = [
     "pipeline.jobvertex-parallelism-overrides",
     "pipeline.serialization-config",
     "pipeline.sources.pause-until-first-checkpoint",
+    "pipeline.time-characteristic",  # of older versions: event time needs no setting
     "pipeline.vertex-description-mode",
     "pipeline.vertex-name-include-index-prefix",
     "pipeline.watermark-alignment.allow-unaligned-source-splits",
@@ -101,7 +102,5 @@ TUNING_STARTS = tuple(key for key in _TUNING if key.endswith((".", "-")))
 # Rejected keys, with the reason.
 REFUSED = {
     "pipeline.cached-files": "Python functions have no distributed file cache. Use python.archives or python.files",
-    "table.": "this version has no Table API",
-    "sql-": "this version has no SQL client",
     "python.pythonpath": "workers use the Python path of the driver. Ship modules with python.files",
 }

@@ -65,8 +65,9 @@ class PrintSink(CollectSink):
     ("('a', 1)", '(a,1)')
     """
 
-    def __init__(self, prefix: str = "", kind: TypeInformation | None = None) -> None:
+    def __init__(self, prefix: str = "", kind: TypeInformation | None = None, *, to_stderr: bool = False) -> None:
         self.prefix = prefix
+        self.to_stderr = to_stderr  # the standard error instead of the standard output
         self._kind = kind
 
     def line(self, element: Any) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from penstock.devservers.kafka import KafkaServer
+from penstock.devservers.postgres import PostgresServer
 from penstock.devservers.redis import RedisServer
 from penstock.devservers.server import ServerKind
 from penstock.errors import ConfigError
 
 KINDS: dict[str, Callable[[Mapping[str, str]], ServerKind]] = {
     "kafka": lambda versions: KafkaServer(versions),
+    "postgres": lambda versions: PostgresServer(),
     "redis": lambda versions: RedisServer(),
 }
 

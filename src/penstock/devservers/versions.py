@@ -16,6 +16,8 @@ VERSIONS = {
     "spark-token-provider": "4.0.0",
     "kafka-clients": "3.9.2",  # the client that spark-kafka is built with
     "commons-pool2": "2.13.1",
+    "spark-delta": "4.2",  # the version of Spark that the jars of Delta are built for
+    "delta": "4.4.0",
     "hadoop": "3.5.0",  # the HDFS of the long tests, in the version of Spark's client
     "flink-kafka": "5.0.0-2.2",  # Kafka connector of Flink, for the comparison benchmarks
 }
@@ -58,6 +60,12 @@ BUNDLES = {
                 "org.apache.commons:commons-pool2:{commons-pool2}",
             ),
             transitive=False,  # Spark contains the other dependencies
+        ),
+        Bundle(
+            "delta",
+            "tables of Delta in catalogs of Spark",
+            ("io.delta:delta-spark_{spark-delta}_{scala}:{delta}", "io.delta:delta-storage:{delta}"),
+            transitive=False,  # Spark contains what tables without Unity Catalog need
         ),
         Bundle(
             "hdfs-server",

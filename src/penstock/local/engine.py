@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.config import Configuration
+from penstock.config.deployment_options import PYTHON_EXECUTABLE
 from penstock.datastream.jobs.job_client import JobClient
 from penstock.datastream.jobs.job_result import JobExecutionResult
 from penstock.errors import UnsupportedOperation
 from penstock.local.job import InProcessJob
-from penstock.local.user_files import use_files
+from penstock.local.user_files import UserFiles
 from penstock.plan.graph import JobGraph
 
 _in_background: weakref.WeakSet[InProcessJob] = weakref.WeakSet()
@@ -48,8 +49,7 @@ class LocalEngine:
 
 
 def _start(graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> InProcessJob:
-    use_files(files)
-    job = InProcessJob(graph, configuration)
+    job = InProcessJob(graph, configuration, UserFiles(files, configuration.get(PYTHON_EXECUTABLE)))
     job.start()
     return job
 

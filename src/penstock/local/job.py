@@ -44,6 +44,7 @@ from penstock.local.requests import JobRequests, Report
 from penstock.local.savepoint_source import open_saved_state
 from penstock.local.savepoints import SavepointTaker
 from penstock.local.supported import check_supported
+from penstock.local.user_files import UserFiles
 from penstock.local.whole_job import WholeJobAttempt
 from penstock.plan.graph import JobGraph
 from penstock.savepoints.restore_plan import plan_restore
@@ -54,7 +55,7 @@ ENGINE = "local"
 class InProcessJob:
     """One job. The thread that calls `wait` runs its batches."""
 
-    def __init__(self, graph: JobGraph, configuration: Configuration) -> None:
+    def __init__(self, graph: JobGraph, configuration: Configuration, files: UserFiles | None = None) -> None:
         check_supported(graph, configuration)
         number, configuration = next_job(graph, configuration)
         graph = keep_parallelism(graph, configuration)
@@ -76,6 +77,7 @@ class InProcessJob:
         self.keep_open = False  # a scripted job stops after its script, without the final watermark
         self.finished: Future[JobExecutionResult] = Future()  # of a job that runs in the background
         self._configuration = configuration
+        self._files = files or UserFiles({})
         self._savepoints = SavepointTaker(self.checkpoint, configuration, self.requests)
         self._start = BatchStart(configuration)
         unbounded = not self.program.batch_mode and any(not s.source.bounded for s in self.program.sources)
@@ -123,11 +125,16 @@ class InProcessJob:
 
     def elements(self, sink: int) -> Iterator[Any]:
         """The elements of a collecting sink. The job runs while the caller iterates; closing the iterator cancels it."""
-        for _, output in self.driver_outputs():
-            yield from output.get(sink, ())
+        outputs = self.driver_outputs()
+        return (element for _, output in outputs for element in output.get(sink, ()))
 
     def driver_outputs(self) -> Iterator[tuple[int, DriverOutput]]:
         """Runs the job. Yields the outputs that sinks deliver to the program, by batch and sink."""
+        outputs = self._outputs_until_end()
+        next(outputs)  # from now on, closing the iterator ends the job
+        return outputs
+
+    def _outputs_until_end(self) -> Iterator[tuple[int, DriverOutput]]:
         assert self.run is not None
         with end_run(self.run):
             yield from self._run_attempts()
@@ -135,6 +142,7 @@ class InProcessJob:
     def _run_attempts(self) -> Iterator[tuple[int, DriverOutput]]:
         final_status = JobStatus.CANCELED  # also if the caller closes the iterator
         try:
+            yield -1, {}  # runs to here before the caller reads the first output
             while not self.requests.canceled.is_set():
                 failure = None
                 try:
@@ -158,7 +166,7 @@ class InProcessJob:
             self._end(final_status)
 
     def _run_attempt(self) -> Iterator[CommittedOutput]:
-        """Runs one attempt. Log lines of functions go to the log of the job too."""
+        """Runs one attempt. Functions run with the files of the program, and their log lines go to the log of the job too."""
         self.program.attempt = self._attempt_number
         attempt: Attempt | WholeJobAttempt | None = None
         try:
@@ -200,7 +208,7 @@ class InProcessJob:
 
     @contextmanager
     def _captured_logs(self) -> Iterator[None]:
-        with capture_logs(self._forward_logs) as capture:
+        with self._files.in_use(), capture_logs(self._forward_logs) as capture:
             capture.set_levels(self.program.log_levels)
             yield
 
@@ -253,6 +261,7 @@ class InProcessJob:
         return JobError("JOB_CANCELED", f"Job {self.job_id} was cancelled. {rest}")
 
     def _end(self, status: JobStatus) -> None:
+        self._files.remove()
         self.checkpoint.lock.release()
         self._status = status
         self._savepoints.fail_all()

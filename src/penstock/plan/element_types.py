@@ -55,6 +55,8 @@ def _type_of(node: Node, inputs: list[Node]) -> TypeInformation | None:
     if forwards_elements(node):
         return _common([i.output_type for i in inputs])
     if isinstance(node, TransformNode):
+        if node.kind == "columns":
+            return None
         if (derived := getattr(node.function, "output_type_of", None)) is not None:
             return derived(inputs[0].output_type)  # type: ignore[no-any-return]
         return infer_type(node.function, _METHODS[node.kind], many=node.kind != "map")

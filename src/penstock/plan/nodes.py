@@ -45,7 +45,10 @@ class WatermarkNode(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformNode(Node):
-    """A stateless function. `kind` is "map", "flat_map", "filter", "process" or "async". With two inputs, a co-function."""
+    """A stateless function. `kind` is "map", "flat_map", "filter", "process" or "async". With two inputs, a co-function.
+
+    In tables, the kind is "columns", and the function is a `ColumnStep` (runtime/relational/column_step.py).
+    """
 
     kind: str
     function: Any
@@ -215,6 +218,19 @@ class GeneratorSpec:
 
     strategy: WatermarkStrategy
     kind: str = "generator"
+    keyed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RelationalSpec:
+    """An operator of a table. `spec` is one of runtime/relational/specs.
+
+    meaning: what it computes, so that another query finds its state (runtime/relational/evolution/meaning.py).
+    """
+
+    spec: Any
+    meaning: Any = None
+    kind: str = "relational"
     keyed: bool = True
 
 

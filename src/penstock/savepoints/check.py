@@ -26,8 +26,10 @@ from penstock.savepoints.evolution import (
     StateResolution,
     resolve_state,
 )
-from penstock.savepoints.manifest import SavedOperator, SavedState
-from penstock.savepoints.parts import DROPPED, NEW, PartCheck, compare_parts
+from penstock.savepoints.manifest import Manifest, SavedOperator, SavedState
+from penstock.savepoints.parts import DROPPED, NEW, UNUSED, PartCheck, compare_parts
+from penstock.savepoints.queries.query_match import QueryMatch, match_queries
+from penstock.savepoints.queries.renaming import renamed_manifest
 from penstock.savepoints.sampled_keys import has_keys, sample_key_forms
 from penstock.savepoints.savepoint import Savepoint
 from penstock.state import StateDescriptor
@@ -35,7 +37,11 @@ from penstock.types import TypeInformation
 
 UNKNOWN = "not known before the job runs"
 KEY_ROW = "(key)"  # in place of a state name, for the keys of an operator
-_INTERNAL_KINDS = ("timers", "keys")  # tables whose format never changes
+_INTERNAL_KINDS = (
+    "timers",
+    "keys",
+    "rows",
+)  # formats that never change, and tables of SQL, which are compared when they open
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +71,14 @@ class RestoreCheck:
     key_changes: KeyChanges = field(default_factory=dict)  # operators whose keys are rewritten
     # Operators whose key type is not declared, with the forms of the saved keys. Their first keys are compared with them.
     key_forms: dict[str, list[KeyForm]] = field(default_factory=dict)
+    queries: QueryMatch = field(default_factory=QueryMatch)  # operators of queries, which are found by their meaning
+    manifest: Manifest | None = None  # of the savepoint, with the uids of the job
 
     @property
     def compatible(self) -> bool:
         """Whether the job can start from the savepoint without dropping anything."""
-        return all(row.compatible for row in self.rows) and all(part.compatible for part in self.parts)
+        rows, parts = (all(one.compatible for one in some) for some in (self.rows, self.parts))
+        return rows and parts and not self.queries.loses_state
 
     def incompatible(self) -> list[StateCheck]:
         return [row for row in self.rows if row.verdict == INCOMPATIBLE]
@@ -81,18 +90,20 @@ def check_restore(savepoint: Savepoint, program: Program, also_new: bool = True)
     Without `also_new` only the functions of operators with saved state are opened.
     """
     activate_classes(program)  # values and keys in the savepoint may be pickled objects of its classes
-    manifest = savepoint.manifest
+    queries = match_queries(savepoint.manifest, program)
+    manifest = renamed_manifest(savepoint.manifest, queries)
     with_state = {o.uid for o in manifest.operators if any(s.kind not in _INTERNAL_KINDS for s in o.states)}
     declared, keys, result = (
         declared_states(program, None if also_new else with_state),
         key_types(program),
-        RestoreCheck(compare_parts(manifest, program)),
+        RestoreCheck(compare_parts(manifest, program), queries=queries, manifest=manifest),
     )
     changed = {
         p.uid for p in result.parts if p.part == "operator" and not p.compatible
     }  # their states are not compared
     saved = {o.uid: o for o in manifest.operators}
-    undeclared = {o.uid for o in manifest.operators if o.key_type is None and has_keys(o)}
+    relational = {o.uid for o in program.operators if o.spec.kind == "relational"}  # compared by their meaning
+    undeclared = {o.uid for o in manifest.operators if o.key_type is None and has_keys(o)} - relational
     forms = sample_key_forms(savepoint, undeclared & {o.uid for o in program.operators} - changed)
     for operator in program.operators:
         before = saved.pop(operator.uid, None)
@@ -102,10 +113,15 @@ def check_restore(savepoint: Savepoint, program: Program, also_new: bool = True)
             continue
         if operator.uid in changed:
             continue
-        if has_keys(before) and not operator.traits.generates_watermarks:  # whose keys are splits
+        without_keys = (
+            operator.traits.generates_watermarks or operator.uid in relational
+        )  # keys of generators are splits
+        if has_keys(before) and not without_keys:
             _check_keys(before, keys.get(operator.uid), forms.get(operator.uid, []), result)
         _check_operator(before, declared.get(operator.uid, DeclaredStates()), result)
     for removed in saved.values():
+        if removed.uid.endswith(UNUSED):
+            continue  # its verdict is among `queries`
         result.rows += [
             StateCheck(removed.uid, s.name, _before(s), "-", DROPPED, [], _DROP_ADVICE)
             for s in removed.states

@@ -14,6 +14,7 @@ from penstock.engine.slots.entry_groups import BROADCAST, slot_of_group
 from penstock.engine.slots.rescale import EntryPlacement
 from penstock.engine.slots.slot_metadata import SlotMetadata
 from penstock.errors import StateError
+from penstock.runtime.relational.evolution.table_rewrite import TableRewrite, merged_counts
 from penstock.runtime.state.live_entries import LiveEntries
 from penstock.runtime.state.tables import KEY_TABLE, StateTable
 from penstock.savepoints.evolution import KeyChanges, Migrate
@@ -53,6 +54,7 @@ class SlotPlan(msgspec.Struct):
     max_parallelism: int
     regroup: bool
     files: list[FileLoad]
+    rewrites: dict[int, TableRewrite] = {}  # tables of a changed query, by number
 
     @property
     def size(self) -> int:
@@ -93,18 +95,28 @@ class RestoreLayout:
         meta.key_forms = {u: forms for u, forms in self._matched.key_forms.items() if slot < widths.get(u, 0)}
         tables = {(t.operator, t.name): t for t in meta.tables}
         regroup = manifest.max_parallelism != self._program.max_parallelism
+        if regroup:
+            _refuse_blocks(meta.tables, manifest.max_parallelism, self._program.max_parallelism)
         files = []
+        renamed = self._matched.renamed
+        hidden = set(renamed.values()) - set(renamed)  # uids in the savepoint that belong to other operators now
         for file, blocks in self._files:
             loads = [
                 load
                 for block in blocks
-                if (table := tables.get((block.operator, block.state))) is not None
+                if block.operator not in hidden
+                and (table := tables.get((renamed.get(block.operator, block.operator), block.state))) is not None
                 and (load := self._load(block, table, file, slot, widths[table.operator], regroup)) is not None
             ]
             if loads:
                 files.append(FileLoad(file, loads))
         max_parallelism = self._program.max_parallelism
-        return SlotPlan(self._savepoint.path, meta, slot, widths, max_parallelism, regroup, files)
+        rewrites = {
+            table.number: rewrite
+            for table in meta.tables
+            if (rewrite := self._matched.rewrites.get((table.operator, table.name))) is not None
+        }
+        return SlotPlan(self._savepoint.path, meta, slot, widths, max_parallelism, regroup, files, rewrites)
 
     def _load(
         self, block: StateBlock, table: StateTable, file: StateFile, slot: int, width: int, regroup: bool
@@ -114,13 +126,25 @@ class RestoreLayout:
         if block.first == BROADCAST:
             is_first = self._first_copy[block.operator, block.state] == file.name
             return BlockLoad(block, table.number, True) if is_first else None
-        if regroup or table.operator in self._matched.key_changes:  # a rewritten key may belong to any key group
+        rewritten = (table.operator, table.name) in self._matched.rewrites
+        if regroup or rewritten or table.operator in self._matched.key_changes:  # a new key may belong to any key group
             return BlockLoad(block, table.number, False)
         groups = self._program.max_parallelism
         first, last = slot_of_group(block.first, width, groups), slot_of_group(block.last, width, groups)
         if not first <= slot <= last:
             return None
         return BlockLoad(block, table.number, first == last)
+
+
+def _refuse_blocks(tables: list[StateTable], old: int, new: int) -> None:
+    """Raises StateError for joins whose rows are stored together by key group (runtime/relational/state/block_table.py)."""
+    for table in tables:
+        if table.kind == "rows" and table.name in ("left blocks", "right blocks"):
+            raise StateError(
+                "MAX_PARALLELISM",
+                f"The savepoint has a maximum parallelism of {old}, and the job one of {new}. The join '{table.operator}' stores "
+                f"its rows by key groups, which depend on it. Set pipeline.max-parallelism to {old}.",
+            )
 
 
 def read_entries(
@@ -135,7 +159,10 @@ def read_entries(
     clock = plan.meta.now if now is None else max(now, plan.meta.now)
     placement = EntryPlacement(plan.max_parallelism, plan.regroup)
     rekeyed = _rekeyed(plan, keys or {})
-    for table in sorted(plan.meta.tables, key=lambda t: t.operator in rekeyed):
+    for table in sorted(plan.meta.tables, key=lambda t: t.operator in rekeyed or t.number in plan.rewrites):
+        if table.number in plan.rewrites:
+            yield from _rewritten(plan, table, plan.rewrites[table.number], clock)
+            continue
         prefix = table.number.to_bytes(_TABLE, "big")
         migrate = None if migrations is None else migrations.get((table.operator, table.name))
         width, rekeying = plan.widths[table.operator], rekeyed.get(table.operator)
@@ -165,6 +192,29 @@ def read_entries(
                 yield flat
     for operator in rekeyed.values():
         operator.check_collisions()
+
+
+def _rewritten(plan: SlotPlan, table: StateTable, change: TableRewrite, clock: int) -> Iterator[list[bytes]]:
+    """The entries of a table of a changed query. Those that become equal are added up."""
+    regroup = plan.regroup or change.key is not None
+    placement, width = EntryPlacement(plan.max_parallelism, regroup), plan.widths[table.operator]
+    prefix = table.number.to_bytes(_TABLE, "big")
+    merged: dict[bytes, bytes] = {}
+    for load, flat in _read_blocks(plan, table):
+        if load.block.first == BROADCAST:
+            continue
+        entries = list(change.rewrite(flat[::2], flat[1::2], clock))
+        names, values = [prefix + name for name, _ in entries], [value for _, value in entries]
+        if not names:
+            continue
+        own = _select_own(placement, table, names, values, plan.slot, width)
+        if not change.merges:
+            yield own
+            continue
+        for name, value in zip(own[::2], own[1::2], strict=True):
+            merged[name] = merged_counts(merged[name], value) if name in merged else value
+    if merged:
+        yield [part for entry in merged.items() for part in entry]
 
 
 def _read_blocks(plan: SlotPlan, table: StateTable) -> Iterator[tuple[BlockLoad, list[bytes]]]:

@@ -35,6 +35,7 @@ class SavedOperator(msgspec.Struct, omit_defaults=True):
     states: list[SavedState] = []
     key_type: Any = None  # the declared type of its keys
     given_uid: bool = True  # False: the uid was generated from the position of the operator in the graph
+    relation: Any = None  # of an operator of a query: what it means (runtime/relational/evolution/meaning.py)
 
 
 class SavedSource(msgspec.Struct, omit_defaults=True):
@@ -45,6 +46,7 @@ class SavedSource(msgspec.Struct, omit_defaults=True):
     kind: str
     number: int  # identifies the source in `Manifest.control`
     position: Any = None  # None: it was not read yet, or has no position
+    readers: list[str] = []  # uids of the operators and sinks that read it
 
 
 class SavedSink(msgspec.Struct, omit_defaults=True):

@@ -10,15 +10,21 @@ from typing import Any
 
 import msgspec
 
+from penstock.engine.program.declared_state import declared_states
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
+from penstock.runtime.relational.evolution.comparison import REBUILT
+from penstock.runtime.relational.evolution.table_rewrite import TableRewrite
 from penstock.runtime.state.evolution.key_forms import KeyForm
 from penstock.runtime.state.tables import KEY_TABLE, StateTable
 from penstock.savepoints.check import RestoreCheck, check_restore
 from penstock.savepoints.clocks import SavedClocks
 from penstock.savepoints.evolution import INCOMPATIBLE, KeyChanges, StateChanges, resolve_state
 from penstock.savepoints.manifest import Manifest, SavedState
-from penstock.savepoints.parts import UnclaimedPart, unclaimed_parts
+from penstock.savepoints.parts import UNUSED, UnclaimedPart, compare_parts, unclaimed_parts
+from penstock.savepoints.queries.query_match import QueryVerdict
+from penstock.savepoints.queries.rebuilding import changed_query_error, rebuild_queries
+from penstock.savepoints.queries.renaming import renamed_manifest
 from penstock.savepoints.savepoint import Savepoint
 
 
@@ -36,24 +42,46 @@ class RestoreMatch:
     state_changes: StateChanges = field(default_factory=dict)  # states whose values are rewritten when slots load them
     key_changes: KeyChanges = field(default_factory=dict)  # operators whose keys are rewritten
     key_forms: dict[str, list[KeyForm]] = field(default_factory=dict)  # operators whose first keys are compared
+    renamed: dict[str, str] = field(
+        default_factory=dict
+    )  # operators of queries: from the uid in the savepoint to that of the job
+    rewrites: dict[tuple[str, str], TableRewrite] = field(default_factory=dict)  # tables of queries, by uid and name
+    verdicts: list[QueryVerdict] = field(default_factory=list)
 
 
-def match_savepoint(savepoint: Savepoint, program: Program, allow_dropped: bool = False) -> RestoreMatch:
-    """Looks up the parts of a job in a savepoint by their uids, and compares them.
+def match_savepoint(
+    savepoint: Savepoint, program: Program, allow_dropped: bool = False, rebuild: bool = False
+) -> RestoreMatch:
+    """Looks up the parts of a job in a savepoint by their uids, operators of queries by their meaning, and compares them.
+
+    With `rebuild`, parts of queries whose state cannot be kept start empty and read their tables from the start.
 
     Raises:
         CheckpointError: a part, state or key is incompatible, or the savepoint has parts that the job lacks, and
             `allow_dropped` is not set.
     """
-    manifest, where = savepoint.manifest, savepoint.path
+    where = savepoint.path
     checked = check_restore(savepoint, program, also_new=False)
+    if rebuild:
+        rebuild_queries(checked.queries, program)
+        checked.manifest = renamed_manifest(savepoint.manifest, checked.queries)
+        checked.parts = compare_parts(checked.manifest, program)
+    manifest = checked.manifest
+    assert manifest is not None
     for part in checked.parts:
         if part.verdict == INCOMPATIBLE:
             raise part.error()
     matched = RestoreMatch(SavedClocks(manifest))
     _match_operators(manifest, program, matched)
     _match_sources(manifest, program, matched)
+    matched.renamed, matched.rewrites = checked.queries.operators, checked.queries.rewrites
+    matched.verdicts = checked.queries.verdicts
+    _match_tables(program, matched)
     matched.dropped = unclaimed_parts(manifest, program)
+    if rebuild:
+        matched.dropped = [part for part in matched.dropped if not part.uid.endswith(UNUSED)]
+    elif matched.dropped and not allow_dropped and checked.queries.of(REBUILT):
+        raise changed_query_error(where, checked.queries, program)
     if matched.dropped and not allow_dropped:
         raise _unclaimed_error(where, matched, program)
     if checked.incompatible():
@@ -77,6 +105,25 @@ def _match_operators(manifest: Manifest, program: Program, matched: RestoreMatch
         matched.tables[level] = [saved_table(number, uid, state) for number, (uid, state) in enumerate(states, 1)]
 
 
+def _match_tables(program: Program, matched: RestoreMatch) -> None:
+    """Sets the new types of the tables of queries. Tables that an operator does not have any more are not loaded."""
+    kept = set(matched.renamed.values())
+    declared = declared_states(program, kept) if kept else {}
+    for level, tables in matched.tables.items():
+        found = []
+        for table in tables:
+            opened = declared[table.operator] if table.operator in kept else None
+            if opened is not None and opened.error is None:
+                if table.name.startswith("__"):  # timers, for example, which belong to the host of the operator
+                    found.append(table)
+                    continue
+                if table.name not in opened.tables:
+                    continue
+                table = msgspec.structs.replace(table, schema=opened.tables[table.name].schema)
+            found.append(table)
+        matched.tables[level] = found
+
+
 def saved_table(number: int, operator: str, state: SavedState) -> StateTable:
     """The table of a state that is restored unchanged."""
     type_ = "" if state.type is None else msgspec.json.encode(state.type).decode()
@@ -96,9 +143,8 @@ def _apply_type_changes(checked: RestoreCheck, program: Program, matched: Restor
         missing = [
             o.uid for o in program.operators_at(level) if o.uid in checked.key_changes and o.uid not in with_key_table
         ]
-        tables += [
-            StateTable(number, uid, KEY_TABLE, "keys", "pickle") for number, uid in enumerate(missing, len(tables) + 1)
-        ]
+        first = max((t.number for t in tables), default=0) + 1  # tables that are not loaded leave gaps
+        tables += [StateTable(number, uid, KEY_TABLE, "keys", "pickle") for number, uid in enumerate(missing, first)]
 
 
 def _match_sources(manifest: Manifest, program: Program, matched: RestoreMatch) -> None:

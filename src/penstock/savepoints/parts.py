@@ -14,6 +14,7 @@ from penstock.savepoints.evolution import AS_IS, INCOMPATIBLE
 from penstock.savepoints.manifest import Manifest, SavedOperator, SavedSink, SavedSource
 
 NEW, DROPPED = "new", "dropped"
+UNUSED = "~unused"  # behind the uid of a part of a query that the changed query does not use
 
 _FUNCTIONS = ("process", "broadcast", "factory")  # kinds whose states are those of the user's function, found by name
 _KIND_NAMES = {
@@ -59,7 +60,8 @@ class UnclaimedPart(msgspec.Struct, frozen=True):
     entries: int = 0
 
     def __str__(self) -> str:
-        what = f"{self.kind} '{self.uid}' ({self.name})" if self.name != self.uid else f"{self.kind} '{self.uid}'"
+        uid = self.uid.removesuffix(UNUSED)
+        what = f"{self.kind} '{uid}' ({self.name})" if self.name != uid else f"{self.kind} '{uid}'"
         if self.kind == "source":
             return f"{what}: its position"
         if self.kind == "sink":
@@ -214,5 +216,6 @@ def _incompatible_part(part: str, uid: str, kinds: tuple[str, str], error: Check
 
 
 def _dropped_part(part: str, uid: str, kind: str) -> PartCheck:
+    uid = uid.removesuffix(UNUSED)
     text = f"The job has no {part} '{uid}'. Set the old uid for the {part}, or start with --allow-dropped-state."
     return PartCheck(part, uid, kind, "-", DROPPED, text)

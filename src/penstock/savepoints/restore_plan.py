@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from penstock.config import Configuration
-from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, RESUME
+from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, REBUILD, RESUME
 from penstock.connectors.file.system.file_system import absolute_path
 from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
@@ -40,6 +40,7 @@ class RestorePlan:
             messages.append(f"its parallelism changes from {manifest.parallelism} to {self.program.parallelism}")
         messages += [f"rewrites the keys of '{operator}'" for operator in matched.key_changes]
         messages += [f"rewrites state '{state}' of '{operator}'" for operator, state in matched.state_changes]
+        messages += [str(verdict) for verdict in matched.verdicts if verdict.reasons]
         return messages + [f"drops {dropped}" for dropped in matched.dropped]
 
     def warn_dropped(self) -> None:
@@ -78,6 +79,6 @@ def plan_restore(
             "and keeps no state. Run it in STREAMING mode, or omit the savepoint.",
         )
     savepoint = open_path(path)
-    matched = match_savepoint(savepoint, program, configuration.get(ALLOW_DROPPED))
+    matched = match_savepoint(savepoint, program, configuration.get(ALLOW_DROPPED), configuration.get(REBUILD))
     program.changed_states = {at: description.descriptor for at, (_, description) in matched.state_changes.items()}
     return RestorePlan(savepoint, program, matched)

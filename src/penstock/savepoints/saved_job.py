@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from penstock.engine.program.program import Program
+from penstock.runtime.relational.evolution.meaning import OperatorMeaning
 from penstock.savepoints.evolution import saved_key_types
 from penstock.savepoints.manifest import SavedOperator, SavedSink, SavedSource
 from penstock.savepoints.parts import source_kind
+from penstock.savepoints.queries.readers import source_readers
 
 
 class SavedJob(NamedTuple):
@@ -57,19 +59,30 @@ def saved_operators(program: Program) -> list[SavedOperator]:
             o.parallelism,
             key_type=keys.get(o.uid),
             given_uid=o.named,
+            relation=saved_relation(o.spec),
         )
         for o in program.operators
     ]
 
 
+def saved_relation(spec: Any) -> Any:
+    """What an operator of a query means, as plain data; None for other operators."""
+    meaning = getattr(spec, "meaning", None)
+    return meaning.to_builtins() if isinstance(meaning, OperatorMeaning) else None
+
+
 def describe_job(program: Program, positions: Mapping[int, Any]) -> SavedJob:
     """The description of a job. `positions` are those of its sources, by number."""
+    readers = source_readers(program)
     return SavedJob(
         program.name,
         program.parallelism,
         program.max_parallelism,
         saved_operators(program),
-        [SavedSource(s.uid, s.name, source_kind(s.source), s.number, positions.get(s.number)) for s in program.sources],
+        [
+            SavedSource(s.uid, s.name, source_kind(s.source), s.number, positions.get(s.number), readers[s.uid])
+            for s in program.sources
+        ],
         [
             SavedSink(uid, name, type(sink).__name__)
             for uid, name, sink in zip(program.sink_uids, program.sink_names, program.sinks, strict=True)

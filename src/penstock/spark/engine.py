@@ -51,7 +51,9 @@ class SparkEngine:
     def collect(self, graph: JobGraph, configuration: Configuration, files: dict[str, list[str]]) -> Iterator[Any]:
         job = SparkJob(graph, configuration, files)
         job.start()
-        return _collect(job, len(graph.sinks) - 1)
+        elements = _collect(job, len(graph.sinks) - 1)
+        next(elements)  # from now on, closing the iterator ends the job
+        return elements
 
 
 def run_in_background(job: SparkJob) -> JobClient:
@@ -70,6 +72,8 @@ def _cancel_all() -> None:
 
 def _collect(job: SparkJob, sink: int) -> Iterator[Any]:
     try:
-        yield from job.elements(sink)
+        elements = job.elements(sink)
+        yield None  # runs to here before the caller reads the first element
+        yield from elements
     finally:
         job.clean_up()

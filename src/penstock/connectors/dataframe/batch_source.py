@@ -41,6 +41,10 @@ class DataFrameTable(Source):
     def output_type(self) -> TypeInformation:
         return self.columns.rows
 
+    def frame_in(self, session: Any) -> Any:
+        """Returns the DataFrame. Called in the driver when the job starts, with the session that runs it."""
+        return self.frame
+
     def attach(self, folder: str) -> None:
         rows = Path(folder, ROWS)
         if not rows.is_dir():
@@ -96,9 +100,7 @@ class DataFrameTable(Source):
             yield from self._range(_name(number), file, first, last)
 
     def _range(self, split: str, file: str, first: int, last: int) -> Iterator[Chunk]:
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(file) as opened:
+        with self._open(file) as opened:
             at = 0
             for group in range(opened.metadata.num_row_groups):
                 size = opened.metadata.row_group(group).num_rows
@@ -108,9 +110,17 @@ class DataFrameTable(Source):
                         a, b = max(first, here), min(last, here + batch.num_rows)
                         if a < b:
                             rows = batch.slice(a - here, b - a)
-                            yield Chunk(split, a, self.columns.elements(rows), self.columns.timestamps(rows))
+                            yield self._chunk(split, a, rows)
                         here += batch.num_rows
                 at += size
+
+    def _open(self, file: str) -> Any:
+        import pyarrow.parquet as pq
+
+        return pq.ParquetFile(file)
+
+    def _chunk(self, split: str, start: int, rows: Any) -> Chunk:
+        return Chunk(split, start, self.columns.elements(rows), self.columns.timestamps(rows))
 
 
 def _name(partition: int) -> str:

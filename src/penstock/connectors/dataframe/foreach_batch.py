@@ -6,10 +6,10 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from penstock.connectors.dataframe.arrow_values import ArrowConverter
+from penstock.connectors.dataframe.task_file import TaskFileWriter, handed_over
 from penstock.connectors.sink import Sink, SinkWriter, WriteTask
 from penstock.errors import PlanError, UnsupportedOperation
 from penstock.runtime.loop.records import Tags
@@ -67,12 +67,17 @@ class ForeachBatchSink(Sink):
         assert self._kind is not None
         return ArrowConverter(self._kind).schema
 
+    @property
+    def spark_schema(self) -> str | None:
+        """The columns of the DataFrames in SQL, where they say more than `schema`."""
+        return None
+
     def attach(self, folder: str) -> None:
         self._folder = folder
 
     def writer(self, task: WriteTask) -> SinkWriter:
         assert self._kind is not None
-        return _RowsWriter(ArrowConverter(self._kind), Path(self._folder, "handed-over", f"{task.batch:09d}"), task)
+        return _RowsWriter(ArrowConverter(self._kind), self._folder, task)
 
     def commit(self, batch: int, prepared: list[Any]) -> list[Any] | None:
         raise UnsupportedOperation(
@@ -87,7 +92,7 @@ class ForeachBatchSink(Sink):
 
     def forget(self, batch: int) -> None:
         """Removes the stored rows of a batch and of earlier ones."""
-        folders = Path(self._folder, "handed-over")
+        folders = handed_over(self._folder)
         for name in os.listdir(folders) if folders.is_dir() else []:
             if int(name) <= batch:
                 shutil.rmtree(folders / name, ignore_errors=True)
@@ -98,34 +103,13 @@ class ForeachBatchSink(Sink):
                 os.remove(file)
 
 
-class _RowsWriter(SinkWriter):
-    """Stores the rows of one task in a file."""
+class _RowsWriter(TaskFileWriter):
+    """Stores elements as rows."""
 
-    def __init__(self, converter: ArrowConverter, folder: Path, task: WriteTask) -> None:
+    def __init__(self, converter: ArrowConverter, folder: str, task: WriteTask) -> None:
+        super().__init__(converter.schema, folder, task)
         self._converter = converter
-        self._folder = folder
-        self._file = folder / f"part-{task.partition:05d}-{task.attempt}.parquet"
-        self._writer: Any = None
 
     def write(self, values: list[Any], timestamps: Any, tags: Tags | None) -> None:
-        if not values:
-            return
-        if self._writer is None:
-            import pyarrow.parquet as pq  # needed by few programs
-
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._writer = pq.ParquetWriter(self._file, self._converter.schema, compression="zstd")
-        self._writer.write_batch(self._converter.batch(values))
-
-    def prepare(self) -> Any:
-        if self._writer is None:
-            return None
-        self._writer.close()
-        return str(self._file)
-
-    def abort(self) -> None:
-        if self._writer is not None:
-            with suppress(Exception):  # flushing fails on a full disk; the file is deleted anyway
-                self._writer.close()
-            with suppress(FileNotFoundError):
-                os.remove(self._file)
+        if values:
+            self.opened().write_batch(self._converter.batch(values))

@@ -42,6 +42,10 @@ class DataFrameStream(Source):
         """Omits the DataFrame, which belongs to the session of the driver."""
         return {**self.__dict__, "frame": None}
 
+    def frame_in(self, session: Any) -> Any:
+        """Returns the DataFrame. Called in the driver when the job starts, with the session that runs it."""
+        return self.frame
+
     @property
     def output_type(self) -> TypeInformation:
         return self.columns.rows

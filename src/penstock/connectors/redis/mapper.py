@@ -99,6 +99,8 @@ def ttl_seconds(ttl: Ttl) -> int:
 class RedisMapper(ABC, Generic[T]):
     """Maps elements to keys and values. Write a subclass as for Flink, or use `RedisMapper.hash` or `RedisMapper.string`."""
 
+    deletes = False  # whether a value of None removes the key, or the field of a hash; for SET and HSET
+
     @abstractmethod
     def get_command_description(self) -> RedisCommandDescription:
         """Returns the command. Called once, when the sink is built."""

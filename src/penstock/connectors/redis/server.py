@@ -39,6 +39,10 @@ class Server:
 
     def run(self, commands: Iterable[Command]) -> None:
         """Runs commands in order, in one round trip. Raises the error of the first command that fails."""
+        self.ask(commands)
+
+    def ask(self, commands: Iterable[Command]) -> list[Any]:
+        """Runs commands like `run`, and returns their replies."""
         redis = _library()
         pipeline = self._client(redis).pipeline(transaction=False)
         for command in commands:
@@ -50,6 +54,7 @@ class Server:
         for reply in replies:
             if isinstance(reply, redis.RedisError):
                 raise self._to_penstock_error(redis, reply) from None
+        return list(replies)
 
     def _client(self, redis: Any) -> Any:
         key = (os.getpid(), self)

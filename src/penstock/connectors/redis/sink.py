@@ -131,7 +131,11 @@ class RedisSink(Sink):
                 warn_ignored(f"Redis sink: {' and '.join(unused)} have no effect, because the URL names a Unix socket.")
             if self._server.get("ca_certificates") and not self._server.get("ssl"):
                 warn_ignored("Redis sink: ca_certificates have no effect, because TLS is off.")
-            return RedisSink(Server(**self._server), copy.copy(self._mapper))
+            return RedisSink(self.server(), copy.copy(self._mapper))
+
+        def server(self) -> Server:
+            """Returns the server alone, for those who read from it."""
+            return Server(**self._server)
 
 
 class _Writer(SinkWriter):
@@ -169,12 +173,12 @@ class _Writer(SinkWriter):
         command, fixed, seconds = description.command, description.additional_key, description.seconds
         nested = command in (RedisCommand.HSET, RedisCommand.ZADD, RedisCommand.ZREM)
         is_set = command in (RedisCommand.SADD, RedisCommand.PFADD)
+        deletes = mapper.deletes
 
         def add(element: Any) -> None:
-            key, value = (
-                _to_redis_value(mapper.get_key_from_data(element)),
-                _to_redis_value(mapper.get_value_from_data(element)),
-            )
+            key, value = _to_redis_value(mapper.get_key_from_data(element)), mapper.get_value_from_data(element)
+            if not (deletes and value is None):
+                value = _to_redis_value(value)
             field: Any = ""
             if nested:
                 own = mapper.get_additional_key(element)
@@ -203,6 +207,12 @@ class _Writer(SinkWriter):
         command, commands = self._description.command.value, list[Command]()
         for key, fields in self._pending.items():
             seconds = self._ttls.get(key)
+            removed = [field for field, value in fields.items() if value is None]
+            if removed:
+                commands.append(("HDEL", key, *removed) if command == "HSET" else ("DEL", key))
+                fields = {field: value for field, value in fields.items() if value is not None}
+                if not fields:
+                    continue
             if command in ("SET", "SETEX"):
                 commands.append(("SET", key, fields[""], *(() if seconds is None else ("EX", seconds))))
                 continue

@@ -5,14 +5,16 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from penstock.engine.chain.async_step import AsyncStep
 from penstock.engine.chain.calls import element_callable, result_list_callable, separate_side_outputs
+from penstock.engine.chain.change_sender import ChangeSender
 from penstock.engine.chain.column_chunks import ColumnSender
-from penstock.engine.chain.flow import Flow
+from penstock.engine.chain.flow import ChainInput, Flow
 from penstock.engine.chain.process_context import ChainContext
 from penstock.engine.chain.rejected_elements import RejectedElements, call_details
 from penstock.engine.chain.routing import Router
@@ -40,6 +42,9 @@ from penstock.runtime.loop.call_site import CallSite, Locate
 from penstock.runtime.loop.call_watch import ChunkCalls, watch
 from penstock.runtime.loop.element_copy import IMMUTABLE, copy_element, copy_elements
 from penstock.runtime.loop.records import Column
+from penstock.runtime.relational.column_key import ColumnKey
+from penstock.runtime.relational.column_step import StepContext
+from penstock.runtime.relational.python_functions.scope import FunctionScope
 from penstock.time import NO_TIMESTAMP
 from penstock.types.check import convert_elements
 
@@ -71,13 +76,14 @@ class ChainRunner:
         self._collects_columns = collects_columns  # until `flush`
         self._calls: dict[int, Any] = {}  # this and the others are by the id of a step
         self._sites: dict[int, CallSite] = {}
-        self._senders: dict[int, RowSender | ColumnSender] = {}
+        self._senders: dict[int, RowSender | ColumnSender | ChangeSender] = {}
         self._sink_senders: dict[int, SinkSender] = {}
         self._ignores_timestamps: set[int] = set()  # watermark steps that do not read earlier timestamps
         self._copying = set() if subtask.object_reuse else steps_that_copy(steps) | steps_that_copy(dead_letter_steps)
         self._flows: dict[str, tuple[int, int]] = {}
         self._unread = UnreadOutputs()
         self._work: dict[str, float] = {}  # seconds by step
+        self._scopes: list[FunctionScope] = []  # the Python functions of SQL
 
     def open(self) -> None:
         """Opens the functions. Called once per worker and subtask."""
@@ -104,6 +110,13 @@ class ChainRunner:
             runtime = self._subtask.function_context(step.uid, step.name)
             self._calls[id(step)] = AsyncStep(step, site, runtime)
             return
+        if step.kind == "columns":
+            scope = FunctionScope(step.name, step.uid, lambda: self._subtask.function_context(step.uid, step.name))
+            self._scopes.append(scope)
+            with scope.active():
+                step.function.open()
+            self._calls[id(step)] = step.function.run
+            return
         if isinstance(step.function, Function):
             try:
                 step.function.open(self._subtask.function_context(step.uid, step.name))
@@ -112,6 +125,10 @@ class ChainRunner:
         self._calls[id(step)] = element_callable(step)
 
     def _open_sender(self, step: SendStep) -> None:
+        if isinstance(step.selector, ColumnKey):
+            changes = self._senders[id(step)] = ChangeSender(step, self._subtask)
+            self._sites[id(step)] = changes.site
+            return
         router = Router(step, self._subtask.max_parallelism, self._subtask.batch_partitions)
         self._sites[id(step)] = router.site
         if step.columns is None or self._subtask.batch_mode:
@@ -121,6 +138,8 @@ class ChainRunner:
             sender.site.locate = self._locate
 
     def close(self) -> None:
+        for scope in self._scopes:
+            scope.close()
         for step in self._all_steps:
             if isinstance(step, TransformStep) and isinstance(step.function, Function):
                 try:
@@ -220,7 +239,10 @@ class ChainRunner:
         if step.kind == "async":
             return self._run_async(step, [(flow, chunk)], None)[0]
         entered, began = len(flow.values), time.perf_counter()
-        flow, sides = self._run_guarded(step, flow) if step.guarded else self._run_transform(step, flow)
+        if step.kind == "columns":
+            flow, sides = self._run_columns(step, flow)
+        else:
+            flow, sides = self._run_guarded(step, flow) if step.guarded else self._run_transform(step, flow)
         self._add_seconds(step.uid, began)
         self._count(step.uid, entered, len(flow.values) + sum(len(side.values) for side in sides.values()))
         return flow, list(sides.items())
@@ -288,6 +310,28 @@ class ChainRunner:
             watch.end(watched)
         return separate_side_outputs(flow, values, picked)
 
+    def _run_columns(self, step: TransformStep, flow: Flow) -> tuple[Flow, dict[str, Flow]]:
+        """Runs a step of a table on all rows at once. Rows that it cannot process fail the batch or become dead letters."""
+        self._subtask.running.operator = step.name
+        site = self._sites[id(step)]
+        now = flow.base.now or time.time_ns() // 1_000_000
+        context = StepContext(lambda: flow.tags().watermark, lambda: now, flow.timestamps)
+        try:
+            result = self._calls[id(step)](flow.values, context)
+        except Exception as error:
+            raise site.error(error) from error
+        rejected = RejectedElements(site, flow, step.guarded)
+        for at, reason in result.bad:
+            rejected.reject(reason, at)
+        sides: dict[str, Flow] = {}
+        for dead_letters in rejected.dead_letters():
+            sides[_DEAD] = dead_letters
+        if result.watermarks is not None:
+            return _with_watermarks(flow, result.rows, result.watermarks), sides
+        if result.origins is None:
+            return Flow(result.rows, flow.base, flow.at), sides
+        return flow.derive(result.rows, result.origins), sides
+
     def _run_guarded(self, step: TransformStep, flow: Flow) -> tuple[Flow, dict[str, Flow]]:
         """Calls the function element by element. If a call raises, its results are dropped and a dead letter is made."""
         results = result_list_callable(step, self._calls[id(step)], not self._subtask.object_reuse)
@@ -341,6 +385,13 @@ class ChainRunner:
         self._add_seconds(step.uid, began)
         self._sink_senders[id(step)].send(rejected.remove_from(flow), out)
         return rejected.dead_letters()
+
+
+def _with_watermarks(flow: Flow, rows: Any, watermarks: Column) -> Flow:
+    """Rows that stand for several elements: they have watermarks of their own, and the position of the first element."""
+    first = np.zeros(len(watermarks), np.int64)
+    tags = replace(flow.tags().take(first), watermark=watermarks, count=np.arange(len(watermarks), dtype=np.int64))
+    return Flow(rows, ChainInput(flow.timestamps()[first], lambda: tags, flow.base.now))
 
 
 def _map_copying(call: Callable[[Any], Any], values: Iterable[Any]) -> list[Any]:

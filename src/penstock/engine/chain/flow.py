@@ -34,11 +34,14 @@ class ChainInput:
 
 
 class Flow:
-    """Elements in a chain: values, and for each the index of the element of `base` that it came from."""
+    """Elements in a chain: values, and for each the index of the element of `base` that it came from.
+
+    In the chains of tables, the values are `Changes` between the steps on columns.
+    """
 
     __slots__ = ("at", "base", "values")
 
-    def __init__(self, values: list[Any], base: ChainInput, at: Column | None = None) -> None:
+    def __init__(self, values: Any, base: ChainInput, at: Column | None = None) -> None:
         self.values = values
         self.base = base
         self.at = at  # None: element i came from i
@@ -57,6 +60,6 @@ class Flow:
         tags = self.base.tags
         return (tags, at) if at < len(tags.position) else None
 
-    def derive(self, values: list[Any], picked: Any) -> Flow:
+    def derive(self, values: Any, picked: Any) -> Flow:
         picked = column(picked)
         return Flow(values, self.base, picked if self.at is None else self.at[picked])

@@ -13,6 +13,7 @@ from penstock.engine.program.subtask_context import ChunkPosition, SubtaskContex
 from penstock.engine.wire.arrow import ArrowPacker, arrow_packer
 from penstock.engine.wire.body import pack_body, unpicklable_element
 from penstock.engine.wire.frames import SINK_LEVEL, Bundles, Rows, SinkRows, pack_tags
+from penstock.runtime.loop.records import Column, Tags
 
 
 class RowSender:
@@ -33,7 +34,6 @@ class RowSender:
             return dead_letters
         timestamps = flow.timestamps()
         tags = flow.tags()
-        from_source = step.stream >= 0 and chunk.split is not None
         for slot, picked in slots:
             if picked is None:
                 slot_keys, slot_values, slot_timestamps, slot_tags = keys, values, timestamps, tags
@@ -42,26 +42,30 @@ class RowSender:
                 slot_values = [values[i] for i in at]
                 slot_keys = None if keys is None else [keys[i] for i in at]
                 slot_timestamps, slot_tags = timestamps[picked], tags.take(picked)
-            packed_tags = (
-                np.concatenate((slot_tags.watermark, slot_tags.position)).tobytes()
-                if from_source
-                else pack_tags(slot_tags)
-            )
             body = _pack(step, flow, slot_keys, slot_values, self._packer)
-            frame = Rows(
-                step.operator,
-                step.input,
-                step.stream,
-                from_source,
-                chunk.split or "",
-                chunk.start,
-                step.branch,
-                slot_timestamps.tobytes(),
-                packed_tags,
-                body,
-            )
-            out.add(step.level, slot, frame, len(body) + 24 * len(slot_values))
+            add_rows(step, chunk, slot, slot_timestamps, slot_tags, body, out)
         return dead_letters
+
+
+def add_rows(
+    step: SendStep, chunk: ChunkPosition, slot: int, timestamps: Column, tags: Tags, body: bytes, out: Bundles
+) -> None:
+    """Adds the frame of some elements for one slot. Those of a source need only their watermarks and positions."""
+    from_source = step.stream >= 0 and chunk.split is not None
+    packed = np.concatenate((tags.watermark, tags.position)).tobytes() if from_source else pack_tags(tags)
+    frame = Rows(
+        step.operator,
+        step.input,
+        step.stream,
+        from_source,
+        chunk.split or "",
+        chunk.start,
+        step.branch,
+        timestamps.tobytes(),
+        packed,
+        body,
+    )
+    out.add(step.level, slot, frame, len(body) + 24 * len(timestamps))
 
 
 class SinkSender:

@@ -62,6 +62,19 @@ class ChunkWatermarks:
         self.watermark = int(after[-1])
         return before
 
+    def apply_marks(self, proposed: Column) -> Column:
+        """The watermark before each record, if each record proposes a watermark. A lower one has no effect."""
+        n = len(proposed)
+        self.count += n
+        if n == 0:
+            return proposed
+        after = np.maximum(self.watermark, np.maximum.accumulate(proposed))
+        before = np.empty(n, np.int64)
+        before[0] = self.watermark
+        before[1:] = after[:-1]
+        self.watermark = int(after[-1])
+        return before
+
     def run_generator(
         self, generator: WatermarkGenerator, values: list[Any], timestamps: Column, rejected: RejectedElements
     ) -> tuple[Column, WatermarkGenerator]:

@@ -49,8 +49,10 @@ class BatchHost(LevelHost):
             self.meta.watermarks[operator.uid] = combine(self._clocks.channels(operator)).watermark
         for instance in self._instances.values():
             mine = [f for f in first if isinstance(f, Rows) and f.operator == instance.program.number]
-            # An operator that materializes stores its output once, so it must not run without input here.
-            if mine or not instance.program.traits.materializes:
+            # An operator that materializes stores its output once, and an aggregate of a table without rows has a result. Both must
+            # not run without input here. They run at the end if they got nothing.
+            program = instance.program
+            if mine or not (program.traits.materializes or program.spec.kind == "relational"):
                 self._run_frames(instance, mine)
         while partition != FIRST_PARTITION:
             yield from self._run_partition(bundle for _, bundle in bundles)
@@ -63,7 +65,7 @@ class BatchHost(LevelHost):
             instance = self._instances.get(operator.number)
             if instance is not None:
                 if operator.uid not in self._figures.records:
-                    self._run_frames(instance, [])  # an operator that materializes stores that it got nothing
+                    self._run_frames(instance, [])  # see run_partitions
                 instance.flush()  # broadcast state, so that the slots can be compared
                 self._hash_broadcast_state(operator)
                 if late := instance.take_late_count():

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from penstock.engine.chain.calls import split_side_outputs
 from penstock.engine.chain.flow import ChainInput, Flow
@@ -37,10 +38,13 @@ from penstock.runtime.columnar.emissions import ColumnarEmissions
 from penstock.runtime.columnar.loop import ColumnarLoop
 from penstock.runtime.loop.channels import CombinedWatermark, combine
 from penstock.runtime.loop.emissions import Advance, Emissions
-from penstock.runtime.loop.records import Column
+from penstock.runtime.loop.records import PHASE_ELEMENT, Column, Tags
+from penstock.runtime.relational.changes import Changes
+from penstock.runtime.relational.loop import RelationalLoop
+from penstock.runtime.relational.operators.operator import Output
 from penstock.runtime.state.store import Store
 from penstock.runtime.state.tables import StateTables
-from penstock.time import MAX_WATERMARK, MIN_WATERMARK
+from penstock.time import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP
 
 
 class LevelHost:
@@ -208,6 +212,9 @@ class LevelHost:
     def _process(self, instance: OperatorInstance, frames: list[Frame], advance: Advance) -> tuple[int, int]:
         """Runs an operator on its elements. Returns how many elements it received and how many it emitted."""
         operator, loop = instance.program, instance.loop
+        if isinstance(loop, RelationalLoop):
+            inputs = self._input.read_changes(operator, frames, advance)
+            return sum(map(len, inputs)), self._emit_changes(instance, loop.run(inputs, advance), advance.now)
         if isinstance(loop, ColumnarLoop):
             blocks = self._input.read_blocks(operator, frames)
             if operator.uid in self.meta.key_forms or operator.uid in self._resumed_keys:
@@ -275,6 +282,20 @@ class LevelHost:
             flow = flow.derive([emissions.values[i] for i in main], main)
         instance.chain.run(flow, NO_CHUNK, self._out)
 
+    def _emit_changes(self, instance: OperatorInstance, output: Output, now: int) -> int:
+        """Emits the rows of a relational operator, and returns their number."""
+        if not output.parts:
+            return 0
+        changes = Changes.concatenate([part for part, _ in output.parts])
+        n = changes.length
+        watermarks = np.concatenate([marks for _, marks in output.parts])
+        numbers = np.arange(n, dtype=np.int64)
+        phase, zeros = np.full(n, PHASE_ELEMENT, np.int64), np.zeros(n, np.int64)
+        tags = Tags(watermarks, phase, zeros, numbers, np.full(n, self.slot + 1, np.int64), numbers)
+        timestamps = np.full(n, NO_TIMESTAMP, np.int64)
+        instance.chain.run(Flow(changes, ChainInput(timestamps, lambda: tags, now)), NO_CHUNK, self._out)
+        return n
+
     def _emit_materialized(self, instance: OperatorInstance, emissions: Emissions, now: int) -> None:
         """Emits what the first attempt of this batch stored, even if this attempt computed something else (time-rules 8.3)."""
         data = pack_materialized(emissions.values, emissions.timestamps(), emissions.tags())
@@ -301,6 +322,13 @@ class LevelHost:
         meta = self.meta
         batch = meta.batch - 1
         idle, ended = combined.idle, combined.ended
+        delay = getattr(getattr(operator.spec, "spec", None), "watermark_delay", 0)
+        if delay:  # the operator emits rows so long after their times
+            watermark, reachable, *explicit = (_delayed(mark, delay) for mark in (watermark, reachable, *explicit))
         frame = Relay(operator.number, batch, batch - 1, now, watermark, idle, ended, meta.run, explicit, reachable)
         for level in operator.relay_levels:
             self._out.add(level, self.slot, frame)
+
+
+def _delayed(watermark: int, delay: int) -> int:
+    return watermark if watermark >= MAX_WATERMARK else max(MIN_WATERMARK, watermark - delay)

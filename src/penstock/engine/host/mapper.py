@@ -256,6 +256,11 @@ class Mapper:
             watermarks = chunk_watermarks.apply_bounded_delay(timestamps, strategy.delay)
             if self._program.streams[step.stream].periodic:  # elements have the watermark from before the batch
                 watermarks = np.full(len(watermarks), MIN_WATERMARK, np.int64)
+        elif strategy.kind == "columns":
+            timestamps, proposed = strategy.columns.evaluate(flow.values)
+            watermarks = chunk_watermarks.apply_marks(proposed)
+            if self._program.streams[step.stream].periodic:
+                watermarks = np.full(len(watermarks), MIN_WATERMARK, np.int64)
         elif strategy.kind == "custom":
             generator = self._generators.get((step.stream, self._split)) or create_generator(strategy, rejected)
             watermarks, generator = chunk_watermarks.run_generator(generator, flow.values, timestamps, rejected)

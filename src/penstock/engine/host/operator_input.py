@@ -12,7 +12,10 @@ from penstock.engine.slots.clocks import BatchClock, SlotClocks
 from penstock.engine.wire.frames import Columns, Frame, Rows, unpack_rows
 from penstock.runtime.columnar.column_block import ColumnBlock
 from penstock.runtime.loop.channels import ALL_SPLITS
-from penstock.runtime.loop.records import PHASE_ELEMENT, Records, Tags
+from penstock.runtime.loop.emissions import Advance
+from penstock.runtime.loop.records import PHASE_ELEMENT, Records, Tags, sort_order
+from penstock.runtime.relational.changes import Changes
+from penstock.runtime.relational.operators.operator import Input
 from penstock.time import MIN_WATERMARK
 
 
@@ -52,6 +55,19 @@ class OperatorInput:
                 block.times = np.full(len(block), self.clock.now, np.int64)
             blocks.append(block)
         return blocks
+
+    def read_changes(self, operator: OperatorProgram, frames: list[Frame], advance: Advance) -> list[Input]:
+        """The rows of a relational operator, by input, each in the order in which it is processed (time-rules 1.6)."""
+        assert self.clock is not None
+        mine = [f for f in frames if isinstance(f, Rows) and f.operator == operator.number]
+        mine.sort(key=lambda frame: (frame.input, *self._order(frame)))
+        parts: list[tuple[int, Changes, Tags]] = []
+        for frame in mine:
+            watermark = self._watermark_before(frame)
+            records = unpack_rows(frame, self._origin(frame), watermark)
+            records.tags.watermark = np.maximum(records.tags.watermark, watermark)
+            parts.append((frame.input, records.values, records.tags))  # type: ignore[arg-type]
+        return _ordered_inputs(parts, operator.spec.spec, advance)
 
     def locate(self, tags: Tags, index: int) -> dict[str, Any]:
         """Source, split and position of an element on which a function raised; only the batch if a timer emitted it."""
@@ -97,3 +113,32 @@ class OperatorInput:
         if not frame.from_source:
             return before.splits[ALL_SPLITS].mark
         return self.clock.watermark_before(frame, before, self._program.streams[frame.stream].periodic)
+
+
+def _ordered_inputs(parts: list[tuple[int, Changes, Tags]], spec: Any, advance: Advance) -> list[Input]:
+    """Joins the parts of each input and sorts their rows. All parts of an input stand together."""
+    types = [spec.input_types, *([spec.right_types] if hasattr(spec, "right_types") else [])]
+    none = np.zeros(0, np.int64)
+    if not parts:
+        return [Input(Changes.empty(t), none, none) for t in types]
+    tags = Tags.concatenate([t for _, _, t in parts])
+    effective = np.maximum(advance.before, np.minimum(tags.watermark, advance.end))
+    order = sort_order(effective, tags)
+    ranks = np.arange(len(effective))
+    if order is not None:
+        ranks[order] = np.arange(len(effective))
+    inputs, start = [], 0
+    for number, row_types in enumerate(types):
+        own = [changes for n, changes, _ in parts if n == number]
+        if not own:
+            inputs.append(Input(Changes.empty(row_types), none, none))
+            continue
+        changes = Changes.concatenate(own)
+        stop = start + changes.length
+        own_ranks, marks = ranks[start:stop], effective[start:stop]
+        if order is not None:
+            within = np.argsort(own_ranks, kind="stable")
+            changes, own_ranks, marks = changes.take(within), own_ranks[within], marks[within]
+        inputs.append(Input(changes, marks, own_ranks))
+        start = stop
+    return inputs

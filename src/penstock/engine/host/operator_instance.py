@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from penstock.engine.chain.chain import ChainRunner, WatermarkHook
 from penstock.engine.host.reports import add_flows
@@ -20,8 +20,11 @@ from penstock.runtime.loop.batch import BatchLoop
 from penstock.runtime.loop.call_guard import CallGuard, JournaledTimers
 from penstock.runtime.loop.call_site import CallSite, Locate
 from penstock.runtime.loop.emission_check import check_emissions
-from penstock.runtime.loop.operator import OperatorContext
+from penstock.runtime.loop.operator import Operator, OperatorContext
 from penstock.runtime.loop.slot import SlotLoop
+from penstock.runtime.relational.loop import RelationalLoop
+from penstock.runtime.relational.operators.operator import RelationalOperator
+from penstock.runtime.relational.python_functions.scope import FunctionScope
 from penstock.runtime.state.backend import KeyedStateStore
 from penstock.runtime.state.keys import KeyTable
 from penstock.runtime.state.store import Store
@@ -47,9 +50,7 @@ class OperatorInstance:
         self.keys = KeyTable(job.max_parallelism)
         self.backend = KeyedStateStore(store, tables, program.uid, self.keys, job.caches_state or program.guarded)
         self.subtask = SubtaskContext(job, slot, program.parallelism)
-        runtime = self.subtask.function_context(
-            program.uid, program.name, self.backend if self.operator.keyed else None
-        )
+        runtime = self.subtask.function_context(program.uid, program.name, self.backend if program.spec.keyed else None)
         self.name_in_logs()  # functions may log in open
         queue = JournaledTimers if program.guarded else TimerQueue
         event = queue(store, self._table(tables, "event"), self.keys)
@@ -60,20 +61,24 @@ class OperatorInstance:
         needs_origins = program.traits.materializes or any(
             map(needs_tags, (program.chain, *program.side_chains.values()))
         )
-        self.loop: SlotLoop | ColumnarLoop
-        if isinstance(self.operator, ColumnarWindowOperator):
+        self.loop: SlotLoop | ColumnarLoop | RelationalLoop
+        if program.spec.kind == "relational":
+            self.loop = RelationalLoop(program.name, cast(RelationalOperator, self.operator), self.context)
+        elif isinstance(self.operator, ColumnarWindowOperator):
             self.loop = ColumnarLoop(program.name, self.operator, self.context)
         else:
             guard = self._guard() if program.guarded else None
             loop = BatchLoop if job.batch_mode else SlotLoop if program.guarded else streaming_loop(program.spec)
-            self.loop = loop(program.name, self.operator, self.context, needs_origins, guard)
+            self.loop = loop(program.name, cast(Operator, self.operator), self.context, needs_origins, guard)
         self.loop.site.function = _user_function(program.spec)
         if program.traits.generates_watermarks:  # it replaces a watermark step of the program
             uid = program.uid.removesuffix("#generator")
             self.loop.site = CallSite(program.name, uid, program.spec.strategy.timestamp_function())
         self.loop.site.locate = locate
+        self._functions = FunctionScope(program.name, program.uid, lambda: runtime)
         try:
-            self.operator.open(self.context)
+            with self._functions.active():
+                self.operator.open(self.context)
         except Exception as error:
             raise self.loop.site.error(error) from error
         self.chain = ChainRunner(program.chain, self.subtask, watermarks, locate)
@@ -99,11 +104,13 @@ class OperatorInstance:
 
     def next_wake_up(self) -> int | None:
         """The next processing time at which the operator has work, as of the last flush."""
-        return self.loop.wake() if isinstance(self.loop, ColumnarLoop) else self.context.processing_timers.earliest
+        if isinstance(self.loop, ColumnarLoop | RelationalLoop):
+            return self.loop.wake()
+        return self.context.processing_timers.earliest
 
     def next_event_time(self, watermark: int) -> int | None:
         """The next watermark at which the operator has work, as of the last flush."""
-        if isinstance(self.loop, ColumnarLoop):
+        if isinstance(self.loop, ColumnarLoop | RelationalLoop):
             return self.loop.next_event_time(watermark)
         return self.context.event_timers.earliest
 
@@ -157,6 +164,7 @@ class OperatorInstance:
 
     def close(self) -> None:
         try:
+            self._functions.close()
             self.operator.close()
         except Exception as error:
             raise self.loop.site.error(error) from error

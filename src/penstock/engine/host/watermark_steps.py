@@ -39,6 +39,9 @@ class MidStreamWatermarks:
         watermarks = self._by_stream.setdefault(step.stream, ChunkWatermarks())
         if step.strategy.kind in ("bounded", "ingestion"):
             watermarks.apply_bounded_delay(timestamps, step.strategy.delay)
+        elif step.strategy.kind == "columns":
+            timestamps, proposed = step.strategy.columns.evaluate(flow.values)
+            watermarks.apply_marks(proposed)
         elif step.strategy.kind == "custom":
             watermarks.run_generator(create_generator(step.strategy, rejected), flow.values, timestamps, rejected)
         return Flow(flow.values, ChainInput(timestamps, flow.tags().without_watermarks, flow.base.now))

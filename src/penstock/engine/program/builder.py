@@ -123,7 +123,7 @@ class _Builder:
             stream.idle_timeout = strategy.idle_timeout
             stream.alignment = strategy.alignment
             stream.follows_clock = strategy.kind == "ingestion"
-            stream.periodic = strategy.kind == "bounded" and self._graph.periodic_watermarks
+            stream.periodic = strategy.kind in ("bounded", "columns") and self._graph.periodic_watermarks
             stream.ingestion = stream.follows_clock and operator < 0
         return stream
 

@@ -14,7 +14,7 @@ from penstock.runtime.loop.operator import OperatorContext
 from penstock.runtime.state.backend import KeyedStateStore
 from penstock.runtime.state.keys import KeyTable
 from penstock.runtime.state.store import MemoryView, Store
-from penstock.runtime.state.tables import StateTables
+from penstock.runtime.state.tables import StateTable, StateTables
 from penstock.runtime.state.timers import TimerQueue
 from penstock.state import StateDescriptor, ValueStateDescriptor
 from penstock.types import TypeInformation
@@ -26,6 +26,7 @@ class DeclaredStates:
 
     states: dict[str, StateDescriptor] = field(default_factory=dict)  # by table name
     error: Exception | None = None  # raised by open(), which may need something that only executors have
+    tables: dict[str, StateTable] = field(default_factory=dict)  # all tables that were opened, by name
 
 
 def declared_states(program: Program, uids: Collection[str] | None = None) -> dict[str, DeclaredStates]:
@@ -47,18 +48,20 @@ def key_types(program: Program) -> dict[str, TypeInformation]:
 
 def _operator_states(program: Program, operator: OperatorProgram) -> DeclaredStates:
     store, keys = Store(MemoryView()), KeyTable(program.max_parallelism)
-    backend = KeyedStateStore(store, StateTables(), operator.uid, keys)
+    tables = StateTables()
+    backend = KeyedStateStore(store, tables, operator.uid, keys)
     event, processing = (TimerQueue(store, bytes([0, number]), keys) for number in (0, 1))
     declared = DeclaredStates()
     try:
         instance = make_operator(copy.deepcopy(operator), 0, program.batch_mode)
         subtask = SubtaskContext(program, 0, operator.parallelism)
-        runtime = subtask.function_context(operator.uid, operator.name, backend if instance.keyed else None)
+        runtime = subtask.function_context(operator.uid, operator.name, backend if operator.spec.keyed else None)
         instance.open(OperatorContext(backend, event, processing, runtime))
         instance.close()
     except Exception as error:  # open() may need something that the driver does not have
         declared.error = error
     declared.states = dict(backend.descriptors())
+    declared.tables = {table.name: table for table in tables.all()}
     if operator.traits.generates_watermarks:  # written by its host
         declared.states[GENERATOR_STATE] = ValueStateDescriptor(GENERATOR_STATE)
     return declared

@@ -22,6 +22,8 @@ from penstock.runtime.operators.cached_lookup import CachedLookupOperator
 from penstock.runtime.operators.co_group import CoGroupOperator
 from penstock.runtime.operators.interval_join import IntervalJoinOperator
 from penstock.runtime.operators.process import BroadcastOperator, ProcessOperator
+from penstock.runtime.relational.operators.factory import make_relational_operator
+from penstock.runtime.relational.operators.operator import RelationalOperator
 from penstock.runtime.state.timers import Timer
 from penstock.runtime.windows.factory import window_operator
 
@@ -166,7 +168,12 @@ def _window_settings(program: OperatorProgram) -> dict[str, Any]:
     return settings
 
 
-Factory = Callable[[OperatorProgram, int], Operator | ColumnarWindowOperator]
+def _relational(program: OperatorProgram, slot: int) -> RelationalOperator:
+    return make_relational_operator(program.spec.spec)
+
+
+AnyOperator = Operator | ColumnarWindowOperator | RelationalOperator
+Factory = Callable[[OperatorProgram, int], AnyOperator]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +203,7 @@ KINDS: dict[str, OperatorKind] = {
     "interval_join": OperatorKind(_interval_join),
     "co_group": OperatorKind(_co_group, _co_group_in_batch_mode),
     "factory": OperatorKind(_factory),
+    "relational": OperatorKind(_relational),
     "generator": OperatorKind(_generator, traits=OperatorTraits(generates_watermarks=True)),
     "window": OperatorKind(_window, _window_in_batch_mode),
 }
@@ -212,7 +220,7 @@ def streaming_loop(spec: Any) -> type[SlotLoop]:
     return SlotLoop if choose is None else choose(spec)
 
 
-def make_operator(program: OperatorProgram, slot: int, batch_mode: bool = False) -> Operator | ColumnarWindowOperator:
+def make_operator(program: OperatorProgram, slot: int, batch_mode: bool = False) -> AnyOperator:
     """Creates the operator of a program for one slot."""
     kind = KINDS.get(program.spec.kind)
     if kind is None:

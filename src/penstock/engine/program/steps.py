@@ -159,7 +159,7 @@ def steps_that_copy(steps: Sequence[Step]) -> set[int]:
 def _may_change_elements(step: Step) -> bool:
     """Whether the function of a step gets elements and may change them. Filters, selectors and assigners must not change them."""
     if isinstance(step, TransformStep):
-        return step.kind != "filter"
+        return step.kind not in ("filter", "columns")
     return isinstance(step, SinkStep) and step.function is not None
 
 

@@ -7,7 +7,8 @@ import inspect
 from types import CodeType, FunctionType
 from typing import Any
 
-from penstock.engine.program.steps import CheckStep, Step, TransformStep, WatermarkStep
+from penstock.engine.program.steps import CheckStep, SendStep, SinkStep, Step, TransformStep, WatermarkStep
+from penstock.runtime.relational.column_key import ColumnKey
 
 _READ_ALL_VARIABLES = {"locals", "vars", "eval", "exec", "dir"}
 
@@ -45,12 +46,20 @@ def reads_timestamps(steps: list[Step]) -> bool:
 
 def _step_reads_timestamps(step: Step) -> bool:
     if isinstance(step, WatermarkStep):
+        if step.strategy.columns is not None:  # of a table: the time is a column
+            return step.guarded
         assign = step.strategy.timestamp_function()
         return step.guarded or assign is None or not ignores_timestamp(assign)
     if isinstance(step, CheckStep):
         return reads_timestamps(step.next)
     if isinstance(step, TransformStep) and step.kind in ("map", "flat_map", "filter") and not step.guarded:
         return reads_timestamps(step.next)
+    if isinstance(step, TransformStep) and step.kind == "columns" and not step.guarded:
+        return getattr(step.function, "reads_timestamps", False) or reads_timestamps(step.next)
+    if isinstance(step, SinkStep):  # dead letters of a sink contain timestamps
+        return step.wants_timestamps or step.function is not None or bool(step.side)
+    if isinstance(step, SendStep):  # times of tables are columns
+        return not isinstance(step.selector, ColumnKey) or step.guarded or bool(step.side)
     return True
 
 

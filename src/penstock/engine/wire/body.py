@@ -12,19 +12,21 @@ from typing import Any
 import msgspec
 
 from penstock.engine.wire.arrow import ArrowPacker, unpack_arrow
+from penstock.engine.wire.change_body import pack_changes, unpack_changes
 from penstock.engine.wire.plain_columns import Column, decode_column, encode_column, find_column
 from penstock.errors import ElementError
 from penstock.runtime.failure import short_repr
 from penstock.runtime.pickling import dumps
+from penstock.runtime.relational.changes import Changes
 
-_PLAIN, _TUPLES, _STRUCTS, _ARROW = 0, 1, 2, 3
+_PLAIN, _TUPLES, _STRUCTS, _ARROW, _CHANGES = 0, 1, 2, 3, 4
 _MIN_COLUMNS = 16  # with fewer elements, columns are not faster
 _MIN_ARROW = 256  # with fewer elements, pickling is faster than a record batch
 
 _struct_fields: dict[type, tuple[str, ...] | None] = {}
 
 
-def pack_body(keys: list[Any] | None, values: list[Any], packer: ArrowPacker | None = None) -> bytes:
+def pack_body(keys: list[Any] | None, values: list[Any] | Changes, packer: ArrowPacker | None = None) -> bytes:
     """Encodes keys and values together, so that a key that is part of its value is written once.
 
     With a packer, elements that have its type are encoded as an Arrow record batch.
@@ -32,6 +34,8 @@ def pack_body(keys: list[Any] | None, values: list[Any], packer: ArrowPacker | N
     >>> unpack_body(pack_body(["a"], [("a", 1)]))
     (['a'], [('a', 1)])
     """
+    if isinstance(values, Changes):
+        return dumps((_CHANGES, None, pack_changes(values)))
     if packer is not None and len(values) >= _MIN_ARROW:
         packed = packer.pack(keys, values)
         if packed is not None:
@@ -71,6 +75,8 @@ def unpack_body(body: bytes) -> tuple[list[Any] | None, list[Any]]:
     shape, keys, packed = pickle.loads(body)
     if shape == _ARROW:
         return unpack_arrow(packed)
+    if shape == _CHANGES:
+        return None, unpack_changes(packed)  # type: ignore[return-value] # only relational operators and sinks get them
     if shape == _TUPLES:
         keys, columns = _decode_columns(keys, packed)
         return keys, list(zip(*columns, strict=True))

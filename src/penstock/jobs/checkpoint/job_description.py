@@ -13,7 +13,8 @@ from penstock.engine.program.program import Program
 from penstock.errors import CheckpointError
 from penstock.savepoints.evolution import saved_key_types
 from penstock.savepoints.manifest import SavedOperator, SavedSource
-from penstock.savepoints.saved_job import SavedJob
+from penstock.savepoints.queries.readers import source_readers
+from penstock.savepoints.saved_job import SavedJob, saved_relation
 
 FORMAT = 1
 
@@ -28,6 +29,7 @@ class OperatorDescription(msgspec.Struct):
     level: int | None = None
     parallelism: int | None = None  # None: that of the job
     given_uid: bool = True  # False: the uid was generated
+    relation: Any = None  # of an operator of a query: what it means
 
 
 class SourceDescription(msgspec.Struct):
@@ -36,6 +38,7 @@ class SourceDescription(msgspec.Struct):
     uid: str
     name: str = ""
     kind: str = ""
+    readers: list[str] = []  # uids of the operators and sinks that read it
 
 
 class _Version(msgspec.Struct):
@@ -65,6 +68,7 @@ def describe_program(
     program: Program, job_id: str, lineage: str = "", from_savepoint: str = "", engine: str = "spark"
 ) -> JobDescription:
     """The description of a job that runs a program."""
+    readers = source_readers(program)
     return JobDescription(
         FORMAT,
         job_id,
@@ -72,10 +76,12 @@ def describe_program(
         program.parallelism,
         program.max_parallelism,
         [
-            OperatorDescription(o.uid, o.name, o.spec.kind, o.spec.keyed, o.level, o.parallelism, o.named)
+            OperatorDescription(
+                o.uid, o.name, o.spec.kind, o.spec.keyed, o.level, o.parallelism, o.named, saved_relation(o.spec)
+            )
             for o in program.operators
         ],
-        [SourceDescription(s.uid, s.name, type(s.source).__name__) for s in program.sources],
+        [SourceDescription(s.uid, s.name, type(s.source).__name__, readers[s.uid]) for s in program.sources],
         program.depth,
         saved_key_types(program),
         lineage,
@@ -174,11 +180,19 @@ def saved_job(job: JobDescription, offsets: list[Any]) -> SavedJob:
     """Describes the job of a checkpoint for the manifest of a savepoint."""
     key_types = job.key_types or {}
     operators = [
-        SavedOperator(o.uid, o.name, o.kind, o.keyed, o.parallelism or job.parallelism, key_type=key_types.get(o.uid))
+        SavedOperator(
+            o.uid,
+            o.name,
+            o.kind,
+            o.keyed,
+            o.parallelism or job.parallelism,
+            key_type=key_types.get(o.uid),
+            relation=o.relation,
+        )
         for o in job.operators
     ]
     sources = [
-        SavedSource(s.uid, s.name or s.uid, s.kind, number, offset)
+        SavedSource(s.uid, s.name or s.uid, s.kind, number, offset, s.readers)
         for number, (s, offset) in enumerate(zip(job.sources, offsets, strict=False))
     ]
     return SavedJob(job.name, job.parallelism, job.max_parallelism, operators, sources, [])

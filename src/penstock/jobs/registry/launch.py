@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from penstock.config import environment_options
-from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, PROGRAM_JOBS, RESUME
+from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, LATEST, PROGRAM_JOBS, REBUILD, RESUME
 from penstock.config.registry import find
 from penstock.pyflink import is_installed
 from penstock.redaction import HIDDEN, is_secret, redact_command
@@ -20,6 +20,7 @@ DETACHED_VARIABLE = "PENSTOCK_DETACHED"  # set in the process of a job that runs
 _START_OPTIONS = (
     FROM_SAVEPOINT.key,
     ALLOW_DROPPED.key,
+    REBUILD.key,
     RESUME.key,
     PROGRAM_JOBS.key,
 )  # where a run starts; not a setting of the job

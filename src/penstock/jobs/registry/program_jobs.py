@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from penstock.config import Configuration
-from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, PROGRAM_JOBS, RESUME
+from penstock.config.checkpoint_options import ALLOW_DROPPED, FROM_SAVEPOINT, PROGRAM_JOBS, REBUILD, RESUME
 from penstock.connectors.basic_sinks import CollectSink
 from penstock.errors import JobError
 from penstock.jobs.registry.launch import Launch
@@ -50,7 +50,7 @@ def next_job(graph: JobGraph, configuration: Configuration) -> tuple[int, Config
     if jobs is None or number == jobs.resumed:
         return number, configuration
     configuration = configuration.copy()
-    for option in (RESUME, FROM_SAVEPOINT, ALLOW_DROPPED):
+    for option in (RESUME, FROM_SAVEPOINT, ALLOW_DROPPED, REBUILD):
         configuration.unset(option)
     checkpoint = jobs.checkpoints.get(number)
     if checkpoint and not all(type(node.sink) is CollectSink for node in graph.sinks):

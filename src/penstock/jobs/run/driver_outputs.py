@@ -12,12 +12,13 @@ from penstock.errors import JobError
 DriverOutput = dict[int, list[Any]]  # the elements of one batch, by sink number
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Prints lines to stdout. Raises JobError if it is closed, because the lines would be lost."""
+def print_lines(lines: Iterable[str], to_stderr: bool = False) -> None:
+    """Prints lines to stdout or stderr. Raises JobError if it is closed, because the lines would be lost."""
+    output = sys.stderr if to_stderr else sys.stdout
     try:
         for line in lines:
-            print(line)
-        sys.stdout.flush()
+            print(line, file=output)
+        output.flush()
     except BrokenPipeError as error:
         raise JobError(
             "STDOUT_CLOSED",
@@ -43,7 +44,7 @@ class DriverOutputs:
         for number, elements in output.items():
             sink = self._sinks[number]
             if isinstance(sink, PrintSink):
-                print_lines(sink.line(element) for element in elements)
+                print_lines((sink.line(element) for element in elements), sink.to_stderr)
             elif isinstance(sink, CollectSink):
                 self._collected.setdefault(number, []).extend(elements)
         return True

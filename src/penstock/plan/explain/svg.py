@@ -86,7 +86,7 @@ def _boxes(job: ExplainedJob) -> dict[int, _Box]:
 
 
 def _lines(step: ExplainedStep) -> list[str]:
-    texts = [f"uid {step.uid}", *step.details(), step.line]
+    texts = [f"uid {step.uid}" if step.uid else "", *step.details(), step.line]
     return [line for text in texts if text for line in wrap(text, _MAX_LINE, break_long_words=True)]
 
 

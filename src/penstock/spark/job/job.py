@@ -183,11 +183,16 @@ class SparkJob:
 
     def elements(self, sink: int) -> Iterator[Any]:
         """The elements of a collecting sink, as they arrive. The job is cancelled when the iterator is closed."""
-        for _, output in self.driver_outputs():
-            yield from output.get(sink, ())
+        outputs = self.driver_outputs()
+        return (element for _, output in outputs for element in output.get(sink, ()))
 
     def driver_outputs(self) -> Iterator[tuple[int, DriverOutput]]:
         """The outputs that sinks deliver to the driver, by batch and sink, until the job has ended."""
+        outputs = self._outputs_until_end()
+        next(outputs)  # from now on, closing the iterator ends the job
+        return outputs
+
+    def _outputs_until_end(self) -> Iterator[tuple[int, DriverOutput]]:
         assert self.run is not None
         with end_run(self.run):
             yield from self._run_attempts()
@@ -199,6 +204,7 @@ class SparkJob:
     def _run_attempts(self) -> Iterator[tuple[int, DriverOutput]]:
         final_status = JobStatus.CANCELED  # also if the caller closes the iterator
         try:
+            yield -1, {}  # runs to here before the caller reads the first output
             while not self._cancel.is_set():
                 yield from self._outputs_of_attempt()
                 if self.folder.is_finished():

@@ -50,9 +50,17 @@ class BridgeMapper:
 def map_dataframe(session: SparkSession, folder: RunFolder, source: SourceProgram, parallelism: int) -> DataFrame:
     """Maps the rows of a streaming DataFrame to the rows that all sources produce."""
     assert isinstance(source.source, DataFrameStream)
-    frame: DataFrame = source.source.frame
-    check_session(session, frame, source.name)
+    frame = _frame(session, source)
     return frame.mapInArrow(BridgeMapper(folder, source.number, parallelism), ROW_SCHEMA)
+
+
+def _frame(session: SparkSession, source: SourceProgram) -> DataFrame:
+    try:
+        frame: DataFrame = source.source.frame_in(session)
+    except Exception as error:  # a table that is gone
+        raise CallSite(source.name, source.uid, None, "Source").error(error) from error
+    check_session(session, frame, source.name)
+    return frame
 
 
 def check_session(session: SparkSession, frame: DataFrame, name: str) -> None:
@@ -71,8 +79,7 @@ def materialize_tables(session: SparkSession, program: Program, checkpoint: Chec
         if isinstance(source.source, DataFrameTable):
             folder = os.path.join(checkpoint.sources_folder, source.uid)
             if not os.path.isdir(rows_folder(folder)):
-                check_session(session, source.source.frame, source.name)
-                _materialize(source, folder)
+                _materialize(session, source, folder)
             source.source.attach(folder)  # from now on the source knows its splits
 
 
@@ -102,10 +109,10 @@ def _link_or_copy(source: str, target: str) -> str:
     return target
 
 
-def _materialize(source: SourceProgram, folder: str) -> None:
+def _materialize(session: SparkSession, source: SourceProgram, folder: str) -> None:
     """Writes all rows or none. The folder gets its name when it is complete."""
     temporary = f"{rows_folder(folder)}-{uuid.uuid4().hex}"
-    writer: Any = source.source.frame.write
+    writer: Any = _frame(session, source).write
     try:
         os.makedirs(folder, exist_ok=True)
         writer.option("parquet.block.size", ROW_GROUP).parquet(Path(temporary).as_uri())

@@ -112,7 +112,7 @@ class DriverCommits:
         session = self._session
         session.sparkContext.setJobGroup(self._group, f"batch {request.batch} of {sink!r}", interruptOnCancel=True)
         files = [Path(file).as_uri() for file in request.files]
-        frame = session.read.schema(from_arrow_schema(sink.schema)).parquet(*files)
+        frame = session.read.schema(sink.spark_schema or from_arrow_schema(sink.schema)).parquet(*files)
         sink.call(frame, request.batch)
         sink.forget(request.batch)
 

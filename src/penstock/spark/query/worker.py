@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -59,11 +60,12 @@ class _JobCache:
 
     def unpickle(self, data: bytes) -> Program:
         """Returns a new copy of the program. Subtasks do not share functions, but all copies have the same classes."""
-        program, classes, setup = load_program(data)
-        if self.classes is None:
-            self.classes, self.setup, self.log_levels = classes, setup, program.log_levels
-        self.activate()
-        return program
+        with _lock:
+            program, classes, setup = load_program(data)
+            if self.classes is None:
+                self.classes, self.setup, self.log_levels = classes, setup, program.log_levels
+            self.activate()
+            return program
 
     def activate(self) -> None:
         """Sets this process up for the functions of the job. Another job may have run in this worker since."""
@@ -82,28 +84,31 @@ class _JobCache:
 
 
 _jobs: dict[str, _JobCache] = {}  # by the key of their programs
+_lock = threading.RLock()  # the functions and the sinks of a task run in two threads
 
 
 def _job_cache(key: str) -> _JobCache:
     """Returns the cache of a job. A worker may outlive many jobs, so jobs that have not run for a while are removed."""
-    cache = _jobs.get(key)
-    now = time.monotonic()
-    if cache is None:
-        for old in [k for k, other in _jobs.items() if now - other.used > _UNUSED_AFTER]:
-            _jobs.pop(old).close()
-            garbage.collect_all()  # hosts and their contexts refer to each other, and their caches are large
-        cache = _jobs[key] = _JobCache()
-    cache.used = now
-    cache.activate()
-    return cache
+    with _lock:
+        cache = _jobs.get(key)
+        now = time.monotonic()
+        if cache is None:
+            for old in [k for k, other in _jobs.items() if now - other.used > _UNUSED_AFTER]:
+                _jobs.pop(old).close()
+                garbage.collect_all()  # hosts and their contexts refer to each other, and their caches are large
+            cache = _jobs[key] = _JobCache()
+        cache.used = now
+        cache.activate()
+        return cache
 
 
 def get_program(key: str, data: bytes) -> Program:
     """Returns the program, unpickled once per worker."""
-    cache = _job_cache(key)
-    if cache.program is None:
-        cache.program = cache.unpickle(data)
-    return cache.program
+    with _lock:
+        cache = _job_cache(key)
+        if cache.program is None:
+            cache.program = cache.unpickle(data)
+        return cache.program
 
 
 def get_mapper(key: str, data: bytes, source: int, subtask: int) -> Mapper:

@@ -6,6 +6,7 @@ Workers then pickle elements of those classes by reference, like those of any ot
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,8 @@ from penstock.runtime.pickling import dumps
 from penstock.runtime.user_classes import ProgramClasses
 from penstock.spark.session.error_transport import wrap_errors
 from penstock.spark.session.worker_setup import WorkerSetup, program_folders
+
+_loading = threading.RLock()  # a process may load a program for several sources; each class is created once
 
 
 def pickle_program(program: Program, setup: WorkerSetup) -> bytes:
@@ -67,6 +70,11 @@ def load_program(data: bytes) -> tuple[Program, ProgramClasses, WorkerSetup]:
 
 
 def _load(data: bytes) -> tuple[Any, ProgramClasses, WorkerSetup]:
+    with _loading:
+        return _load_alone(data)
+
+
+def _load_alone(data: bytes) -> tuple[Any, ProgramClasses, WorkerSetup]:
     setup, pickled = pickle.loads(data)
     setup.prepare_imports()
     try:

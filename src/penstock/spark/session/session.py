@@ -33,8 +33,9 @@ from penstock.errors import ConfigError
 from penstock.jobs.registry.registry import registry_of
 from penstock.jobs.run.log import process_log
 from penstock.jobs.run.output import redirect_output
+from penstock.spark.forks.daemon_clients import DaemonClients
+from penstock.spark.forks.fork_server import ForkServer
 from penstock.spark.session.class_archive import ClassArchive, find_archive, launch_options
-from penstock.spark.session.fork_server import ForkServer
 from penstock.spark.session.jvm_process import (
     end_started_processes_on_interrupt,
     log_connection_errors_quietly,
@@ -125,6 +126,7 @@ def get_session(configuration: Configuration) -> SparkSession:
     if server is not None:
         session.sparkContext.pythonExec = server.executable
         _fork_servers[session.sparkContext] = server
+        DaemonClients(session, server).watch()
     return session
 
 

@@ -25,6 +25,7 @@ class FileEnumeratorProvider:
     splittable: bool = True  # whether several tasks and several batches may read a large file
     pattern: str = "*"
     accepts: Callable[[str], bool] | None = None  # an additional filter on the path
+    enters: Callable[[str], bool] | None = None  # a filter on the paths of folders; others are not listed
 
     @staticmethod
     def default_splittable_file_enumerator() -> FileEnumeratorProvider:
@@ -51,7 +52,7 @@ class FileEnumeratorProvider:
             raise ConfigError(
                 "FILE_NOT_FOUND", f"The path {root} of the file source does not exist. Create it or correct the path."
             )
-        for file in system.list_recursively(root):
+        for file in system.list_recursively(root, self.enters):
             below = file.path[len(root) :].lstrip("/")
             if self.takes(below) and (self.accepts is None or self.accepts(file.path)):
                 yield file

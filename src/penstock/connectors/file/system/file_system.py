@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -14,6 +14,7 @@ from penstock.connectors.secret import reveal_secrets
 from penstock.errors import ConfigError
 
 Options = Mapping[str, Any]
+Enters = Callable[[str], bool]  # whether the files of a folder are wanted, by its path
 
 BUFFER = 1 << 20
 _cache: dict[Any, FileSystem] = {}  # by process, scheme, host and options, because clients hold connections and threads
@@ -49,8 +50,11 @@ class FileSystem:
     def is_folder(self, path: str) -> bool:
         raise NotImplementedError
 
-    def list_recursively(self, path: str) -> Iterator[FileStatus]:
-        """Yields all files in a folder and its subfolders, except for names that start with a dot or an underscore."""
+    def list_recursively(self, path: str, enters: Enters | None = None) -> Iterator[FileStatus]:
+        """Yields all files in a folder and its subfolders, except for names that start with a dot or an underscore.
+
+        With `enters`, only subfolders whose path it accepts are listed.
+        """
         raise NotImplementedError
 
     def list_names(self, folder: str) -> list[str]:
@@ -116,13 +120,14 @@ class LocalFileSystem(FileSystem):
     def is_folder(self, path: str) -> bool:
         return os.path.isdir(path)
 
-    def list_recursively(self, path: str) -> Iterator[FileStatus]:
+    def list_recursively(self, path: str, enters: Enters | None = None) -> Iterator[FileStatus]:
         with os.scandir(path) as entries:
             for entry in sorted(entries, key=lambda e: e.name):
                 if is_hidden(entry.name):
                     continue
                 if entry.is_dir():
-                    yield from self.list_recursively(entry.path)
+                    if enters is None or enters(entry.path):
+                        yield from self.list_recursively(entry.path, enters)
                     continue
                 with suppress(FileNotFoundError):  # removed since it was listed
                     stat = entry.stat()
@@ -198,11 +203,28 @@ class ArrowFileSystem(FileSystem):
         selector = FileSelector(self._inside(folder), allow_not_found=True, recursive=recursive)
         return [info for info in self._system.get_file_info(selector) if info.type == FileType.File]
 
-    def list_recursively(self, path: str) -> Iterator[FileStatus]:
+    def list_recursively(self, path: str, enters: Enters | None = None) -> Iterator[FileStatus]:
+        if enters is not None:
+            yield from self._list_entered(path, enters)
+            return
         root = self._inside(path).rstrip("/") + "/"
         for info in sorted(self._list_files(path, recursive=True), key=lambda i: i.path):
             if not any(is_hidden(name) for name in info.path.removeprefix(root).split("/")):
                 yield FileStatus(self._outside(info.path), info.size, info.mtime_ns or 0)
+
+    def _list_entered(self, path: str, enters: Enters) -> Iterator[FileStatus]:
+        """Lists folder by folder, so that folders that are not accepted cost nothing."""
+        from pyarrow.fs import FileSelector, FileType
+
+        found = self._system.get_file_info(FileSelector(self._inside(path), allow_not_found=True))
+        for info in sorted(found, key=lambda i: i.path):
+            if is_hidden(info.base_name):
+                continue
+            outside = self._outside(info.path)
+            if info.type == FileType.File:
+                yield FileStatus(outside, info.size, info.mtime_ns or 0)
+            elif info.type == FileType.Directory and enters(outside):
+                yield from self._list_entered(outside, enters)
 
     def list_names(self, folder: str) -> list[str]:
         return [info.base_name for info in self._list_files(folder, recursive=False)]

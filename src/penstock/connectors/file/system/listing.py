@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.connectors.file.system.file_system import FileStatus, FileSystem, is_hidden
+from penstock.connectors.file.system.file_system import Enters, FileStatus, FileSystem, is_hidden
 
 
 class ListingFileSystem(FileSystem):
@@ -20,12 +20,14 @@ class ListingFileSystem(FileSystem):
         """Returns names in a folder, sorted, with the status of files and None for folders. Empty if it does not exist."""
         raise NotImplementedError
 
-    def list_recursively(self, path: str) -> Iterator[FileStatus]:
+    def list_recursively(self, path: str, enters: Enters | None = None) -> Iterator[FileStatus]:
         for name, status in self._list_folder(path):
             if is_hidden(name):
                 continue
             if status is None:
-                yield from self.list_recursively(join_path(path, name))
+                folder = join_path(path, name)
+                if enters is None or enters(folder):
+                    yield from self.list_recursively(folder, enters)
             else:
                 yield status
 

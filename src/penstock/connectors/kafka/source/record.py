@@ -26,18 +26,25 @@ class KafkaRecord(msgspec.Struct, frozen=True):
     key: bytes | None
     value: bytes | None  # None for a tombstone, which deletes the key from a compacted topic
     headers: list[tuple[str, bytes | None]] = []
+    timestamp_type: int = (
+        0  # 0: the record has no timestamp, 1: time of creation, 2: time at which the broker received it
+    )
+    leader_epoch: int | None = None
 
     @classmethod
     def of(cls, message: Any) -> KafkaRecord:
         """Converts a message of confluent-kafka."""
+        timestamp_type, timestamp = message.timestamp()
         return cls(
             message.topic(),
             message.partition(),
             message.offset(),
-            message.timestamp()[1],
+            timestamp,
             message.key(),
             message.value(),
             message.headers() or [],
+            timestamp_type,
+            message.leader_epoch(),
         )
 
 

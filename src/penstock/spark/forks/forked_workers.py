@@ -60,8 +60,11 @@ class ForkedWorkers:
         """Removes a worker that has ended."""
         self._workers.discard(worker)
 
-    def kill_requested(self) -> bool:
-        """Kills the worker that Spark has named. Returns False if Spark has ended the daemon instead."""
+    def kill_requested(self, kill_shared: Callable[[], None] | None = None) -> bool:
+        """Kills the worker that Spark has named. Returns False if Spark has ended the daemon instead.
+
+        Workers that share processes have the id of the fork server.
+        """
         try:
             request = os.read(self.stdin, 4)
         except OSError:
@@ -72,6 +75,8 @@ class ForkedWorkers:
         if worker in self._workers:
             with suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
+        elif worker == os.getpid() and kill_shared is not None:
+            kill_shared()
         return True
 
     def end(self) -> None:

@@ -1,0 +1,1 @@
+"""Tables of Spark's catalogs as sources and sinks of columns. This package does not import Spark."""
