@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import tempfile
 import uuid
 from collections.abc import Iterable, Mapping
@@ -10,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.devservers.kafka import KafkaServer
+from penstock.devservers.postgres import DATABASE, USER, PostgresServer
 from penstock.devservers.redis import RedisServer
 from penstock.devservers.server import RunningServer, ServerKind, start_server
+from tests.other_user import make_reachable
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
@@ -98,11 +101,16 @@ class Kafka(TestServer):
     def create_topic(
         self, name: str | None = None, partitions: int = 1, config: Mapping[str, str] | None = None
     ) -> str:
-        """Creates a topic and returns its name."""
+        """Creates a topic and returns its name.
+
+        The topic keeps its records forever: the timestamps of many tests are long ago, and the broker would delete such
+        records half a minute after its start.
+        """
         from confluent_kafka.cimpl import NewTopic
 
         topic = name or self.new_name()
-        created = self.admin.create_topics([NewTopic(topic, partitions, 1, config=dict(config or {}))])
+        settings = {"retention.ms": "-1", **(config or {})}
+        created = self.admin.create_topics([NewTopic(topic, partitions, 1, config=settings)])
         created[topic].result(_WAIT)
         return topic
 
@@ -191,3 +199,31 @@ class Redis(TestServer):
     @staticmethod
     def new_name(prefix: str = "key") -> str:
         return f"{prefix}-{uuid.uuid4().hex[:12]}"
+
+
+class Postgres(TestServer):
+    """A PostgreSQL server that tests share. `new_name` returns unique names of tables."""
+
+    def __init__(self) -> None:
+        super().__init__(PostgresServer(brief=True))
+
+    def start(self) -> None:
+        if os.getuid() == 0:  # the server runs as another user
+            make_reachable(self.folder)
+        super().start()
+
+    @property
+    def url(self) -> str:
+        return f"jdbc:postgresql://{self.address}/{DATABASE}"
+
+    def execute(self, statement: str, *values: object) -> list[tuple[object, ...]]:
+        """Runs a statement and returns its rows."""
+        import psycopg
+
+        with psycopg.connect(host=self.host, port=self.port, user=USER, dbname=DATABASE, autocommit=True) as connection:
+            cursor = connection.execute(statement, values or None)
+            return [] if cursor.description is None else cursor.fetchall()
+
+    @staticmethod
+    def new_name(prefix: str = "rows") -> str:
+        return f"{prefix}_{uuid.uuid4().hex[:12]}"

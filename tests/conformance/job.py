@@ -47,6 +47,7 @@ class Job:
     batches: list[Batch]
     sources: int = 1
     tags: tuple[str, ...] = ()
+    operator: str | None = OPERATOR
 
     @property
     def sinks(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.case import OWN_CASES, Case, NotRunnableError, cases_in
-from tests.conformance.drivers import driver_of
+from tests.conformance.drivers import driver_of, sql
 from tests.conformance.engines import ENGINES
 
 # Cases that are expected to fail, from "area/name" or "area/name[engine]" to the reason. A mark fails once its case passes.
@@ -17,10 +17,13 @@ MARKS: dict[str, str] = json.loads((Path(__file__).parent / "marks.json").read_t
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    folder = metafunc.config.getoption("cases", None)
+    cases = cases_in(Path(folder) if folder else OWN_CASES)
     if "case" in metafunc.fixturenames:
-        folder = metafunc.config.getoption("cases", None)
-        cases = cases_in(Path(folder) if folder else OWN_CASES)
         metafunc.parametrize(("case", "engine"), [p for case in cases for p in _params(case)])
+    if "query_case" in metafunc.fixturenames:
+        queries = [case for case in cases if case.kind == "sql" and _engines(case) != ["harness"]]
+        metafunc.parametrize("query_case", [pytest.param(case, id=case.name) for case in queries])
 
 
 def _params(case: Case) -> list[Any]:
@@ -53,3 +56,9 @@ def test_case(case: Case, engine: str, tmp_path: Path, request: pytest.FixtureRe
     if engine == "spark":
         request.getfixturevalue("spark")
     driver.check(case, ENGINES[engine](job, tmp_path))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_final_table_with_random_batches(query_case: Case, seed: int, tmp_path: Path) -> None:
+    job = sql.merged(sql.job(query_case), seed)
+    sql.check_final(query_case, ENGINES["harness"](job, tmp_path))

@@ -9,8 +9,8 @@ import pytest
 
 from tests.docs.blocks import ROOT, Block, blocks, main_program, pages, python_blocks, run
 
-_KNOWN = {"python", "sh", "text", "output", "json", "yaml", "toml", "mermaid", "Dockerfile"}
-_WORDS = {"spark", "fragment"}
+_KNOWN = {"python", "sh", "sql", "text", "output", "json", "yaml", "toml", "mermaid", "Dockerfile"}
+_WORDS = {"spark", "fragment", "kafka", "background", "savepoint"}  # the last ones: sql_pages.py
 
 
 def _name(page: Path) -> str:

@@ -32,7 +32,11 @@ class Name:
 @cache
 def names() -> tuple[Name, ...]:
     """Returns all names, in the order of PyFlink."""
-    areas = json.loads(DATA.read_text(encoding="utf-8"))
+    return names_of(json.loads(DATA.read_text(encoding="utf-8")))
+
+
+def names_of(areas: dict[str, dict[str, Any]]) -> tuple[Name, ...]:
+    """Returns the names of areas as a script wrote them."""
     return tuple(
         name for area, classes in areas.items() for owner, data in classes.items() for name in _of(area, owner, data)
     )

@@ -63,16 +63,19 @@ def driver_files() -> str:
 
 
 def package(root: Path) -> Path:
-    """A requirements file that names a package folder of our own: no network needed."""
-    folder = root / "package"
-    (folder / "shipped_package").mkdir(parents=True)
-    (folder / "shipped_package" / "__init__.py").write_text('NAME = "from the requirements"\n')
-    (folder / "pyproject.toml").write_text(
-        '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
-        '[project]\nname = "shipped-package"\nversion = "1.0"\n[tool.setuptools]\npackages = ["shipped_package"]\n'
-    )
+    """A requirements file that names a wheel of our own: pip needs neither a network nor a build."""
+    files = {
+        "shipped_package/__init__.py": 'NAME = "from the requirements"\n',
+        "shipped_package-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: shipped-package\nVersion: 1.0\n",
+        "shipped_package-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files["shipped_package-1.0.dist-info/RECORD"] = "".join(f"{name},,\n" for name in files)
+    wheel = root / "shipped_package-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
     requirements = root / "requirements.txt"
-    requirements.write_text(f"{folder}\n")
+    requirements.write_text(f"{wheel}\n")
     return requirements
 
 
@@ -88,6 +91,7 @@ def main() -> None:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "600m",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "execution.checkpointing.dir": str(root / "checkpoints"),
         "state.local.dir": str(root / "local"),
     }

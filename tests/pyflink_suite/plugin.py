@@ -51,6 +51,10 @@ def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> Any:
 
 @pytest.fixture(scope="session", autouse=True)
 def spark() -> Any:
+    """The session of all tests, or None if PENSTOCK_OPTIONS chooses the local engine."""
+    if "local" in os.environ.get("PENSTOCK_OPTIONS", ""):
+        yield None
+        return
     import penstock as ps
     from penstock.spark.session.session import get_session
 
@@ -77,7 +81,7 @@ def one_test(request: Any, spark: Any) -> Any:
     os.environ["PYFLINK_SUITE_TEST_STARTED"] = str(time.time())
     yield
     JobSettings._local_parallelism = None
-    for query in spark.streams.active:
+    for query in spark.streams.active if spark is not None else ():
         query.stop()
     if os.environ.get("TZ") != zone:
         os.environ.pop("TZ", None)
@@ -89,7 +93,7 @@ def one_test(request: Any, spark: Any) -> Any:
 @pytest.fixture(autouse=True)
 def error_of_py4j(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the error of a failed job, which PyFlink raises as an error of py4j, an error of Penstock."""
-    if request.node.name != "test_function_with_error":
+    if request.node.name != "test_function_with_error" and "/table/" not in str(request.node.path):
         return
     import py4j.protocol  # type: ignore[import-untyped]
 
@@ -97,13 +101,16 @@ def error_of_py4j(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     class Either(type):
         def __instancecheck__(cls, thing: Any) -> bool:
-            return isinstance(thing, PenstockError)
+            return isinstance(thing, (PenstockError, ValueError, TypeError))
 
         def __subclasscheck__(cls, kind: Any) -> bool:
-            return issubclass(kind, PenstockError)
+            return issubclass(kind, (PenstockError, ValueError, TypeError))
 
     java.USED.append("Py4JJavaError")
-    monkeypatch.setattr(py4j.protocol, "Py4JJavaError", Either("Py4JJavaError", (Exception,), {}))
+    either = Either("Py4JJavaError", (Exception,), {})
+    monkeypatch.setattr(py4j.protocol, "Py4JJavaError", either)
+    if hasattr(request.module, "Py4JJavaError"):  # a test file that imports the name at its top
+        monkeypatch.setattr(request.module, "Py4JJavaError", either)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 PACKAGE = "flink-python/"
 TEST_FILES = re.compile(
-    r"flink-python/pyflink/((datastream|common|datastream/formats)/tests/test_[a-z_]*"
+    r"flink-python/pyflink/((datastream|common|datastream/formats|table)/tests/test_[a-z_]*"
     r"|datastream/connectors/tests/test_(file_system|seq_source|kafka))\.py"
 )
 REPLACED = f"{PACKAGE}pyflink/datastream/tests/test_util.py"  # by shim/collecting_sink.py
@@ -62,6 +62,7 @@ def run_tests(folder: Path, results: Path, arguments: list[str]) -> None:
         "tests.pyflink_suite.plugin",
         "-q",
         "--tb=short",
+        "--continue-on-collection-errors",
         *(arguments or ["pyflink"]),
     ]
     log = results.with_name("pytest.log")

@@ -19,9 +19,7 @@ class Driver(Protocol):
 
 
 # Kinds of cases that are not supported yet, with what they need.
-NEEDS = {
-    "sql": "SQL",
-}
+NEEDS: dict[str, str] = {}
 
 
 def driver_of(case: Case) -> Driver:

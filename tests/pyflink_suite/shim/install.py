@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 REPLACED = {
     "pyflink.testing.test_case_utils": HERE / "base_classes.py",
     "pyflink.datastream.tests.test_util": HERE / "collecting_sink.py",
+    "pyflink.testing.source_sink_utils": HERE / "table_sink.py",
 }
 PACKAGES = re.compile(r"pyflink\.(\w+\.)*tests|pyflink\.testing")
 TESTS = re.compile(r"pyflink\.(\w+\.)*tests\.\w+")
@@ -61,15 +62,16 @@ def install(tests: Path) -> None:
 
     install_alias()
     sys.meta_path.insert(0, _Finder(tests))
-    from tests.pyflink_suite.shim import modules
+    from tests.pyflink_suite.shim import modules, table_sink
 
     modules.put_names()
     set_java_sides()
+    table_sink.install()
 
 
 def by_value(name: str) -> ModuleType:
     """Imports a test module. Its functions are pickled by value, as those of a main program are."""
     module = importlib.import_module(name)
-    for package in (name.rpartition(".")[0], "pyflink.datastream.tests", "pyflink.testing"):
+    for package in (name.rpartition(".")[0], "pyflink.datastream.tests", "pyflink.table.tests", "pyflink.testing"):
         cloudpickle.register_pickle_by_value(importlib.import_module(package))  # and all modules in it
     return module

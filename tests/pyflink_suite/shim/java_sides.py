@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from tests.pyflink_suite.shim import java
@@ -75,3 +76,26 @@ def set_java_sides() -> None:
         kind.get_java_function = lambda self: java.jvm_only(f"{type(self).__name__}.get_java_function")  # type: ignore[union-attr]
     record: Any = kafka.KafkaRecordSerializationSchema
     record._j_serialization_schema = property(lambda self: java.jvm_only("KafkaRecordSerializationSchema"))
+    _set_java_sides_of_tables()
+
+
+def _set_java_sides_of_tables() -> None:
+    from penstock.table.api.table import Table
+    from penstock.table.environment.environment import TableEnvironment
+    from penstock.table.expressions.expression import Expression
+    from penstock.table.user_functions.function import UserDefinedFunctionWrapper
+
+    for kind, name in ((Table, "_j_table"), (TableEnvironment, "_j_tenv"), (Expression, "_j_expr")):
+        setattr(kind, name, _java_only(name))
+    for name in dir(TableEnvironment):
+        if name.startswith("create_java"):
+            setattr(TableEnvironment, name, _java_only(name))
+    for name in ("name", "deterministic"):  # private attributes of PyFlink's wrappers
+        setattr(UserDefinedFunctionWrapper, f"_{name}", property(operator.attrgetter(name)))
+
+
+def _java_only(name: str) -> property:
+    def get(self: Any) -> Any:
+        java.jvm_only(name)
+
+    return property(get, lambda self, value: None)

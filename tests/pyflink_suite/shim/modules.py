@@ -60,6 +60,9 @@ AT_TOP = [
     ("pyflink.datastream.state_backend", "_from_j_state_backend", java_name("_from_j_state_backend")),
     ("pyflink.datastream.utils", "create_hadoop_configuration", lambda configuration: configuration),
     ("pyflink.table.types", "_to_java_data_type", java.JDataType),
+    ("pyflink.table.types", "_from_java_data_type", java_name("_from_java_data_type")),
+    ("pyflink.serializers", "PickleSerializer", java_name("the serializer of records for Java")),
+    ("pyflink.serializers", "BatchedSerializer", java_name("the serializer of records for Java")),
 ]
 
 

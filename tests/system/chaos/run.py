@@ -201,10 +201,7 @@ def run_chaos(
     test = ChaosTest(root, kafka, disk, {}, random.Random(seed))
     try:
         disk_folder = root if disk is None else disk.folder
-        no_retention = {"retention.ms": "-1"}  # the timestamps of rows are event times, which are long ago
-        names = {
-            n: kafka.create_topic(partitions=PARTITIONS, config=no_retention) for n in ("events", "running", "windows")
-        }
+        names = {n: kafka.create_topic(partitions=PARTITIONS) for n in ("events", "running", "windows")}
         folders = {
             "checkpoints": str(disk_folder / "checkpoints"),
             "files": str(disk_folder / "files"),

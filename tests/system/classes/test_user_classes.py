@@ -85,7 +85,15 @@ def _run(command: list[str], folder: Path, *path: Path) -> subprocess.CompletedP
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "place", ["script", "script with annotations as text", "notebook", "function", "module", "package"]
+    "place",
+    [
+        pytest.param("script", marks=pytest.mark.long),  # a test below runs it on Spark
+        "script with annotations as text",
+        "notebook",
+        pytest.param("function", marks=pytest.mark.long),  # pickled by value like a script
+        pytest.param("module", marks=pytest.mark.long),  # imported like a package
+        "package",
+    ],
 )
 def test_all_families_work_in_all_roles(place: str, tmp_path: Path) -> None:
     ran = _run([sys.executable, *_write_program(place, tmp_path)], tmp_path, tmp_path)

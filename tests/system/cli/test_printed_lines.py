@@ -92,13 +92,22 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
             terminal.kill(entry)
 
 
-def test_the_printed_lines_work_when_they_are_typed(terminal: Terminal) -> None:
+SPARK = "--master 'local[2]' -D spark.driver.memory=1g"
+
+
+@pytest.mark.parametrize(
+    ("engine", "master"),
+    [("--local", "in-process"), pytest.param(SPARK, "local[2]", marks=pytest.mark.long)],
+    ids=["local", "spark"],
+)
+def test_the_printed_lines_work_when_they_are_typed(terminal: Terminal, engine: str, master: str) -> None:
+    """The fork runs on Spark in both cases. Each start of Spark takes many seconds, so `make test` starts it once."""
     (terminal.folder / "job.py").write_text(PROGRAM)
     elsewhere = terminal.folder.parent / "elsewhere"
     elsewhere.mkdir()
 
-    options = "-D execution.checkpointing.dir=checkpoints -D execution.trigger.interval=200 -D spark.driver.memory=1g"
-    job_id, _ = terminal.type(f"penstock run -d --name numbers --master 'local[2]' {options} job.py -- --keys 3")
+    options = "-D execution.checkpointing.dir=checkpoints -D execution.trigger.interval=200"
+    job_id, _ = terminal.type(f"penstock run -d --name numbers {engine} {options} job.py -- --keys 3")
     started = terminal.job(job_id.strip())
     terminal.kill(started)
 
@@ -106,7 +115,7 @@ def test_the_printed_lines_work_when_they_are_typed(terminal: Terminal) -> None:
     assert line == f"penstock resume {started.id[:12]}"
     assert terminal.type(f"cd {elsewhere} && {line}")[0] == job_id  # in the background, as before
     resumed = terminal.job(started.id)
-    assert (resumed.runs, resumed.master, resumed.checkpoint) == (2, "local[2]", started.checkpoint)
+    assert (resumed.runs, resumed.master, resumed.checkpoint) == (2, master, started.checkpoint)
     assert resumed.launch == started.launch
 
     new_id, shown = terminal.type(f"penstock rescale numbers --parallelism {resumed.parallelism + 1}")

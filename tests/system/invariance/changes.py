@@ -74,6 +74,20 @@ def function(method: Method) -> Method:
     return call
 
 
+def reduce_function(method: Method) -> Method:
+    """Decorates a reduce function. It changes its accumulator only: as in Flink, all windows of an element share the element."""
+
+    @wraps(method)
+    def call(self: Any, accumulator: Any, element: Any) -> Any:
+        result = method(self, unchanged(accumulator), unchanged(element))
+        found = list(_changeable(accumulator))
+        for changeable in found:
+            spoil(changeable)
+        return list(result) if (found or is_changeable(element)) and type(result) is tuple else result
+
+    return call
+
+
 def _changeable(value: Any) -> Iterator[list[Any]]:
     if is_changeable(value):
         yield value

@@ -482,7 +482,7 @@ class ApplyAllWindow(AllWindowFunction[Any, Any, Any]):
 class Sum:
     """Reduces windows to the sum of the numbers, independent of their order."""
 
-    @changes.function
+    @changes.reduce_function
     def __call__(self, one: Element, other: Element) -> Element:
         return min(one[0], other[0]), one[1] + other[1], "sum"
 

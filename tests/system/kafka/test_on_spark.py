@@ -109,7 +109,7 @@ def test_partitions_and_limits_change_while_a_job_runs(spark: SparkSession, kafk
 
 
 def test_partition_ahead_is_paused_by_alignment(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
-    topic = kafka.create_topic(partitions=2, config={"retention.ms": "-1"})
+    topic = kafka.create_topic(partitions=2)
     kafka.produce(topic, map(str, range(160)), partition=0, timestamps=range(1_000_000, 1_016_000, 100))
     kafka.produce(topic, map(str, range(160)), partition=1, timestamps=range(1_000_000, 1_160_000, 1_000))
     env = environment(tmp_path, **{"source.batch.records": 40})

@@ -36,8 +36,6 @@ from tests.system.kafka.jobs import (
     write_transaction,
 )
 
-UNLIMITED_RETENTION = {"retention.ms": "-1"}  # records of 1970 are old
-
 
 def numbers(low: int, high: int) -> list[str]:
     return [str(n) for n in range(low, high)]
@@ -67,7 +65,7 @@ def test_all_partitions_are_read_to_their_ends_and_no_further(kafka: Kafka) -> N
 
 
 def test_an_element_has_the_time_of_its_record_and_its_offset_is_its_position(kafka: Kafka) -> None:
-    topic = kafka.create_topic(config=UNLIMITED_RETENTION)
+    topic = kafka.create_topic()
     kafka.produce(topic, ["a", "b", "c"], timestamps=[1_000, 3_000, 2_000])
     source = bounded(kafka, topic)
     start = source.initial()
@@ -78,7 +76,7 @@ def test_an_element_has_the_time_of_its_record_and_its_offset_is_its_position(ka
 
 
 def test_watermarks_are_those_of_the_slowest_partition(kafka: Kafka) -> None:
-    topic = kafka.create_topic(partitions=2, config=UNLIMITED_RETENTION)
+    topic = kafka.create_topic(partitions=2)
     kafka.produce(topic, ["a", "b"], partition=0, timestamps=[1_000, 9_000])
     kafka.produce(topic, ["c"], partition=1, timestamps=[4_000])
     env = StreamExecutionEnvironment()
@@ -95,7 +93,7 @@ def test_watermarks_are_those_of_the_slowest_partition(kafka: Kafka) -> None:
 
 
 def test_starting_offsets(kafka: Kafka) -> None:
-    topic = kafka.create_topic(partitions=2, config=UNLIMITED_RETENTION)
+    topic = kafka.create_topic(partitions=2)
     for partition in range(2):
         kafka.produce(topic, numbers(0, 10), partition=partition, timestamps=range(1_000, 2_000, 100))
 
@@ -182,7 +180,7 @@ def test_stopping_offsets_are_resolved_once_and_stored(kafka: Kafka) -> None:
 
 
 def test_stopping_at_a_time_or_at_offsets(kafka: Kafka) -> None:
-    topic = kafka.create_topic(config=UNLIMITED_RETENTION)
+    topic = kafka.create_topic()
     kafka.produce(topic, numbers(0, 10), timestamps=range(1_000, 2_000, 100))
     by_time = builder(kafka, topic).set_bounded(KafkaOffsetsInitializer.timestamp(1_500)).build()
     assert read_all(by_time) == numbers(0, 5)
@@ -414,9 +412,7 @@ def test_consumers_continue_at_their_position(kafka: Kafka, by: str) -> None:
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_direct_reader_and_client_read_the_same(kafka: Kafka, codec: str) -> None:
-    topic = kafka.create_topic(
-        config={**UNLIMITED_RETENTION, "compression.type": codec if codec != "none" else "uncompressed"}
-    )
+    topic = kafka.create_topic(config={"compression.type": codec if codec != "none" else "uncompressed"})
     kafka.produce(topic, [*numbers(0, 3000), ""], timestamps=range(1, 3002))
     write_transaction(kafka, topic, ["never"] * 5, end="abort")
     kafka.produce(topic, ["x" * 900_000, "last"], timestamps=[5, 6])
@@ -459,7 +455,7 @@ class Everything(KafkaRecordDeserializationSchema[Any]):
 def test_record_schema_gets_all_fields_and_yields_any_number(kafka: Kafka) -> None:
     from confluent_kafka import Producer
 
-    topic = kafka.create_topic(config=UNLIMITED_RETENTION)
+    topic = kafka.create_topic()
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
     producer.produce(topic, b"v", b"k", headers=[("a", b"1"), ("b", None)], timestamp=1234)
     producer.produce(topic, None, b"k", timestamp=1)
@@ -489,7 +485,7 @@ def test_invalid_records(kafka: Kafka) -> None:
     from penstock.errors import UserFunctionError
     from penstock.functions import DEAD_LETTERS
 
-    topic = kafka.create_topic(config=UNLIMITED_RETENTION)
+    topic = kafka.create_topic()
     kafka.produce(topic, [b"a", b"\xff\xfe", b"b"], timestamps=[10, 20, 30])
 
     def read_with_dead_letters(source: KafkaSource) -> tuple[list[Any], list[Any]]:

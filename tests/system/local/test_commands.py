@@ -36,6 +36,7 @@ class Jobs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.out = folder / "out"
+        self.messages = folder / "messages.txt"
         self.program = folder / "job.py"
         self.program.write_text(PROGRAM)
         self.environment = {**os.environ, "PENSTOCK_HOME": str(folder / "home")}
@@ -54,7 +55,9 @@ class Jobs:
     def start(self, *options: str) -> subprocess.Popen[str]:
         settings = ["-D", f"execution.checkpointing.dir={self.folder / 'checkpoints'}"]
         command = self.command("run", "--local", "--json", *settings, *options, str(self.program), "--", str(self.out))
-        process = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True)
+        # not a pipe: a job that reports all its batches fills a pipe that nobody reads, and waits without end
+        with open(self.messages, "a") as messages:
+            process = subprocess.Popen(command, env=self.environment, stderr=messages, text=True)
         self.processes.append(process)
         seen = self.written()
         until(lambda: process.poll() is not None or self.written() > seen)
@@ -83,7 +86,7 @@ def jobs(tmp_path: Path) -> Iterator[Jobs]:
     yield jobs
     for process in jobs.processes:
         process.kill()
-        process.communicate()
+        process.wait()
 
 
 def check_exactly_once(sums: dict[int, list[int]]) -> None:
@@ -99,9 +102,8 @@ def check_exactly_once(sums: dict[int, list[int]]) -> None:
 def test_a_signal_stops_the_job_after_its_batch_and_it_resumes(jobs: Jobs, number: signal.Signals) -> None:
     process = jobs.start()
     process.send_signal(number)
-    _, messages = process.communicate(timeout=120)
-    assert process.returncode == 128 + number
-    assert "Traceback" not in messages
+    assert process.wait(120) == 128 + number
+    assert "Traceback" not in jobs.messages.read_text()
     (entry,) = jobs.entries()
     assert (entry["status"], entry["stopped"]) == ("finished", "stop")
     jobs.start("--resume", entry["checkpoint"]).kill()
@@ -120,7 +122,7 @@ def test_commands_on_a_running_job(jobs: Jobs) -> None:
     stopped = jobs.call("stop", "sums", "--savepoint").split()[0]
     assert process.wait(120) == 0
     again = jobs.start("--from-savepoint", stopped, "-D", "parallelism.default=2")
-    check_exactly_once(jobs.sums())
     (running,) = jobs.entries("--running")
     jobs.call("cancel", running["id"])
     assert again.wait(120) == 1
+    check_exactly_once(jobs.sums())  # not before, because a folder that changes may be listed without some of its files

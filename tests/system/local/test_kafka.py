@@ -22,7 +22,6 @@ def batches(checkpoints: Path) -> int:
     return sum(BatchLog(folder).read()[0].next_batch for folder in checkpoints.glob("*") if folder.is_dir())
 
 
-@pytest.mark.slow
 def test_kafka_exactly_once_after_kills(kafka: Kafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_OPTIONS", '{"execution.engine": "local"}')
     topics = {name: kafka.create_topic(partitions=PARTITIONS) for name in ("events", "running", "windows")}
@@ -40,4 +39,5 @@ def test_kafka_exactly_once_after_kills(kafka: Kafka, tmp_path: Path, monkeypatc
         job = test.start_job()
     job.process.wait(300)
     assert job.done(), job.text()[-3000:]
-    assert all(missing == surplus == 0 for _, missing, surplus in compare(test, EVENTS).values())
+    compared = compare(test, EVENTS)
+    assert all(missing == surplus == 0 for _, missing, surplus in compared.values()), compared

@@ -39,7 +39,7 @@ def kill(job: DisturbedJob, text: str) -> None:
 def test_killed_processes_on_one_machine(job: DisturbedJob) -> None:
     job.start()
     assert job.process is not None
-    for text in ("daemon pyspark.worker", "python_streaming_source_runner", "fork_server", "daemon pyspark.worker"):
+    for text in ("daemon pyspark.worker", "shared_process", "fork_server", "daemon pyspark.worker"):
         job.wait_for_batches(3)
         kill(job, text)
         job.wait_for_batches(3)

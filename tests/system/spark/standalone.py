@@ -1,4 +1,4 @@
-"""A Spark standalone cluster on this machine: a master and two workers with one core each."""
+"""A Spark standalone cluster on this machine: a master, and workers with one core each."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ class StandaloneCluster:
     If this user is not allowed to mount file systems, the folder is visible to them.
     """
 
-    def __init__(self, folder: Path, hidden: Path | None = None) -> None:
+    def __init__(self, folder: Path, hidden: Path | None = None, workers: int = 2) -> None:
         self._folder = folder
+        self._workers = workers
         self._wrapper: list[str] = []
         if hidden is not None and can_hide_folders():
             self._wrapper = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(hidden)]
@@ -33,7 +34,7 @@ class StandaloneCluster:
         host, port = self.url.removeprefix("spark://").split(":")
         self._start([], "org.apache.spark.deploy.master.Master", "--host", host, "--port", port, "--webui-port", "0")
         _wait_for_port(int(port))
-        for _ in range(2):
+        for _ in range(self._workers):
             self._start(
                 self._wrapper,
                 "org.apache.spark.deploy.worker.Worker",
@@ -50,7 +51,8 @@ class StandaloneCluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_NO_DAEMONIZE": "1",
-            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1",
+            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
         script = Path(pyspark.__file__).parent / "bin" / "spark-class"
         command = [*around, str(script), *arguments]

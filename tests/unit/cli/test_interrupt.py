@@ -19,6 +19,12 @@ from tests.unit.jobs.jobs import FakeJob, entry
 
 
 @pytest.fixture(autouse=True)
+def no_other_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session of the tests that still runs a job does not count."""
+    monkeypatch.setattr("penstock.jobs.run.run._active_runs", [])
+
+
+@pytest.fixture(autouse=True)
 def not_ignored() -> Iterator[None]:
     """The signals are not ignored, even if the tests run in the background of a script."""
     before = {n: signal.signal(n, signal.default_int_handler) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}

@@ -108,7 +108,7 @@ def test_a_tuning_key_of_flink_is_stored_and_ignored_with_a_warning() -> None:
     assert made.get_integer("taskmanager.numberOfTaskSlots", 0) == 4
 
 
-@pytest.mark.parametrize("key", ["table.exec.mini-batch.enabled", "pipeline.cached-files", "python.pythonpath"])
+@pytest.mark.parametrize("key", ["pipeline.cached-files", "python.pythonpath"])
 def test_an_unsupported_key_raises_an_error_with_the_reason(key: str) -> None:
     with pytest.raises(UnsupportedOperation, match=f"FLINK_OPTION.*{key}"):
         Configuration({key: "1"})

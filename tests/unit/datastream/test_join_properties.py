@@ -19,6 +19,7 @@ from penstock.windows import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
+from tests.example_numbers import examples
 
 
 class Event(NamedTuple):
@@ -141,7 +142,7 @@ def build(joins: str, left: Any, right: Any, lower: int = 0, upper: int = 0) -> 
     return windowed
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     joins=st.sampled_from([f"{how} {kind}" for how in ("join", "co_group") for kind in ASSIGNERS] + ["interval"] * 3),
     pairs=st.tuples(events, events) | st.tuples(of_one_key, of_one_key),
@@ -208,7 +209,7 @@ def late_ones(stream: list[Event], delay: int) -> list[Event]:
     return late
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     joins=st.sampled_from(["join tumbling", "co_group sliding", "join sessions", "interval", "interval"]),
     pairs=events,

@@ -65,6 +65,7 @@ def test_data_is_kept_until_it_is_deleted() -> None:
 
 
 @pytest.mark.jvm
+@pytest.mark.long
 def test_kafka_keeps_its_topics() -> None:
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic

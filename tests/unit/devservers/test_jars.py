@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,20 +38,34 @@ def add_artifact(repository: Path, artifact: str, needs: str = "") -> None:
     (folder / f"{name}-{version}.pom").write_text(POM.format(group=group, name=name, version=version, needs=need))
 
 
-@pytest.fixture(autouse=True)
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository of jars, and an empty cache."""
-    folder = tmp_path / "repository"
-    settings = tmp_path / "ivysettings.xml"
+def create_repository(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Creates a repository of jars and an empty cache, which are used until the test ends."""
+    folder = root / "repository"
+    settings = root / "ivysettings.xml"
     settings.write_text(
         '<ivysettings><settings defaultResolver="own"/><resolvers>'
         f'<ibiblio name="own" m2compatible="true" root="{folder.as_uri()}"/></resolvers></ivysettings>'
     )
     monkeypatch.setenv("PENSTOCK_IVY_SETTINGS", str(settings))
-    monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PENSTOCK_CACHE", str(root / "cache"))
     for artifact in SPARK_KAFKA:
         add_artifact(folder, artifact)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return create_repository(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def filled_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with downloaded jars. Each download starts a JVM."""
+    folder = tmp_path_factory.mktemp("filled")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        create_repository(folder, monkeypatch)
+        jars.get_jars("spark-kafka", OWN)
+    return folder / "cache"
 
 
 def test_cached_jars_need_no_repository(repository: Path) -> None:
@@ -74,10 +89,12 @@ def test_transitive_includes_dependencies(repository: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["commons-pool2-1.0.jar", "checksums.json"])
-def test_damaged_jars_are_downloaded_again(name: str, way: str) -> None:
-    found = jars.get_jars("spark-kafka", OWN)
+def test_damaged_jars_are_downloaded_again(name: str, way: str, filled_cache: Path, tmp_path: Path) -> None:
     if way in NEED_ROOT:
         pytest.skip("root can read such files")
+    shutil.copytree(filled_cache, tmp_path / "cache")
+    found = jars.get_jars("spark-kafka", OWN)
+    assert not found.fetched
     WAYS[way](found.folder / name)
     again = jars.get_jars("spark-kafka", OWN)
     assert again.fetched or way == "of a future version"

@@ -109,7 +109,7 @@ def test_a_lost_batch_job_cannot_be_resumed(registry: Registry) -> None:
 
 
 def test_the_last_reports_are_processed_at_the_end(registry: Registry, run: Run, job: FakeJob) -> None:
-    assert active_runs() == [run]
+    assert run in active_runs()
     job.reports = [report(0, 10), report(1, 5)]
     run.end("failed", Failure("JOB_FAILED", "It broke."))
     run.end("finished")  # only the first call has an effect
@@ -118,7 +118,7 @@ def test_the_last_reports_are_processed_at_the_end(registry: Registry, run: Run,
     assert found.ended is not None
     assert (registry.progress("a1b2c3") or Progress()).read == 15
     assert "failed: [JOB_FAILED] It broke." in Path(found.log).read_text()
-    assert active_runs() == []
+    assert run not in active_runs()
 
 
 @pytest.mark.parametrize("action", ["stop", "drain", "cancel"])

@@ -14,6 +14,7 @@ from penstock.connectors import DataGeneratorSource, DiscardingSink, JsonLinesSi
 from penstock.connectors.dataframe import ForeachBatchSink
 from penstock.errors import CheckpointError, ConfigError, JobError, UnsupportedOperation, UserFunctionError
 from penstock.jobs.registry.registry import registry_of
+from penstock.jobs.run.run import active_runs
 from tests.locations import ROOT
 from tests.unit.local.jobs import FileLines, append, environment, totals
 from tests.waiting import until
@@ -120,6 +121,17 @@ def test_processing_time_timers_fire_without_new_records(tmp_path: Path) -> None
     found = keyed.process(Later()).execute_and_collect()
     assert next(iter(found)) == "fired"
     found.close()
+
+
+def test_a_result_that_nobody_reads_ends_its_job(tmp_path: Path) -> None:
+    found = environment(tmp_path).from_sequence(1, 3).execute_and_collect()
+    (run,) = active_runs()
+    found.close()
+    assert run not in active_runs()
+    dropped = environment(tmp_path).from_sequence(1, 3).execute_and_collect()
+    (run,) = active_runs()
+    del dropped
+    assert run not in active_runs()
 
 
 def test_closing_the_iterator_cancels_the_job(tmp_path: Path) -> None:

@@ -64,11 +64,15 @@ def test_a_submodule_can_be_imported_by_its_package() -> None:
             "belongs to Flink's scheduler",
         ),
         ("import pyflink.java_gateway", "pyflink.java_gateway.get_gateway()", "which are not available"),
-        ("from pyflink.table import EnvironmentSettings", "EnvironmentSettings.in_batch_mode()", "the Table API"),
-        ("from pyflink.table.udf import ScalarFunction", "class Mine(ScalarFunction): pass", "the Table API"),
-        ("from pyflink.table.udf import udf", "@udf(result_type=None)\ndef f(): pass", "the Table API"),
-        ("from pyflink.table.expressions import col", "for part in col: pass", "the Table API"),
-        ("from pyflink.table import TableConfig", "TableConfig.x = 1", "the Table API"),
+        ("from pyflink.table.utils import TableSettings", "TableSettings.load()", "the Table API"),
+        ("from pyflink.table.utils import TableSettings", "class Mine(TableSettings): pass", "the Table API"),
+        (
+            "from pyflink.table.utils import TableSettings",
+            "@TableSettings(result_type=None)\ndef f(): pass",
+            "the Table API",
+        ),
+        ("from pyflink.table.utils import TableSettings", "for part in TableSettings: pass", "the Table API"),
+        ("from pyflink.table.utils import TableSettings", "TableSettings.x = 1", "the Table API"),
     ],
 )
 def test_missing_names_can_be_imported_but_not_used(line: str, use: str, words: str) -> None:
@@ -86,13 +90,13 @@ def test_a_missing_name_may_be_part_of_an_annotation_or_a_function() -> None:
     names: dict[str, Any] = {}
     exec(
         "from typing import List, Optional\n"
-        "from pyflink.table import TableResult\n"
-        "def f(x: TableResult, y: Optional[TableResult], l: List[TableResult]) -> TableResult | None:\n"
-        "    return isinstance(x, TableResult), issubclass(int, TableResult)\n",
+        "from pyflink.table.utils import TableSettings\n"
+        "def f(x: TableSettings, y: Optional[TableSettings], l: List[TableSettings]) -> TableSettings | None:\n"
+        "    return isinstance(x, TableSettings), issubclass(int, TableSettings)\n",
         names,
     )
     assert names["f"](1, 2, 3) == (False, False)
-    assert repr(names["TableResult"]) == "<pyflink.table.TableResult, which is not in Penstock>"
+    assert repr(names["TableSettings"]) == "<pyflink.table.utils.TableSettings, which is not in Penstock>"
     assert cloudpickle.loads(cloudpickle.dumps(names["f"]))(1, 2, 3) == (False, False)
 
 

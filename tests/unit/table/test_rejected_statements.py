@@ -13,9 +13,6 @@ from penstock.table.rejected_statements import check_supported
     ("text", "name"),
     [
         ("ADD JAR 'a.jar'", "ADD JAR"),
-        ("CREATE MATERIALIZED TABLE t AS SELECT 1", "CREATE MATERIALIZED TABLE"),
-        ("ALTER MATERIALIZED TABLE t SUSPEND", "ALTER MATERIALIZED TABLE"),
-        ("DROP MATERIALIZED TABLE t", "DROP MATERIALIZED TABLE"),
         ("SHOW CREATE MODEL m", "SHOW CREATE MODEL"),
         ("DESCRIBE CONNECTION c", "DESCRIBE CONNECTION"),
         ("ALTER MODEL m SET ('a' = 'b')", "ALTER MODEL"),

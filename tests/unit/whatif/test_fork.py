@@ -61,19 +61,18 @@ def test_a_folder_that_is_not_empty_is_refused(savepoint: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("raise SystemExit(3)", "ended with exit code 3"), ("pass", "ran no job")]
+    ("text", "reason", "exists"),
+    [("raise SystemExit(3)", "ended with exit code 3", False), ("pass", "ran no job", True)],
 )
-def test_a_version_that_fails_is_an_error(savepoint: str, tmp_path: Path, text: str, reason: str) -> None:
-    program = tmp_path / "job.py"
+def test_a_version_that_fails_is_an_error(savepoint: str, tmp_path: Path, text: str, reason: str, exists: bool) -> None:
+    program, folder = tmp_path / "job.py", tmp_path / "fork"
     program.write_text(text)
-    good = write_program(tmp_path / "good.py", 1)
-    for folder in (tmp_path / "new", tmp_path / "existing"):
-        if folder.name == "existing":
-            folder.mkdir()
-        with pytest.raises(JobError, match=f"FORK_RUN_FAILED.*{reason}"):
-            fork_job(ForkPlan(savepoint, str(folder)), [good, program])
-    assert not (tmp_path / "new").exists()
-    assert list((tmp_path / "existing").iterdir()) == []  # so that the command can be repeated
+    if exists:
+        folder.mkdir()
+    with pytest.raises(JobError, match=f"FORK_RUN_FAILED.*{reason}"):
+        fork_job(ForkPlan(savepoint, str(folder)), [write_program(tmp_path / "good.py", 1), program])
+    assert folder.exists() == exists
+    assert list(folder.glob("*")) == []  # so that the command can be repeated
 
 
 def test_arguments_reach_all_versions(savepoint: str, tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from penstock import StreamExecutionEnvironment, TimestampAssigner, WatermarkStrategy
 from penstock.connectors import Chunk, NumberSequenceSource
-from penstock.engine.program.timestamp_use import ignores_timestamp
+from penstock.engine.program.steps import SendStep, SinkStep
+from penstock.engine.program.timestamp_use import ignores_timestamp, reads_timestamps
+from penstock.runtime.relational.column_key import ColumnKey
 from penstock.testing import Harness
 
 reads: list[int] = []
@@ -91,3 +93,27 @@ def test_source_timestamps_are_read_only_if_needed(
         harness.run()
     assert [r.timestamp for r in out.records] == expected
     assert len(reads) == expected_reads
+
+
+def _sink(wants_timestamps: bool = False, **fields: Any) -> SinkStep:
+    return SinkStep("sink", "sink", 0, False, wants_timestamps, True, **fields)
+
+
+def _send(selector: Any, **fields: Any) -> SendStep:
+    return SendStep("send", "send", 1, 0, 0, 0, "key", selector, None, None, 1, **fields)
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (_sink(), False),
+        (_sink(True), True),
+        (_sink(function=print), True),  # its dead letters have timestamps
+        (_sink(side={"errors": [_sink()]}), True),
+        (_send(ColumnKey((), ())), False),
+        (_send(ColumnKey((), ()), guarded=True), True),
+        (_send(len), True),  # a stream of the program
+    ],
+)
+def test_ends_of_chains(step: SinkStep | SendStep, expected: bool) -> None:
+    assert reads_timestamps([step]) is expected

@@ -20,6 +20,7 @@ from penstock.windows import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
+from tests.example_numbers import examples
 from tests.unit.runtime.columnar.jobs import Job, Mark, SessionDetails, Step, at
 
 ASSIGNERS = [
@@ -59,7 +60,7 @@ def scripts(item: Any) -> Any:
     return st.lists(step, min_size=1, max_size=6).map(make_steps)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     assigner=st.sampled_from(ASSIGNERS),
     aggregate=st.sampled_from(AGGREGATES),
@@ -80,7 +81,7 @@ def test_windows_on_a_grid(
     assert columnar.state_entries == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(assigner=st.sampled_from(ASSIGNERS), steps=scripts(st.one_of(events, marks)), groups=st.sampled_from([1, 3]))
 def test_explicit_watermarks_of_one_split(assigner: Any, steps: Any, groups: int) -> None:
     for step in steps:
@@ -89,7 +90,7 @@ def test_explicit_watermarks_of_one_split(assigner: Any, steps: Any, groups: int
     assert job.run(True, groups).comparable() == job.run(False).comparable()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     gap=st.sampled_from([1, 3, 6]),
     aggregate=st.sampled_from(AGGREGATES),
@@ -108,7 +109,7 @@ def test_sessions(gap: int, aggregate: Any, steps: Any, delay: int, groups: int,
 
 
 @pytest.mark.parametrize("trigger", [ContinuousEventTimeTrigger, EarlyFiringTrigger])
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     assigner=st.sampled_from([TumblingEventTimeWindows.of(10), TumblingEventTimeWindows.of(12, 5)]),
     interval=st.sampled_from([2, 3, 5, 10, 25]),
@@ -128,7 +129,7 @@ def test_early_and_final_results(
     assert columnar.state_entries == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     assigner=st.sampled_from([TumblingProcessingTimeWindows.of(10), TumblingProcessingTimeWindows.of(4, 3)]),
     aggregate=st.sampled_from(AGGREGATES),
@@ -144,7 +145,7 @@ def test_processing_time_windows(assigner: Any, aggregate: Any, steps: Any, grou
     assert columnar.state_entries <= elementwise.state_entries
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     assigner=st.sampled_from([TumblingEventTimeWindows.of(5), TumblingEventTimeWindows.of(12, 5)]),
     lateness=st.sampled_from([0, 1, 4, 20]),
@@ -172,7 +173,7 @@ def test_late_elements(
     assert columnar.state_entries <= elementwise.state_entries
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     assigner=st.sampled_from(
         [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from penstock.errors import ExpressionError
@@ -13,7 +15,7 @@ from penstock.runtime.relational.expressions.frame import Frame, Session
 from penstock.runtime.relational.expressions.tree import Call, Column, Expression, Literal
 from penstock.runtime.relational.functions.definition import CallContext
 from penstock.runtime.relational.functions.kernels import by_value
-from penstock.types.logical.kinds import BOOLEAN, INT, STRING
+from penstock.types.logical.kinds import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP_LTZ_3
 
 A = Column(0, INT, "a")
 ZERO, ONE = Literal(0, INT), Literal(1, INT)
@@ -51,9 +53,9 @@ def test_equal_subexpressions_are_computed_once() -> None:
     second = compiler.compile(Call("-", (Call("+", (A, ONE), INT), ONE), INT))
     frame = Frame([pa.array([1, 2], pa.int32())], 2, Session())
     first.column(frame)
-    known = len(frame.results)
+    known = len(frame._results)
     second.column(frame)
-    assert len(frame.results) == known + 1
+    assert len(frame._results) == known + 1
 
 
 def test_functions_without_a_kernel_run_once_per_distinct_value() -> None:
@@ -71,3 +73,14 @@ def test_functions_without_a_kernel_run_once_per_distinct_value() -> None:
 
 def test_integers_wrap_around() -> None:
     assert run(Call("+", (A, ONE), INT), [2**31 - 1]) == [-(2**31)]
+
+
+def test_functions_of_the_clock_agree_in_a_batch_and_change_between_batches() -> None:
+    times = itertools.count(0, 1500)
+    calls = [
+        Call(name, (), BIGINT if name == "UNIX_TIMESTAMP" else TIMESTAMP_LTZ_3)
+        for name in ("NOW", "CURRENT_TIMESTAMP", "UNIX_TIMESTAMP")
+    ]
+    projection = Projection(calls, Session(clock=lambda: next(times)))
+    found = [[pc.cast(c, pa.int64()).to_pylist() for c in projection([], 1)] for _ in range(3)]
+    assert found == [[[0], [0], [0]], [[1500], [1500], [1]], [[3000], [3000], [3]]]

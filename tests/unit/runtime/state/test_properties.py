@@ -7,7 +7,6 @@ order - on how the input is cut into batches; and what one key emits stays in or
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Iterable
 from functools import partial
@@ -31,9 +30,10 @@ from penstock.datastream import DataStream
 from penstock.engine.program.builder import build_program
 from penstock.engine.wire.frames import Control
 from penstock.testing import At, Harness, LocalJob, Mark, PushSource, ScriptedSource, Step
+from tests.example_numbers import examples
 from tests.system.transcripts.operators import LATE, Record, attach
 
-FEW = settings(max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "25")), deadline=None)
+FEW = settings(max_examples=examples(12), deadline=None)
 
 Events = list[At]
 

@@ -18,6 +18,7 @@ from penstock.windows import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
+from tests.example_numbers import examples
 from tests.unit.runtime.windows.window_driver import (
     LATE,
     Batch,
@@ -85,7 +86,7 @@ def emitted(driver: Driver, batches: list[Batch]) -> list[list[tuple[str, int]]]
 
 @pytest.mark.parametrize("make_operator", [window_operator, merging_operator])
 @pytest.mark.parametrize("elements", [False, True], ids=["aggregated", "elements"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     window=windows(),
     lateness=st.integers(0, 12),
@@ -116,7 +117,7 @@ def test_one_split_equals_the_oracle(
     assert driver.first.count_entries() == 0
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     window=windows(),
     lateness=st.integers(0, 8),
@@ -146,7 +147,7 @@ def test_two_splits_equal_the_oracle(
     assert emitted(driver, batches) == [oracle.run(batch) for batch in batches]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(stream=streams(marks=False), data=st.data(), lateness=st.integers(0, 6), session=st.booleans())
 def test_batch_boundaries_do_not_affect_two_operators(
     stream: list[Event | Mark], data: st.DataObject, lateness: int, session: bool
@@ -165,7 +166,7 @@ def test_batch_boundaries_do_not_affect_two_operators(
     assert run(data.draw(cut(stream))) == run([stream])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     stamps=st.lists(st.integers(-40, 60), max_size=12),
     data=st.data(),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -49,3 +52,20 @@ def test_folders_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert str(tmp_path / "libs") in folders
     assert str(tmp_path / "missing") not in folders
     assert os.path.dirname(os.__file__) not in folders
+
+
+def test_a_changed_module_replaces_that_of_an_earlier_job(start_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(worker_setup, "_of_other_jobs", {})
+    seen, modules = [], []
+    for name in ("first", "second", "first"):
+        with zipfile.ZipFile(start_folder.parent / "shipped" / f"{name}.zip", "w") as packed:
+            packed.writestr("module_of_two_jobs.py", f"NAME = {name!r}")
+        sys.path.insert(1, str(start_folder.parent / "shipped" / f"{name}.zip"))  # Spark does so before
+        for _ in range(2):
+            WorkerSetup((f"{name}.zip",)).prepare_imports()
+            seen.append(importlib.import_module("module_of_two_jobs").NAME)
+        modules.append(sys.modules["module_of_two_jobs"])
+    monkeypatch.delitem(sys.modules, "module_of_two_jobs")
+    assert seen == ["first", "first", "second", "second", "first", "first"]
+    assert modules[0] is modules[2]  # so that the classes of the first job stay the same

@@ -180,9 +180,9 @@ def _error(text: str) -> SqlParseError:
     [
         ("SELECT a,\n  b,\nFROM t", 3, 1, "found 'FROM'", "expected an expression"),
         ("SELECT a FROM t WHERE a = = 1", 1, 27, "found '='", "expected an expression"),
-        ("CREATE TABLE t (a INT", 1, 22, "found the end of the statement", ")"),
+        ("CREATE TABLE t (a INT", 1, 21, "found the end of the statement", ")"),
         ("SELECT f(a FROM t", 1, 12, "found 'FROM'", "expected )"),
-        ("DROP TABLE a.", 1, 14, "found the end of the statement", "a name"),
+        ("DROP TABLE a.", 1, 13, "found the end of the statement", "a name"),
         ("SHOW TABLES FROM d LIKE d", 1, 25, "found 'd'", "a pattern in single quotes"),
     ],
 )

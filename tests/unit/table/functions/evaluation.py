@@ -14,7 +14,8 @@ from penstock.runtime.relational.casts.to_text import text_function
 from penstock.runtime.relational.expressions.compiler import Condition, Projection
 from penstock.runtime.relational.expressions.frame import Session
 from penstock.runtime.relational.expressions.values import to_values
-from penstock.table.binder.expressions import ExpressionBinder, convert
+from penstock.table.binder.conversions import convert
+from penstock.table.binder.expressions import ExpressionBinder
 from penstock.table.binder.scope import Scope
 from penstock.table.dialect import parse_expression, parse_query
 from penstock.types.logical.common import common_type

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.session.fork_server import ForkServer
+from penstock.spark.forks.fork_server import ForkServer
 from tests.waiting import until
 
 PROGRAM = """
@@ -118,7 +118,7 @@ def test_without_its_server_a_client_starts_an_interpreter(server: ForkServer, f
 
 def test_the_server_ends_with_the_process_that_started_it(folder: Path) -> None:
     program = (
-        "from penstock.spark.session.fork_server import ForkServer; s = ForkServer.start(modules=[])\n"
+        "from penstock.spark.forks.fork_server import ForkServer; s = ForkServer.start(modules=[])\n"
         "print(s._process.pid, s.executable, flush=True); import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     )
     starter = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)

@@ -16,8 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from penstock.spark.session.fork_server import ForkServer
-from penstock.spark.session.forked_workers import ForkedWorkers, is_worker_daemon
+from penstock.spark.forks.fork_server import ForkServer
+from penstock.spark.forks.forked_workers import ForkedWorkers, is_worker_daemon
 from tests.waiting import until
 
 # Its name starts with pyspark, so pyspark.daemon imports it as the module of its workers.
