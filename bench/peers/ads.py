@@ -55,31 +55,3 @@ def expected_counts(events: int) -> dict[tuple[str, int], int]:
         for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
             views[f"camp-{code % 1000}", code // 1000 * WINDOW_MS] += count
     return dict(views)
-
-
-def write(bootstrap: str, topic: str, events: int) -> None:
-    """Writes the events to a new topic with two partitions, with one producer."""
-    from confluent_kafka import Producer
-    from confluent_kafka.admin import AdminClient, NewTopic
-
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result()
-    producer = Producer(
-        {
-            "bootstrap.servers": bootstrap,
-            "linger.ms": 50,
-            "batch.size": 1 << 20,
-            "queue.buffering.max.messages": 500_000,
-            "queue.buffering.max.kbytes": 1 << 20,
-        }
-    )
-    for n, message in enumerate(messages(events)):
-        while True:
-            try:
-                producer.produce(topic, message, partition=n % PARTITIONS)
-                break
-            except BufferError:
-                producer.poll(0.1)
-        if n % 10_000 == 0:
-            producer.poll(0)
-    producer.flush()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import ads
 from contenders import Input, log
+from topic import write_topic
 
 from penstock.devservers.kafka import KafkaServer
 from penstock.devservers.redis import RedisServer
@@ -31,8 +32,8 @@ def start_servers(events: int) -> Iterator[tuple[Input, Input]]:
         servers.append(start_server(RedisServer(brief=True), folder / "redis", None, log, guarded=True))
         kafka, redis = servers
         log(f"writing {events:,} events")
-        ads.write(kafka.address, "few", FEW)
-        ads.write(kafka.address, "ads", events)
+        write_topic(kafka.address, "few", ads.PARTITIONS, ads.messages(FEW))
+        write_topic(kafka.address, "ads", ads.PARTITIONS, ads.messages(events))
         yield Input(kafka.address, "few", FEW, redis.address), Input(kafka.address, "ads", events, redis.address)
     finally:
         for server in servers:
