@@ -12,7 +12,7 @@ NEXT_STAMP := $(NEXT)/.penstock-setup-$(NEXT_SPARK)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-fast test-slowest test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-buffer-timeout bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples pyflink-tests bench-cep clean bench-exactly-once chaos soak diagnose-situations bench-start
+.PHONY: help setup java demo test test-fast test-slowest test-long test-next check format lock bench-process bench-state bench-savepoint bench-savepoints-running bench-latency bench-buffer-timeout bench-async bench-windows bench-yahoo bench-peers-process pyflink-examples pyflink-tests bench-cep clean bench-exactly-once chaos soak diagnose-situations bench-start bench-sql bench-nexmark
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -122,6 +122,12 @@ bench-windows: setup java ## windows of named aggregates, compared with Spark
 
 bench-yahoo: setup java ## the Yahoo streaming benchmark from Kafka, with six other systems
 	$(BIN)/python bench/yahoo.py $(ARGS)
+
+bench-sql: setup java ## Nexmark queries in SQL from Kafka, compared with Flink SQL
+	$(BIN)/python bench/sql.py $(ARGS)
+
+bench-nexmark: setup java ## all of Nexmark and four patterns from Kafka, compared with Flink SQL
+	$(BIN)/python bench/nexmark_bench.py $(ARGS)
 
 bench-peers-process: setup java ## a keyed process function from Kafka, with other systems
 	$(BIN)/python bench/peers_process.py $(ARGS)

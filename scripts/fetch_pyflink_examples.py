@@ -1,4 +1,4 @@
-"""Extracts PyFlink's DataStream examples from its PyPI package, for tests that run them unchanged. They are not added to git.
+"""Extracts PyFlink's examples from its PyPI package, for tests that run them unchanged. They are not added to git.
 
 python scripts/fetch_pyflink_examples.py     writes build/pyflink-examples, unless it exists
 """
@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 PACKAGE = "apache-flink==2.3.0"
-FOLDER = "pyflink/examples/datastream/"
+FOLDERS = {"pyflink/examples/datastream/": "", "pyflink/examples/table/": "table/"}
 TARGET = Path(__file__).resolve().parent.parent / "build" / "pyflink-examples"
 
 
@@ -24,15 +24,16 @@ def fetch(target: Path) -> None:
         (wheel,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():
+                folder_inside = next((f for f in FOLDERS if name.startswith(f)), None)
                 if (
-                    name.startswith(FOLDER)
+                    folder_inside is not None
                     and name.endswith(".py")
                     and ("/connectors/" not in name or "kafka_" in name)
                 ):
-                    path = target / name.removeprefix(FOLDER)
+                    path = target / FOLDERS[folder_inside] / name.removeprefix(folder_inside)
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(archive.read(name))
 
 
-if __name__ == "__main__" and not TARGET.exists():
+if __name__ == "__main__" and not (TARGET / "table").exists():
     fetch(TARGET)

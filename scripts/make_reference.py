@@ -1,4 +1,4 @@
-"""Generates pages of docs/reference from the code: options, commands, error codes, the public API.
+"""Generates pages of docs/reference from the code: options, commands, error codes, SQL, the public API.
 
 python scripts/make_reference.py          writes the pages
 python scripts/make_reference.py --check  prints the names of outdated pages, and exits with 1 if there are any
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import api_reference
+import sql_reference
 import typer
 from typer.testing import CliRunner
 
@@ -172,6 +173,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "options.md": options_page,
     "commands.md": commands_page,
     "errors.md": errors_page,
+    "sql/functions.md": sql_reference.functions_page,
+    "sql/connectors.md": sql_reference.connectors_page,
 }
 
 

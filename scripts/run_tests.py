@@ -1,4 +1,4 @@
-"""Runs the tests in random order: those that start Spark, and beside them all others.
+"""Runs the tests in random order, but files that take long first: those that start Spark, and beside them all others.
 
     run_tests.py [--seed N] [--fast] [pytest arguments]
 
@@ -79,7 +79,8 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "pytest", f"--junitxml={RESULTS / name}.xml", "-m", marks]
     if workers > 1:
-        command += [f"--numprocesses={workers}", "--dist=loadfile"]
+        # tests/slow_files.py decides which files start first, instead of their number of tests
+        command += [f"--numprocesses={workers}", "--dist=loadfile", "--no-loadscope-reorder"]
     RESULTS.mkdir(parents=True, exist_ok=True)
     return subprocess.Popen(
         [*command, *common], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, preexec_fn=lambda: os.nice(niceness)
