@@ -187,6 +187,8 @@ class ProgramRun:
         last = self._watcher.last_job()
         log = last[0].log if last is not None and not self.verbose else ""
         resumable = last[0] if last is not None and (last[1].batches or last[0].runs > 1) else None
+        if resumable is not None and resumable.status == "finished":
+            resumable = None  # a later statement of the program failed; this job has nothing left to do
         checkpoint = (resumable.checkpoint or None) if resumable is not None else None
         command = resume_command(resumable) if resumable is not None else ""
         if self._as_json:

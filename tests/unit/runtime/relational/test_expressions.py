@@ -32,6 +32,30 @@ def test_division_by_zero_is_an_error() -> None:
         run(DIVIDED, [1, 0])
 
 
+@pytest.mark.parametrize("row", [0, 1, 2, 3, 4])
+def test_an_error_names_the_expression_and_the_first_row_that_fails(row: int) -> None:
+    values = [1] * row + [0] + [2, 0][: 4 - row]
+    with pytest.raises(ExpressionError) as caught:
+        run(
+            Call("+", (Call("/", (A, Column(1, INT, "b")), INT), ONE), INT),
+            [10 + i for i in range(len(values))],
+            values,
+        )
+    assert caught.value.code == "DIVISION_BY_ZERO"
+    assert caught.value.text.endswith(f"The expression is (a / b), for a = {10 + row}, b = 0.")
+
+
+def test_an_error_of_constants_names_the_expression_only() -> None:
+    with pytest.raises(ExpressionError, match=r"The expression is \(1 / 0\)\.$"):
+        run(Call("/", (ONE, ZERO), INT), [5, 6])
+
+
+def test_an_error_shortens_long_values() -> None:
+    cast = Call("CAST", (Column(0, STRING, "a"),), INT)
+    with pytest.raises(ExpressionError, match=r"for a = 'x{76}\.\.\.\.$"):
+        Projection([cast])([pa.array(["1", "x" * 200])], 2)
+
+
 def test_a_branch_that_can_fail_runs_on_its_rows_only() -> None:
     case = Call("CASE", (Call("=", (A, ZERO), BOOLEAN), ZERO, DIVIDED), INT)
     assert run(case, [0, 5, None, 2]) == [0, 2, None, 5]

@@ -14,6 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.errors import ExpressionError
+from penstock.runtime.relational.expressions.failed_row import located
 from penstock.runtime.relational.expressions.frame import Frame, Session, Value
 from penstock.runtime.relational.expressions.tree import Call, Column, Expression, Literal, python_function
 from penstock.runtime.relational.expressions.values import scalar
@@ -138,15 +140,21 @@ def _plain(call: Call, arguments: list[Node], kernel: Callable[..., Value], dete
     types = tuple(a.type for a in arguments)
     result = arrow_type(call.type)
 
-    def evaluate(frame: Frame) -> Value:
-        values = [a.evaluate(frame) for a in arguments]
-        context = CallContext(call.type, types, call.options, frame.length, frame.session, frame.now)
+    def compute(frame: Frame, values: Sequence[Value], length: int) -> Value:
+        context = CallContext(call.type, types, call.options, length, frame.session, frame.now)
         if not any(isinstance(v, pa.Array) for v in values) and arguments and deterministic:
             # Kernels see at least one column; constants are columns of one row.
             single = CallContext(call.type, types, call.options, 1, frame.session)
             found = kernel(single, *(pa.array([v], v.type) if v.is_valid else pa.nulls(1, v.type) for v in values))
             return _typed(found, result) if isinstance(found, pa.Scalar) else _typed(found, result)[0]
         return _typed(kernel(context, *values), result)
+
+    def evaluate(frame: Frame) -> Value:
+        values = [a.evaluate(frame) for a in arguments]
+        try:
+            return compute(frame, values, frame.length)
+        except ExpressionError as error:
+            raise located(error, call, frame, values, lambda part, n: compute(frame, part, n)) from error
 
     return evaluate
 
