@@ -140,5 +140,6 @@ def pyflink_modules() -> Iterator[None]:
 
 def _unload_modules() -> dict[str, ModuleType]:
     """Removes the modules of PyFlink from `sys.modules` and returns them."""
-    names = [name for name in sys.modules if name == ROOT or name.startswith(f"{ROOT}.")]
-    return {name: sys.modules.pop(name) for name in names}
+    loaded = sys.modules.copy()  # other threads may import meanwhile: iterating over sys.modules itself would fail
+    names = [name for name in loaded if name == ROOT or name.startswith(f"{ROOT}.")]
+    return {name: sys.modules.pop(name, loaded[name]) for name in names}

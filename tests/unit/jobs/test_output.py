@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from penstock.jobs.run.log import append_lines
 from penstock.jobs.run.output import redirect_output
 
 PROGRAM = "import sys; print('out'); print('err', file=sys.stderr)"
@@ -38,3 +40,11 @@ def test_the_terminal_is_restored_after_an_error(tmp_path: Path, capfd: pytest.C
         raise ValueError("no")
     run_child()
     assert capfd.readouterr() == ("out\n", "err\n")
+
+
+def test_a_deleted_folder_of_logs_is_created_again(tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "job.log"
+    append_lines(log, "started")
+    shutil.rmtree(log.parent)
+    append_lines(log, "continues")
+    assert log.read_text().endswith(" continues\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -141,3 +142,30 @@ def test_functions_that_use_a_module_can_be_pickled() -> None:
     types = importlib.import_module("pyflink.common.typeinfo")
     again = cloudpickle.loads(cloudpickle.dumps(lambda: types.Types.INT()))
     assert again() == penstock.Types.INT()
+
+
+def test_other_threads_may_import_meanwhile() -> None:
+    """Iterating over `sys.modules` itself fails as soon as another thread imports a module."""
+    ended = threading.Event()
+
+    def add_modules() -> None:
+        names = [f"imported_meanwhile_{number}" for number in range(1000)]
+        while not ended.is_set():
+            for name in names:
+                sys.modules[name] = ModuleType(name)
+            for name in names:
+                del sys.modules[name]
+
+    thread = threading.Thread(target=add_modules)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(200):
+            with pyflink_modules():
+                assert is_installed()
+    finally:
+        ended.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert not is_installed()

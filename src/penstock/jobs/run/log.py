@@ -27,7 +27,8 @@ def process_log(folder: Path) -> Path:
 
 
 def append_lines(log: Path, text: str) -> None:
-    """Appends lines, each with the time. Secrets are redacted."""
+    """Appends lines, each with the time. Secrets are redacted. The folder is created again if somebody has deleted it."""
     stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(log, "a", encoding="utf-8") as file:
         file.write("".join(f"{stamp} {line}\n" for line in redact(text).splitlines()))

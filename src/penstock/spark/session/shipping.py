@@ -49,7 +49,7 @@ def user_modules() -> list[str]:
     folder = os.path.dirname(os.path.abspath(main))
     installed = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     modules = set()
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         file = getattr(module, "__file__", None)
         if name == "__main__" or not file or not file.startswith(folder + os.sep) or file.startswith(installed):
             continue

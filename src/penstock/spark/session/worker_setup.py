@@ -61,7 +61,7 @@ class WorkerSetup:
 def _use_modules(root: str, paths: list[str]) -> None:
     """Puts shipped files on the import path, behind the folder of the worker, and exchanges modules of another job for theirs."""
     own = tuple(path + os.sep for path in paths)
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         file = getattr(module, "__file__", None) or ""
         if file.startswith(root + os.sep) and not file.startswith(own):
             shipped = os.path.join(root, file[len(root) + 1 :].split(os.sep)[0])
