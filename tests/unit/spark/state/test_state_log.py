@@ -322,19 +322,20 @@ def test_a_copy_with_a_part_of_merged_batches_is_rebuilt_if_the_last_of_them_is_
     slot.batch({b"a": b"0", b"b": b"0"})
     slot.older, older = dict(slot.committed), dict(slot.expected)
     slot.batch({b"a": b"1", b"b": b"1"})
-    write = WorkingCopy._write
+    copy = slot.copies["a"]
+    write = copy._write
     left = iter(range(1))
 
-    def fail_at_the_second_part(self: WorkingCopy, txn: Any, part: Changes) -> int:
+    def fail_at_the_second_part(txn: Any, part: Changes) -> int:
         if next(left, None) is None:
             raise OSError
-        return write(self, txn, part)
+        return write(txn, part)
 
-    monkeypatch.setattr(WorkingCopy, "_write", fail_at_the_second_part)
-    slot.batch({})
-    slot.copies["a"].wait_until_applied()
-    assert slot.copies["a"].position().partial
-    monkeypatch.setattr(WorkingCopy, "_write", write)
+    with monkeypatch.context() as patch:  # only this copy: those of earlier tests may still write in the background
+        patch.setattr(copy, "_write", fail_at_the_second_part)
+        slot.batch({})
+        copy.wait_until_applied()
+    assert copy.position().partial
     slot.committed, slot.expected = slot.older, older
     assert slot.batch({}, worker=1) == older
     assert slot.rebuilds == 1
@@ -349,20 +350,21 @@ def interrupted_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slot:
     slot.batch({b"%d" % i: b"new" for i in range(10)})
     slot.copies["a"].wait_until_applied()
     assert slot.copies["a"].position().seq == 1
-    write = WorkingCopy._write
+    copy = slot.copies["a"]
+    write = copy._write
     parts: list[Changes] = []
 
-    def fail_at_the_third_part(self: WorkingCopy, txn: Any, changes: Changes) -> int:
+    def fail_at_the_third_part(txn: Any, changes: Changes) -> int:
         parts.append(changes)
         if len(parts) == 3:
             raise OSError
-        return write(self, txn, changes)
+        return write(txn, changes)
 
-    monkeypatch.setattr(WorkingCopy, "_write", fail_at_the_third_part)
-    slot.batch({})
-    slot.copies["a"].wait_until_applied()
+    with monkeypatch.context() as patch:
+        patch.setattr(copy, "_write", fail_at_the_third_part)
+        slot.batch({})
+        copy.wait_until_applied()
     assert len(parts[0]) == 3
-    monkeypatch.setattr(WorkingCopy, "_write", write)
     return slot
 
 

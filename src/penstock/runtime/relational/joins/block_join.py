@@ -15,10 +15,12 @@ from penstock.runtime.relational.column_key import ColumnKey
 from penstock.runtime.relational.expressions.compiler import Condition
 from penstock.runtime.relational.expressions.frame import Session
 from penstock.runtime.relational.expressions.tree import columns_of
-from penstock.runtime.relational.joins.pairs import Positions, all_pairs
+from penstock.runtime.relational.joins.pairs import all_pairs
 from penstock.runtime.relational.operators.operator import BaseOperator, Input, Output
 from penstock.runtime.relational.specs.operators import JoinSpec
 from penstock.runtime.relational.state.block_table import BlockTable
+from penstock.runtime.relational.state.hash_index import HashedKeys
+from penstock.runtime.relational.state.ranges import Positions
 from penstock.time import MIN_WATERMARK
 
 _PAIRS = 100_000  # whose condition is evaluated, and whose columns are made, together
@@ -73,9 +75,12 @@ class BlockJoinOperator(BaseOperator):
         spec = self._spec
         right_ttl = spec.ttl if spec.right_ttl is None else spec.right_ttl
         self._tables = (
-            BlockTable(context, "left", spec.input_types, spec.ttl, expires=spec.expiry is not None),
-            BlockTable(context, "right", spec.right_types, right_ttl, expires=spec.right_expiry is not None),
+            BlockTable(context, "left", spec.input_types, spec.keys, spec.ttl, expires=spec.expiry is not None),
+            BlockTable(
+                context, "right", spec.right_types, spec.right_keys, right_ttl, expires=spec.right_expiry is not None
+            ),
         )
+        self._max_parallelism = context.backend.keys.max_parallelism
 
     def run(self, inputs: list[Input], advance: Advance) -> Output:
         output = Output()
@@ -85,25 +90,22 @@ class BlockJoinOperator(BaseOperator):
         numbers: dict[bytes, int] = {}
         for key in (*left.keys, *right.keys):
             numbers.setdefault(key, len(numbers))
-        all_keys = list(numbers)
-        prefixes = [table.prefixes(all_keys) for table in self._tables]
+        keys = HashedKeys.of(list(numbers), self._max_parallelism)
         of_left = np.array([numbers[key] for key in left.keys], np.int64)
         of_right = np.array([numbers[key] for key in right.keys], np.int64)
         sides = (
-            self._side(0, left, of_left, of_right, prefixes[0]),
-            self._side(1, right, of_right, of_left, prefixes[1]),
+            self._side(0, left, of_left, of_right, keys),
+            self._side(1, right, of_right, of_left, keys),
         )
         ranks = np.concatenate([left.ranks, right.ranks])
         order = np.argsort(ranks)
         marks = np.concatenate([left.marks, right.marks])[order]
         self._emit(sides, ranks[order], marks, output)
         expiries = (self._spec.expiry, self._spec.right_expiry)
-        for table, new, own, found, expiry in zip(
-            self._tables, (left, right), (of_left, of_right), prefixes, expiries, strict=True
-        ):
+        for table, new, own, expiry in zip(self._tables, (left, right), (of_left, of_right), expiries, strict=True):
             if new.changes.length:
                 ends = None if expiry is None else _ends(new.changes.columns[expiry[0]], expiry[1])
-                table.add(new.changes.columns, new.codes, [found[i] for i in own.tolist()], ends)
+                table.add(new.changes.columns, new.codes, keys.take(own), ends)
             table.remove_expired(advance.end)
             if table.ttl.milliseconds:
                 table.sweep()
@@ -126,9 +128,9 @@ class BlockJoinOperator(BaseOperator):
         groups, keys = self._keys[side].groups(changes)
         return _New(changes, ranks, marks, groups.codes, keys)
 
-    def _side(self, side: int, new: _New, own: Positions, asked: Positions, prefixes: list[bytes]) -> _Side:
+    def _side(self, side: int, new: _New, own: Positions, asked: Positions, keys: HashedKeys) -> _Side:
         """Reads the stored rows of the keys that the other input has in this batch."""
-        columns, owners = self._tables[side].find([prefixes[i] for i in asked.tolist()])
+        columns, owners = self._tables[side].find(keys.take(asked))
         codes = np.concatenate([asked[owners], own[new.codes]])
         stored = len(owners)
         ranks = np.concatenate([np.arange(stored) - stored - 1, new.ranks])  # all below 0: before the batch

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from penstock.runtime.relational.expressions.compiler import Projection
 from penstock.runtime.relational.expressions.frame import Session
 from penstock.runtime.relational.specs.operators import JoinSpec
-
-Positions = NDArray[np.int64]
+from penstock.runtime.relational.state.ranges import Positions, expand_ranges
 
 
 class PairCondition:
@@ -54,8 +53,7 @@ def all_pairs(left_counts: Positions, right_counts: Positions) -> tuple[Position
     matches = np.repeat(right_counts, left_counts)  # of each row of the left side
     starts = np.repeat(np.cumsum(right_counts) - right_counts, left_counts)
     left_at = np.repeat(np.arange(len(matches)), matches)
-    offsets = np.arange(len(left_at)) - np.repeat(np.cumsum(matches) - matches, matches)
-    return left_at, np.repeat(starts, matches) + offsets
+    return left_at, expand_ranges(starts, matches)
 
 
 def padded(columns: Sequence[pa.Array], positions: Positions) -> list[pa.Array]:

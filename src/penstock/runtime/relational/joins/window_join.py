@@ -11,10 +11,11 @@ import pyarrow as pa
 from penstock.runtime.loop.emissions import Advance
 from penstock.runtime.loop.operator import OperatorContext
 from penstock.runtime.relational.changes import Changes
-from penstock.runtime.relational.joins.pairs import PairCondition, Positions, all_pairs, padded
+from penstock.runtime.relational.joins.pairs import PairCondition, all_pairs, padded
 from penstock.runtime.relational.keys import encode_keys, group_rows
 from penstock.runtime.relational.operators.operator import BaseOperator, Input, Output
 from penstock.runtime.relational.specs.operators import WindowJoinSpec
+from penstock.runtime.relational.state.ranges import Positions
 from penstock.runtime.relational.state.row_codec import RowCodec, pack, unpack
 from penstock.runtime.relational.state.time_ordered_table import TimedEntry, TimeOrderedTable
 from penstock.runtime.relational.windows.assign import column_millis
