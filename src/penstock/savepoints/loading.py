@@ -137,9 +137,9 @@ class RestoreLayout:
 
 
 def _refuse_blocks(tables: list[StateTable], old: int, new: int) -> None:
-    """Raises StateError for joins whose rows are stored together by key group (runtime/relational/state/block_table.py)."""
+    """Raises StateError for joins whose rows are stored together by key group (`BlockTable` and `WindowRows`)."""
     for table in tables:
-        if table.kind == "rows" and table.name in ("left blocks", "right blocks"):
+        if (table.kind, table.name) in (("rows", "left blocks"), ("rows", "right blocks"), ("times", "window blocks")):
             raise StateError(
                 "MAX_PARALLELISM",
                 f"The savepoint has a maximum parallelism of {old}, and the job one of {new}. The join '{table.operator}' stores "

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
-from penstock.runtime.relational.expressions.values import from_values, to_values
+from penstock.runtime.relational.expressions.values import NANOSECONDS, from_values, to_values
 from penstock.types.logical.kinds import (
     ArrayType,
     BinaryType,
@@ -31,6 +31,7 @@ from penstock.types.logical.kinds import (
     MapType,
     MultisetType,
     RowType,
+    TimestampType,
     TimeType,
 )
 
@@ -128,8 +129,17 @@ def encode_keys(columns: Sequence[pa.Array], types: Sequence[LogicalType], lengt
     plain = []
     for column, type_ in zip(columns, types, strict=True):
         values = to_values(column, type_)
-        plain.append(values if isinstance(type_, _SAME) else [_plain(v, type_) for v in values])
+        same = isinstance(type_, _SAME) or (isinstance(type_, TimestampType) and _fits(column))
+        plain.append(values if same else [_plain(v, type_) for v in values])
     return list(map(_encode, zip(*plain, strict=True)))
+
+
+def _fits(timestamps: pa.Array) -> bool:
+    """Whether the nanoseconds of timestamps have at most 64 bits."""
+    found = pc.min_max(timestamps.cast(pa.int64()))
+    nanos = NANOSECONDS[timestamps.type.unit]
+    low, high = found["min"].as_py(), found["max"].as_py()
+    return low is None or (low >= -(2**63 // nanos) and high < 2**63 // nanos)
 
 
 def _plain(value: Any, type_: LogicalType) -> Any:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 
@@ -12,24 +9,24 @@ from penstock.runtime.loop.emissions import Advance
 from penstock.runtime.loop.operator import OperatorContext
 from penstock.runtime.relational.changes import Changes
 from penstock.runtime.relational.joins.pairs import PairCondition, all_pairs, padded
+from penstock.runtime.relational.joins.window_rows import WindowedRows, WindowRows
 from penstock.runtime.relational.keys import encode_keys, group_rows
 from penstock.runtime.relational.operators.operator import BaseOperator, Input, Output
 from penstock.runtime.relational.specs.operators import WindowJoinSpec
+from penstock.runtime.relational.state.hash_index import HashedKeys
 from penstock.runtime.relational.state.ranges import Positions
-from penstock.runtime.relational.state.row_codec import RowCodec, pack, unpack
-from penstock.runtime.relational.state.time_ordered_table import TimedEntry, TimeOrderedTable
 from penstock.runtime.relational.windows.assign import column_millis
 from penstock.runtime.relational.windows.due import WindowClock
 
 _LEFT, _RIGHT = 0, 1
-_NAMES = (b"l", b"r")
 _PAIRS = 500_000  # compared together
 
 
 class WindowJoinOperator(BaseOperator):
-    """Keeps the rows of open windows by (end, key, side) in parts, one part per batch, and joins each window once.
+    """Keeps the rows of open windows, and joins each window once.
 
-    A part has the signs of its rows, then the rows: rows of inputs with updates are removed when the window is joined.
+    Results are ordered by window, then by key group, then by key: keys in the order of their first rows, those of the left input
+    first. So their order does not depend on batches.
     """
 
     def __init__(self, spec: WindowJoinSpec) -> None:
@@ -39,12 +36,12 @@ class WindowJoinOperator(BaseOperator):
         self._types = (spec.input_types, spec.right_types)
         self._keys = (spec.keys, spec.right_keys)
         self._ends = (spec.end_column, spec.right_end_column)
-        self._codecs = (RowCodec(spec.input_types), RowCodec(spec.right_types))
         self._condition = PairCondition(spec)
 
     def open(self, context: OperatorContext) -> None:
-        schema = "||".join("|".join(map(str, types)) for types in self._types)
-        self._table = TimeOrderedTable(context, "rows", schema)
+        self._rows = WindowRows(context, self._types)
+        self._table = self._rows.table
+        self._max_parallelism = context.backend.keys.max_parallelism
 
     def wake(self) -> int | None:
         return self._clock.wake(self._table)
@@ -72,50 +69,67 @@ class WindowJoinOperator(BaseOperator):
         if len(rows) == 0:
             return
         changes = given.changes.take(rows)
-        keys = self._keys[side]
-        key_columns = [changes.columns[k] for k in keys]
-        groups = group_rows([pa.array(ends), *key_columns], len(rows))
-        first = pa.array(groups.first)
-        types = [self._types[side][k] for k in keys]
-        suffixes = self._table.suffixes(encode_keys([c.take(first) for c in key_columns], types, len(groups)))
-        order = np.argsort(groups.codes, kind="stable")
-        encoded = self._codecs[side].encode([c.take(pa.array(order)) for c in changes.columns])
-        signs = (changes.signs()[order] > 0).astype(np.uint8)
-        bounds = np.searchsorted(groups.codes[order], np.arange(len(groups) + 1)).tolist()
-        for group, (end, suffix) in enumerate(zip(ends[groups.first].tolist(), suffixes, strict=True)):
-            count_entry = self._table.entry(end, suffix, _NAMES[side])
-            found = self._table.get(count_entry)
-            count = 0 if found is None else unpack(found)
-            start, stop = bounds[group], bounds[group + 1]
-            self._table.put(count_entry, pack(count + 1))
-            part = self._table.entry(end, suffix, _NAMES[side] + count.to_bytes(8, "big"))
-            self._table.put(part, pack([signs[start:stop].tobytes(), *encoded[start:stop]]))
+        columns = [changes.columns[k] for k in self._keys[side]]
+        keys = group_rows(columns, len(rows))
+        firsts = [column.take(pa.array(keys.first)) for column in columns]
+        encoded = encode_keys(firsts, [self._types[side][k] for k in self._keys[side]], len(keys))
+        groups = HashedKeys.of(encoded, self._max_parallelism).groups
+        self._rows.add(side, changes.columns, ends, groups[keys.codes], changes.signs())
 
     # -- windows that have ended
 
     def _fire(self, advance: Advance, out: Output) -> None:
-        found = self._clock.take(self._table, self._clock.end(advance))
-        windows = itertools.groupby(found, lambda entry: (entry.time, entry.key))
-        waiting: list[tuple[int, list[bytes], list[bytes]]] = []
-        pairs = 0
-        for (end, _), entries in windows:
-            left, right = _rows_of(entries)
-            pairs += len(left) * len(right)
-            waiting.append((end, left, right))
-            if pairs >= _PAIRS:
-                self._join(waiting, advance, out)
-                waiting, pairs = [], 0
-        if waiting:
-            self._join(waiting, advance, out)
+        entries = self._clock.take(self._table, self._clock.end(advance))
+        for sides in self._rows.read(entries):
+            self._join_rows(sides, advance, out)
 
-    def _join(self, windows: list[tuple[int, list[bytes], list[bytes]]], advance: Advance, out: Output) -> None:
-        left = self._codecs[_LEFT].decode([row for _, rows, _ in windows for row in rows])
-        right = self._codecs[_RIGHT].decode([row for _, _, rows in windows for row in rows])
-        counts = [
-            np.array([len(rows) for _, rows, _ in windows], np.int64),
-            np.array([len(rows) for _, _, rows in windows], np.int64),
-        ]
-        owners = [np.repeat(np.arange(len(windows)), count) for count in counts]
+    def _join_rows(self, sides: tuple[WindowedRows, WindowedRows], advance: Advance, out: Output) -> None:
+        """Joins rows by window and key, a bounded number of pairs at a time."""
+        codes, firsts = self._number_keys(sides)
+        ends = np.concatenate([side.ends for side in sides])[firsts]
+        counts = [np.bincount(code, minlength=len(firsts)) for code in codes]
+        starts = [np.concatenate([[0], np.cumsum(count)]) for count in counts]
+        orders = [np.argsort(code, kind="stable") for code in codes]
+        pairs = np.cumsum(counts[_LEFT] * counts[_RIGHT])
+        low = 0
+        while low < len(firsts):
+            before = int(pairs[low - 1]) if low else 0
+            high = max(int(np.searchsorted(pairs, before + _PAIRS)), low + 1)
+            columns = []
+            for side, order, start in zip(sides, orders, starts, strict=True):
+                at = pa.array(order[start[low] : start[high]])
+                columns.append([column.take(at) for column in side.columns])
+            self._join(columns, [count[low:high] for count in counts], ends[low:high], advance, out)
+            low = high
+
+    def _number_keys(self, sides: tuple[WindowedRows, WindowedRows]) -> tuple[list[Positions], Positions]:
+        """Numbers the keys of all windows, ordered by window and key group, and then by the first row of a key.
+
+        Returns the numbers of the rows of both inputs, and the first row of each key: a position in the rows of both inputs.
+        """
+        parts = np.concatenate([side.parts for side in sides])
+        columns = [[side.columns[k] for k in keys] for side, keys in zip(sides, self._keys, strict=True)]
+        if any(a.type != b.type for a, b in zip(*columns, strict=True)):
+            types = [[t[k] for k in keys] for t, keys in zip(self._types, self._keys, strict=True)]
+            columns = [
+                [pa.array(encode_keys(given, of_side, len(side.parts)), pa.binary())]
+                for given, of_side, side in zip(columns, types, sides, strict=True)
+            ]
+        both = [pa.concat_arrays(pair) for pair in zip(*columns, strict=True)]
+        groups = group_rows([pa.array(parts), *both], len(parts))
+        order = np.argsort(parts[groups.first], kind="stable")
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))
+        codes = ranks[groups.codes]
+        border = len(sides[_LEFT].parts)
+        return [codes[:border], codes[border:]], groups.first[order]
+
+    def _join(
+        self, columns: list[list[pa.Array]], counts: list[Positions], ends: Positions, advance: Advance, out: Output
+    ) -> None:
+        """Joins the rows of some keys. counts: the number of rows of each key. ends: the end of its window."""
+        left, right = columns
+        owners = [np.repeat(np.arange(len(ends)), count) for count in counts]
         left_at, right_at = all_pairs(*counts)
         joinable = self._condition.joinable(left, len(owners[_LEFT]))[left_at]
         left_at, right_at = left_at[joinable], right_at[joinable]
@@ -126,13 +140,12 @@ class WindowJoinOperator(BaseOperator):
         matched[_RIGHT][right_at] = True
         if self._spec.kind in ("SEMI", "ANTI"):
             rows = np.flatnonzero(matched[_LEFT] == (self._spec.kind == "SEMI"))
-            columns, owner = padded(left, rows), owners[_LEFT][rows]
+            result, owner = padded(left, rows), owners[_LEFT][rows]
         else:
             left_at, right_at, owner = self._with_padding(left_at, right_at, owners, matched)
-            columns = padded(left, left_at) + padded(right, right_at)
-        ends = np.array([window[0] for window in windows], np.int64)
+            result = padded(left, left_at) + padded(right, right_at)
         if len(owner):
-            out.add(Changes(columns, len(owner)), self._clock.marks(ends[owner], advance))
+            out.add(Changes(result, len(owner)), self._clock.marks(ends[owner], advance))
 
     def _with_padding(
         self, left_at: Positions, right_at: Positions, owners: list[Positions], matched: list[np.ndarray]
@@ -156,22 +169,3 @@ class WindowJoinOperator(BaseOperator):
         else:  # rows without a left one come last in their window
             order = np.lexsort((right_at, np.where(has_left, left_at, len(has_left)), owner))
         return left_at[order], right_at[order], owner[order]
-
-
-def _rows_of(entries: Iterator[TimedEntry]) -> tuple[list[bytes], list[bytes]]:
-    """Returns the rows of both sides of a window and key, in the order of their arrival."""
-    sides: tuple[list[bytes], list[bytes]] = ([], [])
-    for entry in entries:
-        if len(entry.sub_key) == 1:  # the number of parts
-            continue
-        rows = sides[_NAMES.index(entry.sub_key[:1])]
-        signs, *added = unpack(entry.value)
-        if 0 not in signs:
-            rows.extend(added)
-            continue
-        for sign, row in zip(signs, added, strict=True):
-            if sign:
-                rows.append(row)
-            elif row in rows:
-                rows.remove(row)
-    return sides

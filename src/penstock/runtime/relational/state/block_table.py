@@ -13,15 +13,12 @@ from penstock.runtime.relational.keys import encode_keys
 from penstock.runtime.relational.state.hash_index import HashedKeys, HashIndex
 from penstock.runtime.relational.state.keyed_table import KeyedTable
 from penstock.runtime.relational.state.ranges import Positions, expand_ranges
-from penstock.runtime.relational.state.row_codec import RowCodec, pack, unpack
+from penstock.runtime.relational.state.row_block import RowBlockCodec
 from penstock.runtime.relational.state.time_ordered_table import TimeOrderedTable
 from penstock.runtime.relational.state.time_to_live import TimeToLive
 from penstock.time import MIN_WATERMARK
-from penstock.types.logical.arrow import arrow_type
 from penstock.types.logical.kinds import LogicalType
 
-_FEW = 8  # rows that are smaller one by one than as columns
-_ROWS, _COLUMNS = b"\x00", b"\x01"
 _CACHE_BYTES = 32 << 20
 _COUNTER = b"\x91\x00"  # the key [0]; blocks have the keys [1], [2], ...
 
@@ -47,11 +44,9 @@ class BlockTable:
         self._index = HashIndex(context, f"{name} index", self.ttl)
         self._blocks = KeyedTable(context, f"{name} blocks", self.ttl.schema(schema))
         self._ends = TimeOrderedTable(context, f"{name} ends", "group") if expires else None
-        self._types = [arrow_type(t) for t in types]
         self._keys = list(keys)
         self._key_types = [types[key] for key in keys]
-        self._schema = pa.schema([pa.field(str(i), t) for i, t in enumerate(self._types)])
-        self._codec = RowCodec(types)
+        self._codec = RowBlockCodec(types)
         self._cache: dict[bytes, list[pa.Array]] = {}  # blocks that were read, the oldest use first
         self._cached_bytes = 0
 
@@ -77,8 +72,8 @@ class BlockTable:
             else:
                 starts[entry] = -1  # it has expired
         if not blocks:
-            return [pa.array([], t) for t in self._types], np.zeros(0, np.int64)
-        columns = [pa.concat_arrays([block[i] for block in blocks]) for i in range(len(self._types))]
+            return [pa.array([], t) for t in self._codec.types], np.zeros(0, np.int64)
+        columns = [pa.concat_arrays([block[i] for block in blocks]) for i in range(len(self._codec.types))]
         bases = np.array([starts[entry] for entry in entries], np.int64)
         owners, firsts, counts = places.owners, bases + places.firsts, places.counts
         is_same = (bases >= 0) & self._have_keys(columns, np.maximum(firsts, 0) % total, keys, owners)
@@ -102,18 +97,12 @@ class BlockTable:
             stored = self.ttl.unwrap(self._blocks.get(entry))
             if stored is None:
                 return None
-            found = self._decoded(stored)
+            found = self._codec.decode([stored])
             self._cached_bytes += _size(found)
             while self._cache and self._cached_bytes > _CACHE_BYTES:
                 self._cached_bytes -= _size(self._cache.pop(next(iter(self._cache))))
         self._cache[entry] = found
         return found
-
-    def _decoded(self, stored: bytes) -> list[pa.Array]:
-        if stored[:1] == _ROWS:
-            return self._codec.decode(unpack(stored[1:]))
-        batch = pa.ipc.read_record_batch(pa.py_buffer(stored)[1:], self._schema)
-        return list(batch.columns)
 
     # -- writing
 
@@ -149,14 +138,10 @@ class BlockTable:
         stored = self.ttl.unwrap(self._blocks.get(counter))
         number = 1 if stored is None else int.from_bytes(stored, "big")
         self._blocks.put(counter, self.ttl.wrap((number + 1).to_bytes(8, "big")))
-        if len(columns[0]) < _FEW:
-            value = _ROWS + pack(self._codec.encode(columns))
-        else:
-            value = _COLUMNS + pa.record_batch(columns, schema=self._schema).serialize().to_pybytes()
         entry = self._entry(group, number)
         if entry in self._cache:  # the counter has expired with all blocks, and starts again
             self._cached_bytes -= _size(self._cache.pop(entry))
-        self._blocks.put(entry, self.ttl.wrap(value))
+        self._blocks.put(entry, self.ttl.wrap(self._codec.encode(columns)))
         return number
 
     def remove_expired(self, watermark: int) -> None:

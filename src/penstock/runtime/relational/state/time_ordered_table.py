@@ -11,6 +11,7 @@ from penstock.runtime.state.keys import encoded_length
 from penstock.runtime.state.store import after_prefix
 
 _SIGN = 1 << 63
+_NO_KEY = b"\x90"  # an empty array, in msgpack
 
 
 class TimedEntry(NamedTuple):
@@ -34,6 +35,10 @@ class TimeOrderedTable:
     def suffixes(self, keys: Sequence[bytes]) -> list[bytes]:
         """Returns what follows the time in the entries of each key. Compute it once per batch."""
         return [hashed.to_bytes(8, "big") + key for hashed, key in zip(key_hashes(keys).tolist(), keys, strict=True)]
+
+    def suffix_of_group(self, group: int) -> bytes:
+        """Returns what follows the time in entries that belong to a key group and not to a key."""
+        return group.to_bytes(8, "big") + _NO_KEY
 
     def entry(self, time: int, suffix: bytes, sub_key: bytes = b"") -> bytes:
         """Returns the complete key of an entry."""
