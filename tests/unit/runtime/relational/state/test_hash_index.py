@@ -123,7 +123,7 @@ def test_the_entries_do_not_grow_with_blocks_that_are_removed() -> None:
     assert sum(len(value) for value in state.base.entries.values()) < 2000
 
 
-def test_keys_with_the_same_hash_are_told_apart() -> None:
+def test_keys_with_the_same_hash_are_distinguished() -> None:
     state = State()
     columns = [pa.array(["a", "b", "a"]), pa.array([1, 2, 3], pa.int32())]
     encoded = encode_keys([pa.array(["a", "b"])], [STRING], 2)
