@@ -6,6 +6,7 @@ the path of a socket would be too long, they are in the temporary folder.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -65,48 +66,47 @@ def _create(purpose: str, socket_name: str) -> Path:
 
 
 def _acquire(folder: Path) -> list[int]:
-    """Locks the file, which other processes check, and the folder, which systemd-tmpfiles does not clean then."""
-    lock = os.open(folder / _LOCK_FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    locks = [lock]
-    with suppress(OSError):  # NFS cannot lock folders
+    """Locks the folder, which systemd-tmpfiles does not clean then, and a file in it, because NFS cannot lock folders.
+
+    The folder comes first, so that another process never finds a lock file that nobody has locked yet.
+    """
+    locks = []
+    with suppress(OSError):
         locks.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         fcntl.flock(locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+    locks.append(os.open(folder / _LOCK_FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    fcntl.flock(locks[-1], fcntl.LOCK_EX)
     return locks
 
 
 def _is_abandoned(folder: Path) -> bool:
-    """Whether no process holds the lock of a folder."""
+    """Whether no process holds the locks of a folder."""
     try:
         status = folder.lstat()
         if status.st_uid != os.getuid() or not folder.is_dir():
             return False
         lock = os.open(folder / _LOCK_FILE, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return _is_old(folder)
-    except OSError:  # not a file, or not readable
-        return _is_old(folder)
+    except OSError:  # no file, or not readable
+        return _is_unlocked_folder(folder, _YOUNG_SECONDS)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
+        return _is_unlocked_folder(folder, 0.0)
     except OSError:
         return False
     finally:
         os.close(lock)
 
 
-def _is_old(folder: Path) -> bool:
-    """Whether a folder whose lock cannot be read is not just being created."""
+def _is_unlocked_folder(folder: Path, least_age: float) -> bool:
+    """Whether no process holds the lock of the folder itself, which was changed at least some seconds ago."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        fcntl.flock(
-            lock, fcntl.LOCK_EX | fcntl.LOCK_NB
-        )  # the process of a folder with a damaged lock file holds this one
-        return time.time() - os.fstat(lock).st_mtime > _YOUNG_SECONDS
-    except OSError:
-        return False
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return least_age == 0 or time.time() - os.fstat(lock).st_mtime > least_age
+    except OSError as error:
+        return least_age == 0 and error.errno not in (errno.EWOULDBLOCK, errno.EAGAIN)  # NFS cannot lock folders
     finally:
         os.close(lock)

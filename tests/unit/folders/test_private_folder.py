@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import stat
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.folders.private_folder import private_folder, remove_private_folder
+from penstock.folders.private_folder import abandoned_folders, private_folder, remove_private_folder
 
 PROGRAM = """
 import sys, time
@@ -67,6 +68,21 @@ def test_a_folder_that_is_being_created_stays(tmp_path: Path) -> None:
     made.mkdir(parents=True)
     remove_private_folder(private_folder("private-test"))
     assert made.exists()
+
+
+def test_a_folder_whose_lock_file_is_not_locked_yet_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, found = fcntl.flock, []
+
+    def check_and_lock(file: int, operation: int) -> None:
+        if operation == fcntl.LOCK_EX:  # that of the file, which exists now
+            with monkeypatch.context() as other_process:
+                other_process.setattr(fcntl, "flock", lock)
+                found.append(abandoned_folders(tmp_path / "home" / "runs"))
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", check_and_lock)
+    remove_private_folder(private_folder("private-test"))
+    assert found == [[]]
 
 
 def test_a_folder_with_a_damaged_lock_is_removed_when_it_is_old(tmp_path: Path) -> None:
