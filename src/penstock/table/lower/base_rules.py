@@ -16,6 +16,7 @@ from penstock.table import traits
 from penstock.table.lower.graph import GraphBuilder
 from penstock.table.lower.scan import scan_mode
 from penstock.table.lower.settings import QuerySettings, duration_in_ms
+from penstock.table.lower.shared_scans import SharedScans
 from penstock.table.traits import Changelog
 from penstock.types.logical.kinds import LogicalType
 
@@ -38,7 +39,12 @@ class BaseRules:
         self.settings = settings
         # By id, which stays unique because the relation is kept.
         self._done: dict[tuple[int, bool, bool], tuple[r.Relation, Lowered]] = {}
+        self._shared_scans = SharedScans(None, settings)
         self._every_change = False  # whether the reader needs all changes of a key, also those within a batch
+
+    def begin_query(self, relation: r.Relation) -> None:
+        """Prepares the rules for a query, so that its parts share the tables that they read."""
+        self._shared_scans = SharedScans(relation, self.settings)
 
     def lower(self, relation: r.Relation, before: bool = True) -> Lowered:
         """Returns the node of a relation. `before`: whether the reader needs the row before an update (-U)."""

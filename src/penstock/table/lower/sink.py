@@ -40,6 +40,7 @@ def collect_node(relation: Relation, lowering: Lowering) -> Node:
 
 def collect_columns_node(relation: Relation, lowering: Lowering) -> Node:
     """Adds the nodes whose rows the program collects as columns."""
+    lowering.begin_query(relation)
     frames = lowering.graph.step("frames", ToFrames(), lowering.lower(relation, True).node)
     return lowering.graph.sink("collect", CollectSink(), frames, "collect")
 
@@ -49,6 +50,7 @@ def stream_node(relation: Relation, lowering: Lowering, named: bool = True, upse
 
     upsert: without -U.
     """
+    lowering.begin_query(relation)
     lowered = lowering.lower(relation, True)
     fields = relation.row_type.fields
     node = lowered.node
@@ -62,6 +64,7 @@ def stream_node(relation: Relation, lowering: Lowering, named: bool = True, upse
 def sink_node(sink: Sink, lowering: Lowering) -> Node:
     """Adds the nodes that write to a table."""
     table: CatalogTable = sink.target
+    lowering.begin_query(sink.input)
     settings, name = lowering.settings, sink.path[-1]
     columns = table.sink_columns
     names = [c.name for c in columns]

@@ -19,7 +19,7 @@ from penstock.table import traits
 from penstock.table.lower.base_rules import BaseRules, Lowered, column_types
 from penstock.table.lower.determinism import check_retractable, functions_in
 from penstock.table.lower.places import ColumnPlaces, remapped
-from penstock.table.lower.scan import is_normalized, scan_table
+from penstock.table.lower.scan import ScannedTable, is_normalized, scan_table
 from penstock.table.lower.values import values_nodes
 from penstock.table.traits import Changelog
 from penstock.types.logical.kinds import LogicalType, TimestampType
@@ -45,7 +45,7 @@ class TableRules(BaseRules):
         readers: Sequence[Expression] | None = None,
     ) -> tuple[Node, ColumnPlaces, Changelog, bool]:
         """Adds the nodes of a table. The last result tells whether the condition was applied: before a normalization."""
-        found = scan_table(scan, used, self.graph, self.settings, readers)
+        found = self._read_table(scan, used, readers)
         changelog = traits.changelog_of_mode(found.mode)
         node = found.node
         table = scan.table
@@ -58,6 +58,14 @@ class TableRules(BaseRules):
             normalized = self._normalized(scan.path[-1], node, types, keys, before, self.state_ttl(scan))
             return normalized.node, found.places, normalized.changelog, True
         return node, found.places, changelog, False
+
+    def _read_table(self, scan: r.Scan, used: list[int], readers: Sequence[Expression] | None) -> ScannedTable:
+        shared = self._shared_scans.find(scan)
+        if shared is None:
+            return scan_table(scan, used, self.graph, self.settings, readers)
+        if shared.found is None:
+            shared.found = scan_table(scan, shared.used, self.graph, self.settings, shared.readers)
+        return shared.found
 
     def _normalized(
         self, name: str, node: Node, types: Sequence[LogicalType], keys: tuple[int, ...], before: bool, ttl: int
