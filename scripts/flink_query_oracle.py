@@ -39,7 +39,7 @@ CLUSTER = {
     "taskmanager.memory.network.max": "64m",
 }
 SETTINGS: dict[str, str] = {}  # how an environment reaches the cluster
-TELLS = r"(SHOW|DESC|DESCRIBE|SELECT|WITH|VALUES|EXPLAIN)\b"
+ANSWERS = r"(SHOW|DESC|DESCRIBE|SELECT|WITH|VALUES|EXPLAIN)\b"
 
 
 def cluster() -> dict[str, str]:
@@ -107,7 +107,7 @@ def ask_statements(case: dict[str, Any], tables: dict[str, Any]) -> None:
         env = prepared(case, tables, folder)
         for step in steps:
             try:
-                if re.match(TELLS, step["sql"]) and not step["sql"].startswith("EXPLAIN"):
+                if re.match(ANSWERS, step["sql"]) and not step["sql"].startswith("EXPLAIN"):
                     step["rows"] = answers.returned(env, step["sql"])
                 else:
                     env.execute_sql(step["sql"])

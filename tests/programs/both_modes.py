@@ -1,4 +1,4 @@
-"""Programs that give the same final results as a stream that ends and as a batch."""
+"""Programs that have the same final results as a stream that ends and as a batch."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Numbers(ps.WindowFunction[Event, Any, str, Any]):
 
 
 class Watched(ps.KeyedProcessFunction):
-    """Tells at each timer how much has come up to it: one timer for each element, of event time."""
+    """Emits at each timer how much has arrived until then: one timer for each element, of event time."""
 
     def open(self, runtime_context: ps.RuntimeContext) -> None:
         self.seen = runtime_context.get_list_state(ps.ListStateDescriptor("seen"))

@@ -131,7 +131,7 @@ def test_custom_merging_windows_are_sessions() -> None:
 
 
 class Numbered(WindowAssigner):  # type: ignore[type-arg]
-    """Tells its windows' class by the serializer alone."""
+    """Names the class of its windows by the serializer alone."""
 
     def assign_windows(self, element: Word, timestamp: int, context: Any) -> Collection[CountWindow]:
         return [CountWindow(element[1] % 2)]

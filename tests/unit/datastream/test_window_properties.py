@@ -42,7 +42,7 @@ class Event(NamedTuple):
 
 
 class FormatElements(ps.ProcessWindowFunction[Event, tuple[Any, ...], str, Any]):
-    """Tells the key, the window and the values in the order in which they came."""
+    """Returns the key, the window and the values in the order in which they came."""
 
     def process(self, key: str, context: WindowContext[Any], elements: Iterable[Event]) -> Iterable[tuple[Any, ...]]:
         yield (key, *context.window().namespace(), tuple(e.value for e in elements))

@@ -63,7 +63,7 @@ class Store:
     def _changed(self, start: bytes, stop: bytes) -> list[bytes]:
         """Returns the changed keys of a range, in order.
 
-        Changes are only ever added within a batch, so their number tells whether the sorted list is up to date.
+        Changes are only ever added within a batch, so their number shows whether the sorted list is up to date.
         """
         new = len(self._changes) - len(self._ordered)
         if 0 < new <= _FEW_CHANGES:

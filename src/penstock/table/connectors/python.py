@@ -137,7 +137,7 @@ class FunctionTable:
         return ElementError(
             "LOOKUP_RESULT",
             f"The lookup function {self._reference} returned {short_repr(row)}, which has no column '{name}'. Return it, too; "
-            "the columns of the key tell to which key a row belongs.",
+            "the columns of the key show to which key a row belongs.",
         )
 
 

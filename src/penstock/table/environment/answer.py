@@ -47,7 +47,7 @@ def text_answer(text: str, style: Literal["table", "text"] = "table") -> Answer:
 
 
 def ok() -> Answer:
-    """Returns the answer of a statement that succeeded and has nothing to tell."""
+    """Returns the answer of a statement that succeeded and has no rows."""
     answer = table_answer([("result", STRING)], [["OK"]])
     answer.style = "ok"
     return answer

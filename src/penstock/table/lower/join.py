@@ -43,7 +43,7 @@ def plan_join(join: Join) -> JoinPlan:
             keys[side].append(_place(pair[side], computed[side]))
         assert isinstance(part, Call)
         null_safe.append(part.function == "IS_NOT_DISTINCT_FROM")
-    extra = len(computed[0]) - width  # keys that were computed stand behind the columns of the left input
+    extra = len(computed[0]) - width  # computed keys follow the columns of the left input
     places = {i: i if i < width else i + extra for i in range(width + len(right))}
     condition = conjunction([remapped(part, places) for part in rest])
     output = None

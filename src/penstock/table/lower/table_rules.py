@@ -44,7 +44,7 @@ class TableRules(BaseRules):
         condition: Expression | None = None,
         readers: Sequence[Expression] | None = None,
     ) -> tuple[Node, ColumnPlaces, Changelog, bool]:
-        """Adds the nodes of a table. The last result tells whether the condition was applied: before a normalization."""
+        """Adds the nodes of a table. The last result is True if the condition was applied, before a normalization."""
         found = self._read_table(scan, used, readers)
         changelog = traits.changelog_of_mode(found.mode)
         node = found.node

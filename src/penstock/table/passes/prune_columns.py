@@ -5,7 +5,7 @@
         Scan(a, b, c, d)        ->      Calc(a)
                                           Scan(a, b, c, d)
 
-The type of a Scan stays; the Calc above it tells which columns the decoder must read. The output of the whole query stays as well.
+The type of a Scan stays; the Calc above it selects the columns that the decoder reads. The output of the whole query stays as well.
 """
 
 from __future__ import annotations

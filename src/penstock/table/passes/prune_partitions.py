@@ -1,4 +1,4 @@
-"""Tells a table which of its partitions a query reads.
+"""Determines which partitions of a table a query reads.
 
     Calc(a WHERE day = 1 AND a > 2)         Calc(a WHERE day = 1 AND a > 2)
       Scan t                          ->      Scan t, partitions: day = 1

@@ -124,7 +124,7 @@ def test_only_the_requested_range_is_read(monkeypatch: pytest.MonkeyPatch) -> No
     assert [time for time, _ in driver.between("a", 990, 995)] == list(range(990, 996))
     assert len(decoded) == 10
     assert len(driver.between("a", 985, 995)) == 11
-    assert len(decoded) == 15  # what was read before is at hand
+    assert len(decoded) == 15  # what was read before is cached
 
 
 def test_a_batch_that_drops_its_own_elements_writes_nothing() -> None:

@@ -41,7 +41,7 @@ class TableWrite:
 class SparkTableSink(ForeachBatchSink):
     """Appends, overwrites or merges the batches of a query into a table of Spark.
 
-    A batch that is repeated does not change the table again if it is merged or overwritten, or if the format of the table can tell
+    A batch that is repeated does not change the table again if it is merged or overwritten, or if the format of the table detects
     which batches it has: Delta, Iceberg, and tables of files. In other tables, rows of such a batch may be there twice.
     """
 

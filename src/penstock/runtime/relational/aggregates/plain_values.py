@@ -1,4 +1,4 @@
-"""Plain values as bytes, without a look at each value where its type tells that it is not needed."""
+"""Plain values as bytes, without checking each value where its type makes that unnecessary."""
 
 from __future__ import annotations
 

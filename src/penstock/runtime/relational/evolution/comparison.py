@@ -134,7 +134,7 @@ def _compare_rows(
     elif given:
         found.worsen("kept in part", f"its rows are filtered {listed}; its state has rows of both")
     else:
-        found.worsen("rebuilt", f"its rows are filtered {listed}, and its state does not tell which rows it contains")
+        found.worsen("rebuilt", f"its rows are filtered {listed}, and its state does not show which rows it contains")
 
 
 def _compare_state(

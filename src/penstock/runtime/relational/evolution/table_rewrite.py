@@ -161,7 +161,7 @@ def _masked(value: bytes, source: SlotSource) -> bytes | None:
 
 
 def _accumulators(change: TableRewrite, rest: bytes, value: bytes) -> Entries:
-    """Multisets stand behind the fields."""
+    """Multisets follow the fields."""
     old = unpack(value)
     slots = change.slots or ()
     new: list[Any] = change.accumulators(old)

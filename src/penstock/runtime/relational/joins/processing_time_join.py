@@ -23,7 +23,7 @@ _NONE = -1  # no version
 class ProcessingTimeJoinOperator(BaseOperator):
     """Keeps the latest version of each key. Rows of the left side are joined at once, and never change afterwards.
 
-    Versions of a batch are rows of its right input, given by their positions; older ones are read from state and stand behind them.
+    Versions of a batch are rows of its right input, given by their positions; older ones are read from state and follow them.
     """
 
     def __init__(self, spec: ProcessingTimeJoinSpec) -> None:

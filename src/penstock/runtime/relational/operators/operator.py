@@ -51,7 +51,7 @@ class RelationalOperator(Protocol):
     late_records: int  # rows that were dropped because they were late, in total
 
     def open(self, context: OperatorContext) -> None:
-        """Creates the tables of state. `context.runtime.in_batch_mode` tells whether the complete input is one batch."""
+        """Creates the tables of state. `context.runtime.in_batch_mode` is True if the complete input is one batch."""
         ...
 
     def run(self, inputs: list[Input], advance: Advance) -> Output:

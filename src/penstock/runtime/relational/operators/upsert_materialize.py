@@ -88,7 +88,7 @@ class UpsertMaterializeOperator(BaseOperator):
         return emitted
 
     def _change(self, live: list[tuple[bytes, Row]], name: bytes, added: int | None) -> bool:
-        """Adds or removes a row, and tells whether something changed."""
+        """Adds or removes a row. Returns whether something changed."""
         places = (i for i, row in enumerate(live) if row[0] == name)
         place = next(places, -1) if added is None or self._spec.upsert_key else -1
         if added is None:

@@ -47,7 +47,7 @@ _HIDDEN_COUNT = AggregateCall("COUNT", (), (), BIGINT, name="COUNT(*)")
 
 
 class AccumulatorCodec:
-    """The accumulators of a window aggregate, and their bytes. With a changelog, a hidden count tells which windows have rows."""
+    """The accumulators of a window aggregate, and their bytes. With a changelog, a hidden count shows which windows have rows."""
 
     def __init__(self, spec: WindowAggregateSpec) -> None:
         calls = spec.calls if spec.insert_only else (*spec.calls, _HIDDEN_COUNT)

@@ -1,4 +1,4 @@
-"""Forms of keys: what encoded keys tell about their Python type, for keys without a declared type.
+"""Forms of keys: what encoded keys reveal about their Python type, for keys without a declared type.
 
 State is found by the encoded key. So a program whose keys have another form than the saved ones never finds its state.
 """

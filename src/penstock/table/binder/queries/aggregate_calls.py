@@ -118,7 +118,7 @@ class BoundCall:
 
 
 def bind_call(context: Context, binder: ExpressionBinder, written: WrittenCall, *, grouped: bool) -> BoundCall:
-    """Binds a call. `grouped` tells whether each group has a row."""
+    """Binds a call. `grouped`: whether each group has a row."""
     if written.python is not None:
         return _bind_python(context, binder, written, written.python)
     name, call = written.name, written.call

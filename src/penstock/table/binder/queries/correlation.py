@@ -63,7 +63,7 @@ def _plain_link(condition: Expression, extra: list[Expression], width: int) -> E
 def _grouped_link(
     context: Context, node: exp.Select, stage: GroupedStage, condition: Expression, extra: list[Expression], width: int
 ) -> Expression:
-    """An aggregate per value of the outer column: only equality tells which rows belong together."""
+    """An aggregate per value of the outer column: only equality determines which rows belong together."""
     if isinstance(condition, Call) and condition.function == "=":
         for own, other in (condition.arguments, condition.arguments[::-1]):
             if not has_outer(own) and all(c.index >= OUTER for c in walk(other) if isinstance(c, Column)):

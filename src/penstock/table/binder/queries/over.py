@@ -120,7 +120,7 @@ class OverBinder:
         if spec is None:
             if not order:
                 return _Frame("RANGE", None, None)
-            # As in Flink, only ROW_NUMBER tells rows that are equal in order apart; RANK and LAG count from the last of them.
+            # As in Flink, only ROW_NUMBER distinguishes rows that are equal in order; RANK and LAG count from the last of them.
             return _Frame("ROWS" if call.function == "ROW_NUMBER" else "RANGE")
         if call.function in RANKINGS:
             raise self._context.refuse("SQL_WINDOW", f"ROWS and RANGE are not allowed with {call.function}.", node)

@@ -72,7 +72,7 @@ def type_text(written: SqlType) -> str:
 class ExpressionText:
     """Writes expressions. `query` writes the subqueries in them; without it they are not possible.
 
-    `resolve` returns the full name of a column. `resolved` tells whether functions are looked up before they are written.
+    `resolve` returns the full name of a column. If `resolved`, functions are looked up before they are written.
 
     >>> from penstock.table.dialect import parse_expression
     >>> ExpressionText().text(parse_expression("upper(a) || 'x' = (b + 1) * 2"))

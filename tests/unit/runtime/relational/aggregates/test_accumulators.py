@@ -1,4 +1,4 @@
-"""Accumulators: merging and removing rows give the same results as adding the rows that remain."""
+"""Accumulators: merging and removing rows leads to the same results as adding the rows that remain."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def test_time_to_live() -> None:
 
 
 def test_many_rows_of_one_key() -> None:
-    """Running results are computed in blocks, so that more rows than one block must give the same."""
+    """Running results are computed in blocks, so more rows than one block must have the same results."""
     rows = [("a", i % 7, i * 10**6) for i in range(150)]
     calls = [OverCall(c, "ROWS") for c in (_SUM, _MAX)] + [OverCall(_DISTINCT, "ROWS"), OverCall(_SUM, "ROWS", 40)]
     out = RelationalSlot(_spec(_TIMED, *calls)).run(rows, watermark=10**9)

@@ -1,4 +1,4 @@
-"""Windows with Python functions give the results of the built-in functions that do the same."""
+"""Windows with Python functions have the results of the built-in functions that do the same."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def _tuples(of: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
 
 
 def _records(of: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
-    # Classes may have one name, so that only fields tell what changed.
+    # Classes may have one name, so only fields show what changed.
     return records(of, "Key", ["Key", "Other"], frozen=True)
 
 
