@@ -165,7 +165,7 @@ PAIRS = [
         _SUMS,
         _rows("ann, 110", "bob, 20", "cat, 7"),
         ("rebuilt",),
-        "its state does not tell which rows it contains",
+        "its state does not show which rows it contains",
         _REBUILD,
     ),
     Pair(
