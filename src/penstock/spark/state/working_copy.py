@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import lmdb
 import msgspec
@@ -23,7 +23,7 @@ from penstock.errors import StateError
 from penstock.runtime.state.store import Changes
 from penstock.runtime.state.tables import StateTable
 from penstock.spark.state.copy_file import current_file, is_truncated
-from penstock.spark.state.copy_size import LIVE, CopySize, to_int
+from penstock.spark.state.copy_size import LIVE, CopySize, Entries, to_int
 from penstock.spark.state.copy_view import (
     BOOT,
     ENTRIES,
@@ -189,15 +189,9 @@ class WorkingCopy:
         if background is not None:
             background.join()
 
-    def _write(self, txn: lmdb.Transaction, changes: Changes) -> int:
+    def _write(self, txn: lmdb.Transaction, changes: StoredChanges) -> int:
         """Writes changes and returns by how many bytes the entries have grown."""
-        puts, deleted = [], []
-        for key, value in changes.items():
-            if value is None:
-                deleted.append(to_stored_key(key))
-            else:
-                puts.append(to_stored_entry(key, value))
-        return self._size(txn).write(sorted(puts), sorted(deleted))
+        return self._size(txn).write(changes.puts, changes.deleted)
 
     def _size(self, txn: lmdb.Transaction) -> CopySize:
         return CopySize(txn, self._entries, self._marks)
@@ -319,14 +313,27 @@ def _open_tables(env: lmdb.Environment) -> tuple[Any, Any]:
         return env.open_db(ENTRIES, txn), env.open_db(MARKS, txn)
 
 
-def _split_changes(changes: Changes) -> Iterator[Changes]:
+class StoredChanges(NamedTuple):
+    """Changes for one transaction, in the form and order in which they are stored."""
+
+    puts: Entries
+    deleted: list[bytes]
+
+
+def _split_changes(changes: Changes) -> Iterator[StoredChanges]:
     """Splits changes for several transactions, ordered by key so that few pages are changed by two of them."""
-    if len(changes) <= _TRANSACTION_SIZE:
-        yield changes
-        return
     ordered = sorted(changes)
-    for at in range(0, len(ordered), _TRANSACTION_SIZE):
-        yield {key: changes[key] for key in ordered[at : at + _TRANSACTION_SIZE]}
+    for at in range(0, max(len(ordered), 1), _TRANSACTION_SIZE):
+        yield _to_stored_changes(ordered[at : at + _TRANSACTION_SIZE], changes)
+
+
+def _to_stored_changes(ordered: list[bytes], changes: Changes) -> StoredChanges:
+    puts = [(key, value) for key in ordered if (value := changes[key]) is not None]
+    deleted = [] if len(puts) == len(ordered) else [key for key in ordered if changes[key] is None]
+    if max(map(len, ordered), default=0) >= PREFIX:  # their stored form has another order
+        puts = sorted(to_stored_entry(key, value) for key, value in puts)
+        deleted = sorted(map(to_stored_key, deleted))
+    return StoredChanges(puts, deleted)
 
 
 def _lower_priority() -> None:

@@ -22,7 +22,7 @@ from penstock.spark.state.compaction import CompactionPolicy
 from penstock.spark.state.state_format import read_header
 from penstock.spark.state.state_log import StateLog
 from penstock.spark.state.uncompacted_deltas import CommittedDelta, UncompactedDeltas
-from penstock.spark.state.working_copy import WorkingCopy
+from penstock.spark.state.working_copy import StoredChanges, WorkingCopy
 from tests.unit.spark.state.dict_store import DictStore
 
 LIMIT = 1 << 30
@@ -124,7 +124,7 @@ def test_a_batch_sees_exactly_the_committed_entries_after_any_failures(
                 del history[len(history) // 2 + 1 :]
             left = iter(range(2)) if fate == "partly written" else None
 
-            def some(self: WorkingCopy, txn: Any, part: Changes, left: Any = left) -> int:
+            def some(self: WorkingCopy, txn: Any, part: StoredChanges, left: Any = left) -> int:
                 if left is not None and next(left, None) is None:
                     raise KilledError
                 return write(self, txn, part)
@@ -326,7 +326,7 @@ def test_a_copy_with_a_part_of_merged_batches_is_rebuilt_if_the_last_of_them_is_
     write = copy._write
     left = iter(range(1))
 
-    def fail_at_the_second_part(txn: Any, part: Changes) -> int:
+    def fail_at_the_second_part(txn: Any, part: StoredChanges) -> int:
         if next(left, None) is None:
             raise OSError
         return write(txn, part)
@@ -352,9 +352,9 @@ def interrupted_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slot:
     assert slot.copies["a"].position().seq == 1
     copy = slot.copies["a"]
     write = copy._write
-    parts: list[Changes] = []
+    parts: list[StoredChanges] = []
 
-    def fail_at_the_third_part(txn: Any, changes: Changes) -> int:
+    def fail_at_the_third_part(txn: Any, changes: StoredChanges) -> int:
         parts.append(changes)
         if len(parts) == 3:
             raise OSError
