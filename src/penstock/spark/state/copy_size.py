@@ -48,7 +48,8 @@ class CopySize:
     def _sample(self, cursor: Any, puts: Entries, deleted: list[bytes]) -> Entries:
         """Returns entries that will be replaced or deleted: all of them, or some if there are many."""
         keys = [key for key, _ in puts] + deleted
-        if not keys or not cursor.last() or min(keys[0], keys[-1]) > cursor.key():
+        firsts = [entry[0] for entry in puts[:1]] + deleted[:1]
+        if not keys or not cursor.last() or min(firsts) > cursor.key():
             return []  # all keys belong at the end of the file, as in a rebuild
         if len(keys) > _SAMPLE:
             keys = sorted(random.sample(keys, _SAMPLE))

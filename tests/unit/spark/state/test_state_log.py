@@ -364,7 +364,7 @@ def interrupted_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slot:
         patch.setattr(copy, "_write", fail_at_the_third_part)
         slot.batch({})
         copy.wait_until_applied()
-    assert len(parts[0]) == 3
+    assert len(parts[0].puts) == 3
     return slot
 
 
@@ -379,6 +379,16 @@ def test_a_full_working_copy_raises_an_error_that_names_the_option(
     slot.copies["a"].wait_until_applied()
     with pytest.raises(StateError, match=r"state\.local\.size-limit"):
         slot.batch({})
+
+
+def test_a_key_deleted_beside_a_new_one_at_the_end_of_the_copy_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uncompacted_deltas, "_MAX_BATCHES", 1)
+    slot = Slot(tmp_path)
+    for changes in ({b"a": b"0", b"b": b"0"}, {b"a": None, b"c": b"0", b"d": None}, {}, {}):
+        slot.batch(changes)  # compares the size
+        slot.copies["a"].wait_until_applied()
 
 
 def test_several_batches_are_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
