@@ -386,7 +386,8 @@ def test_a_key_deleted_beside_a_new_one_at_the_end_of_the_copy_is_counted(
 ) -> None:
     monkeypatch.setattr(uncompacted_deltas, "_MAX_BATCHES", 1)
     slot = Slot(tmp_path)
-    for changes in ({b"a": b"0", b"b": b"0"}, {b"a": None, b"c": b"0", b"d": None}, {}, {}):
+    batches: list[Changes] = [{b"a": b"0", b"b": b"0"}, {b"a": None, b"c": b"0", b"d": None}, {}, {}]
+    for changes in batches:
         slot.batch(changes)  # compares the size
         slot.copies["a"].wait_until_applied()
 
