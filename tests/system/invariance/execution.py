@@ -52,9 +52,10 @@ def run_in_harness(program: Program, items: tuple[Item, ...], run: Run, folder: 
             running = running.rescaled(rescales[number])
         elif number in run.restores:
             running.harness.restore(running.harness.snapshot())
+        last = number == len(batches) - 1 and run.ends_with_input
         if number in run.crashes:
-            running.crash(batch)
-        running.run_batch(batch, last=number == len(batches) - 1 and run.ends_with_input)
+            running.crash(batch, last)
+        running.run_batch(batch, last)
     if not run.ends_with_input:
         running.run_batch([], last=True)
     running.finish()
@@ -146,8 +147,8 @@ class _Running:
             new = collected.records[len(collected) - len(collected.batches[-1]) :]
             self.outcome.batches[name].append([record_of(record) for record in new])
 
-    def crash(self, items: Iterable[Item]) -> None:
-        """Runs a batch that fails when its last slot has run. Nothing of it may remain."""
+    def crash(self, items: Iterable[Item], last: bool) -> None:
+        """Runs a batch that fails when its last slot has run. Nothing of it may remain. It is repeated with the same input."""
         job = self.harness.job
 
         def fail(level: int, slot: int) -> None:
@@ -157,7 +158,7 @@ class _Running:
         if job.program.depth:  # else there are no slots
             job.after_slot = fail
             with suppress(CrashError):
-                self._run_items(items, False)
+                self._run_items(items, last)
             job.after_slot = None
 
     def _run_items(self, items: Iterable[Item], last: bool) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import penstock as ps
 from penstock.errors import PlanError, UserFunctionError
-from penstock.testing import Harness
+from penstock.testing import Harness, PushSource
 
 
 class Named(NamedTuple):
@@ -134,3 +134,14 @@ def test_batch_mode_emits_only_the_last_result() -> None:
     out = harness.collect(env.from_collection([("a", 1), ("b", 5), ("a", 2)]).key_by(lambda e: e[0]).sum(1))
     harness.run()
     assert sorted(out) == [("a", 3), ("b", 5)]
+
+
+def test_elements_of_several_types_add_up_in_any_order() -> None:
+    """The result has the type of the first element of its key."""
+    elements: list[Any] = [("a", 1), ["a", 2], ["b", 3], ("b", 4), {0: "a", 1: 5}]
+    env = ps.StreamExecutionEnvironment()
+    harness = Harness(env)
+    results = harness.collect(env.from_source(PushSource()).key_by(lambda e: e[0]).sum(1))
+    for element in elements:
+        harness.push(element)
+    assert [record.value for record in results.records] == [("a", 1), ("a", 3), ["b", 3], ["b", 7], ("a", 8)]

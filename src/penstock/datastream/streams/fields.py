@@ -83,28 +83,31 @@ class FieldAggregate(ReduceFunction[Any]):
             )
         self._kind = kind
         self._position = position
-        self._reduce: Callable[[Any, Any], Any] | None = None
+        self._reducers: dict[tuple[type, type], Callable[[Any, Any], Any]] = {}
 
     def reduce(self, value1: Any, value2: Any) -> Any:
-        if self._reduce is None:  # all elements of a stream have the same type
-            self._reduce = self._reducer(value2)
-        return self._reduce(value1, value2)
+        types = type(value1), type(value2)  # an untyped stream may mix them, such as tuples and lists
+        reducer = self._reducers.get(types)
+        if reducer is None:
+            reducer = self._reducers[types] = self._reducer(value1, value2)
+        return reducer(value1, value2)
 
-    def _reducer(self, value: Any) -> Callable[[Any, Any], Any]:
+    def _reducer(self, value1: Any, value2: Any) -> Callable[[Any, Any], Any]:
         kind = self._kind
-        get, put = _access(value, self._position)
+        get1, put = _access(value1, self._position)
+        get2, _ = _access(value2, self._position)
         if kind is AccumulateType.MIN_BY:
-            return lambda a, b: b if get(b) < get(a) else a
+            return lambda a, b: b if get2(b) < get1(a) else a
         if kind is AccumulateType.MAX_BY:
-            return lambda a, b: b if get(b) > get(a) else a
+            return lambda a, b: b if get2(b) > get1(a) else a
         if kind is AccumulateType.SUM:
-            return lambda a, b: put(a, get(a) + get(b))
+            return lambda a, b: put(a, get1(a) + get2(b))
         if kind is AccumulateType.MIN:
-            return lambda a, b: put(a, get(b)) if get(b) < get(a) else a
-        return lambda a, b: put(a, get(b)) if get(b) > get(a) else a
+            return lambda a, b: put(a, get2(b)) if get2(b) < get1(a) else a
+        return lambda a, b: put(a, get2(b)) if get2(b) > get1(a) else a
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_reduce": None}
+        return {**self.__dict__, "_reducers": {}}
 
 
 def _access(value: Any, position: int | str) -> tuple[Getter, Replacer]:
